@@ -1,0 +1,77 @@
+"""``acidsql.sql`` and ``acidsql.table``: the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.sql_formatter import SQLStringFormatter
+
+from acidsql import bridge
+from acidsql.commands import dispatch
+from acidsql.resolution import acid_table
+from acidsql.schema import quote
+from acidsql.session import AcidSession
+from acidsql.syntax import bind
+
+
+def sql(
+    spark: SparkSession,
+    text: str,
+    args: Mapping[str, Any] | Sequence[Any] | None = None,
+    **frames: Any,  # noqa: ANN401 - as spark.sql
+) -> DataFrame:
+    """Run a SQL statement, as ``spark.sql`` does, with Hive ACID tables in it.
+
+    Statements that write run at once and return one row of counts; a query returns a DataFrame over one
+    snapshot of all its ACID tables.
+
+    Args:
+        spark: the session.
+        text: one statement.
+        args: values of parameter markers: a mapping for ``:name``, a sequence for ``?``.
+        **frames: DataFrames, columns and values that the text names in braces, as ``{source}``.
+
+    Raises:
+        AcidSqlError: see ``acidsql.errors``. Errors of expressions are Spark's own.
+    """
+    session = AcidSession.of(spark)
+    formatter = SQLStringFormatter(spark)
+    try:
+        if frames:
+            text = formatter.format(text, **frames)
+        return dispatch.run(session, bind(text, _literals(spark, args)))
+    finally:
+        formatter.clear()
+
+
+def _literals(
+    spark: SparkSession, args: Mapping[str, Any] | Sequence[Any] | None
+) -> Mapping[str, str] | Sequence[str] | None:
+    """Parameter values as SQL text."""
+    if args is None:
+        return None
+    if isinstance(args, Mapping):
+        return {name: bridge.literal_sql(spark, value) for name, value in args.items()}
+    return [bridge.literal_sql(spark, value) for value in args]
+
+
+def table(spark: SparkSession, name: str) -> DataFrame:
+    """The rows of a table or view, as of now.
+
+    Args:
+        name: as in SQL: ``t``, ``db.t``, with backticks where needed.
+    """
+    return sql(spark, f"SELECT * FROM {'.'.join(map(quote, bridge.parse_name(spark, name)))}")
+
+
+def location(spark: SparkSession, name: str) -> str:
+    """The directory of an ACID table, as a qualified path."""
+    session = AcidSession.of(spark)
+    return acid_table(session, bridge.parse_name(spark, name)).location
+
+
+def release(spark: SparkSession) -> None:
+    """End the leases of all DataFrames returned so far: compaction may remove the files that they read."""
+    AcidSession.of(spark).leases.release()

@@ -1,0 +1,178 @@
+"""From a statement to the command that carries it out; whatever is not ours goes to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.commands import compact, create, insert, names, result, row_level, show
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.protocol import Table, TxnType
+from acidsql.resolution import StatementSnapshot, acid_table, find_acid_table, refers_to_acid
+from acidsql.session import AcidSession
+from acidsql.syntax import parse
+from acidsql.syntax import statements as ast
+
+_MICROSECONDS = 1_000_000
+
+
+def run(session: AcidSession, text: str) -> DataFrame:
+    """Run one statement."""
+    statement = parse(text)
+    command = _COMMANDS.get(type(statement))
+    answer = command(session, statement) if command else None
+    return run_on_spark(session, text) if answer is None else answer
+
+
+def run_on_spark(session: AcidSession, text: str) -> DataFrame:
+    """Run a statement of Spark's, its references to ACID tables replaced by scans of one snapshot."""
+    if not refers_to_acid(session, text):
+        return session.spark.sql(text)
+    return with_snapshot(session, lambda s: bridge.frame_of(session.spark, s.plan(text)))
+
+
+def with_snapshot(
+    session: AcidSession, make: Callable[[StatementSnapshot], DataFrame]
+) -> DataFrame:
+    """Plan a DataFrame over a snapshot, which stays readable for as long as the DataFrame can be reached."""
+    session.leases.prune()
+    txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
+    lease = session.leases.begin(txn_id)
+    try:
+        expires = int((lease.opened + session.leases.max_age) * _MICROSECONDS)
+        txns = session.metastore.valid_txns(txn_id)
+        return make(StatementSnapshot(session=session, txns=txns, expires=expires))
+    finally:
+        session.leases.end_statement()
+
+
+def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
+    explained = statement.statement.of(statement.text)
+    inner = parse(explained)
+    if isinstance(inner, ast.Update | ast.Delete | ast.Merge | ast.Insert) and find_acid_table(
+        session, inner.name
+    ):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.EXPLAIN",
+            "EXPLAIN of a statement that writes a transactional table is not supported: explain its SELECT",
+        )
+    if not refers_to_acid(session, explained):
+        return None
+    frame = run_on_spark(session, explained)
+    plan = bridge.explain(frame, statement.mode)
+    return result.table(session.spark, [("plan", "STRING")], [(plan,)])
+
+
+def _update(session: AcidSession, statement: ast.Update) -> DataFrame | None:
+    table = find_acid_table(session, statement.name)
+    return row_level.update(session, table, statement.text) if table else None
+
+
+def _delete(session: AcidSession, statement: ast.Delete) -> DataFrame | None:
+    table = find_acid_table(session, statement.name)
+    return row_level.delete(session, table, statement.text) if table else None
+
+
+def _merge(session: AcidSession, statement: ast.Merge) -> DataFrame | None:
+    table = find_acid_table(session, statement.name)
+    if table and statement.schema_evolution:
+        raise _unsupported(table, "MERGE WITH SCHEMA EVOLUTION", "leave WITH SCHEMA EVOLUTION out")
+    return row_level.merge(session, table, statement.text) if table else None
+
+
+def _insert(session: AcidSession, statement: ast.Insert) -> DataFrame | None:
+    table = find_acid_table(session, statement.name)
+    if table is None:
+        return None
+    for clause in statement.unsupported:
+        raise _unsupported(table, f"INSERT … {clause}", "use DELETE and INSERT INTO")
+    return insert.insert(session, table, statement)
+
+
+def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame | None:
+    for target in statement.targets:
+        table = find_acid_table(session, target)
+        if table is not None:
+            raise _unsupported(table, "FROM … INSERT …", "write one INSERT per table")
+    return None
+
+
+def _compact(session: AcidSession, statement: ast.Compact) -> DataFrame | None:
+    return compact.compact(session, acid_table(session, statement.name), statement)
+
+
+def _refused(feature: str, instead: str) -> Callable[[AcidSession, Any], DataFrame | None]:
+    """A command that is not supported on transactional tables, and is Spark's on all others."""
+
+    def command(session: AcidSession, statement: Any) -> DataFrame | None:  # noqa: ANN401
+        table = find_acid_table(session, statement.name)
+        if table is not None:
+            raise _unsupported(table, feature, instead)
+        return None
+
+    return command
+
+
+def _cache(session: AcidSession, statement: ast.CacheTable) -> DataFrame | None:
+    table = find_acid_table(session, statement.name)
+    query = statement.query.of(statement.text) if statement.query else None
+    if table is not None or (query is not None and refers_to_acid(session, query)):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.CACHE_TABLE",
+            "CACHE TABLE over transactional tables is not supported, it would freeze one snapshot: use "
+            "acidsql.sql(spark, 'SELECT …').cache()",
+        )
+    return None
+
+
+def _abort(session: AcidSession, statement: ast.AbortTransactions) -> DataFrame:
+    for txn_id in statement.ids:
+        session.metastore.abort_txn(txn_id)
+    return result.nothing(session.spark)
+
+
+def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
+    condition = "UNSUPPORTED_FEATURE." + "_".join(w for w in feature.split() if w.isalpha())
+    return AcidAnalysisError(
+        condition, f"{feature} is not supported on the transactional table {table.full_name}: {instead}"
+    )
+
+
+_COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
+    ast.AbortTransactions: _abort,
+    ast.AlterTable: _refused("ALTER TABLE", "only COMPACT is known yet"),
+    ast.AnalyzeTable: _refused("ANALYZE TABLE", "statistics are not kept yet"),
+    ast.CacheTable: _cache,
+    ast.Compact: _compact,
+    ast.CreateDatabase: names.create_database,
+    ast.CreateTable: create.create_table,
+    ast.CreateView: names.create_view,
+    ast.Delete: _delete,
+    ast.Describe: show.describe,
+    ast.DropDatabase: names.drop_database,
+    ast.DropTable: create.drop_table,
+    ast.DropView: names.drop_view,
+    ast.Explain: _explain,
+    ast.Insert: _insert,
+    ast.LoadData: _refused("LOAD DATA", "read the files with Spark and INSERT INTO"),
+    ast.Merge: _merge,
+    ast.MsckRepair: _refused("MSCK REPAIR TABLE", "CREATE TABLE … LOCATION adopts a directory"),
+    ast.MultiInsert: _multi_insert,
+    ast.RefreshTable: lambda session, statement: (
+        result.nothing(session.spark) if find_acid_table(session, statement.name) else None
+    ),
+    ast.ShowColumns: show.show_columns,
+    ast.ShowCompactions: show.show_compactions,
+    ast.ShowCreateTable: show.show_create_table,
+    ast.ShowLocks: show.show_locks,
+    ast.ShowPartitions: show.show_partitions,
+    ast.ShowTables: show.show_tables,
+    ast.ShowTblProperties: show.show_tbl_properties,
+    ast.ShowTransactions: lambda session, _: show.show_transactions(session),
+    ast.Truncate: _refused("TRUNCATE TABLE", "use DELETE FROM"),
+    ast.Update: _update,
+    ast.Use: names.use,
+}

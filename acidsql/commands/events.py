@@ -1,0 +1,188 @@
+"""From matched rows and new values to row events in staging, and on to a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from acidsql.metastore.protocol import Operation, Table
+from acidsql.scan.plan import to_file_zone
+from acidsql.schema import ROW_ID_COLUMN, data_schema, event_schema, partition_schema, quote
+from acidsql.session import AcidSession
+from acidsql.storage.settle import DeleteRule, Settled, settle
+from acidsql.storage.staging import CHECK_TARGET, TARGET, Target, part_columns, partition_text, write_events
+from acidsql.transaction import WriteTransaction
+
+_DELETE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The columns of a table, as events need them."""
+
+    session: AcidSession
+    table: Table
+    data: StructType
+    partitions: StructType
+
+    @property
+    def row(self) -> StructType:
+        """The type of ``row``: the columns in files, without metadata, all nullable."""
+        schema: StructType = event_schema(self.data)["row"].dataType  # type: ignore[assignment]
+        return StructType().fromJson(schema.jsonValue())
+
+    def row_value(self, values: Sequence[Column]) -> Column:
+        """``row`` of new values, given in the order of the table's columns."""
+        fields = [
+            to_file_zone(self.session, value, field.dataType).alias(field.name)
+            for value, field in zip(values, self.data.fields, strict=False)
+        ]
+        return F.struct(*fields)
+
+    def parts(self, values: Sequence[Column]) -> list[Column]:
+        """The texts of the partition values among new values."""
+        own = values[len(self.data.fields) :]
+        pairs = zip(own, self.partitions.fields, strict=True)
+        return [partition_text(value, field) for value, field in pairs]
+
+    def current(self) -> list[Column]:
+        """The table's own columns, by name."""
+        return [F.col(quote(f.name)) for f in [*self.data.fields, *self.partitions.fields]]
+
+
+def shape_of(session: AcidSession, table: Table) -> Shape:
+    """The shape of a table."""
+    return Shape(
+        session=session,
+        table=table,
+        data=data_schema(session.spark, table),
+        partitions=partition_schema(session.spark, table),
+    )
+
+
+def delete_event(shape: Shape, statement_id: int, row_id: Column, parts: Sequence[Column]) -> Column:
+    """The event that deletes a row."""
+    return _keyed(shape, Target(deletes=True, statement_id=statement_id).name, row_id, parts)
+
+
+def check_event(shape: Shape, row_id: Column, parts: Sequence[Column]) -> Column:
+    """An event that only says that a row was matched."""
+    return _keyed(shape, CHECK_TARGET, row_id, parts)
+
+
+def _keyed(shape: Shape, target: str, row_id: Column, parts: Sequence[Column]) -> Column:
+    return _event(
+        shape,
+        target,
+        parts,
+        operation=F.lit(_DELETE),
+        originalTransaction=row_id.getField("writeid"),
+        bucket=row_id.getField("bucketid"),
+        rowId=row_id.getField("rowid"),
+        row=F.lit(None).cast(shape.row),
+    )
+
+
+def insert_event(shape: Shape, statement_id: int, values: Sequence[Column]) -> Column:
+    """The event that adds a row; the writer gives it its identity."""
+    return _event(
+        shape,
+        Target(deletes=False, statement_id=statement_id).name,
+        shape.parts(values),
+        operation=F.lit(0),
+        originalTransaction=F.lit(None).cast("long"),
+        bucket=F.lit(None).cast("int"),
+        rowId=F.lit(None).cast("long"),
+        row=shape.row_value(values),
+    )
+
+
+def _event(shape: Shape, target: str, parts: Sequence[Column], **columns: Column) -> Column:
+    named = [column.alias(name) for name, column in columns.items()]
+    placed = [p.alias(n) for n, p in zip(part_columns(shape.table), parts, strict=True)]
+    return F.struct(*named, *placed, F.lit(target).alias(TARGET))
+
+
+def row_id() -> Column:
+    """The identity of a scanned row."""
+    return F.col(ROW_ID_COLUMN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How many events of each kind a statement wrote, per statement id."""
+
+    settled: tuple[Settled, ...]
+
+    def events(self, *, deletes: bool, statement_ids: Sequence[int] | None = None) -> int:
+        """The number of events of some statement ids (all by default)."""
+        return sum(
+            s.events
+            for s in self.settled
+            if s.deletes is deletes and (statement_ids is None or s.statement_id in statement_ids)
+        )
+
+
+def write(
+    transaction: WriteTransaction,
+    shape: Shape,
+    events: DataFrame,
+    inserting: Sequence[int],
+    rule: DeleteRule = DeleteRule(),  # noqa: B008 - immutable
+) -> Outcome:
+    """Write events, given as a column ``event``, and publish what they became.
+
+    Args:
+        inserting: the statement ids that add rows.
+    """
+    flat = events.select("event.*").withColumn(
+        "currentTransaction", F.lit(transaction.write_id).cast("long")
+    )
+    rows = [Target(deletes=False, statement_id=i) for i in inserting]
+    write_events(flat, transaction.staging, shape.table, transaction.write_id, rows)
+    return finish(transaction, shape, rule)
+
+
+def finish(
+    transaction: WriteTransaction,
+    shape: Shape,
+    rule: DeleteRule = DeleteRule(),  # noqa: B008 - immutable
+) -> Outcome:
+    """Settle what is in staging, and publish it."""
+    settled = settle(
+        transaction.session,
+        transaction.staging,
+        shape.table,
+        shape.row,
+        transaction.write_id,
+        rule,
+    )
+    transaction.publish(settled)
+    return Outcome(settled=tuple(settled))
+
+
+def changes(
+    outcome: Outcome, kinds: Sequence[tuple[Operation, Sequence[int], bool]]
+) -> list[tuple[Operation, list[tuple[str, ...]]]]:
+    """The partitions that each kind of operation changed.
+
+    Args:
+        kinds: operation, its statement ids, and whether to look at its delete events or at its rows.
+    """
+    return [
+        (
+            operation,
+            sorted(
+                {
+                    s.values
+                    for s in outcome.settled
+                    if s.statement_id in statement_ids and s.deletes is deletes
+                }
+            ),
+        )
+        for operation, statement_ids, deletes in kinds
+    ]

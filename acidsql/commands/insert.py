@@ -1,0 +1,95 @@
+"""INSERT INTO."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from acidsql import bridge
+from acidsql.commands import events, result
+from acidsql.commands.events import Outcome, Shape
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.protocol import Operation, Table
+from acidsql.resolution import StatementSnapshot
+from acidsql.schema import quote
+from acidsql.session import AcidSession
+from acidsql.storage.staging import Target, partition_text, write_rows
+from acidsql.syntax.statements import Insert
+from acidsql.transaction import WriteTransaction, write_transaction
+
+
+def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
+    """Run an INSERT INTO: all rows have statement id 0."""
+    if statement.overwrite:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.INSERT_OVERWRITE",
+            f"INSERT OVERWRITE of the transactional table {table.full_name} is not supported yet: use DELETE "
+            "and INSERT INTO",
+        )
+    shape = events.shape_of(session, table)
+    with write_transaction(session, table, Operation.INSERT) as transaction:
+        rows = _query(session, shape, StatementSnapshot(session=session, txns=transaction.txns), statement)
+        outcome = write_query(transaction, shape, rows, _static_values(session, shape, statement))
+        transaction.commit(events.changes(outcome, [(Operation.INSERT, [0], False)]))
+    inserted = outcome.events(deletes=False)
+    return result.counts(session.spark, affected=inserted, inserted=inserted)
+
+
+def write_query(
+    transaction: WriteTransaction, shape: Shape, rows: DataFrame, static: Sequence[str] | None
+) -> Outcome:
+    """Write rows, given in the order of the table's columns, and publish them.
+
+    Args:
+        static: the values of the one partition that all rows go to, or None if the rows say.
+    """
+    columns: list[Column] = [F.col(quote(c)) for c in _numbered_names(rows)]
+    named = rows.toDF(*_numbered_names(rows))
+    if static is None:
+        event = events.insert_event(shape, 0, columns)
+        return events.write(transaction, shape, named.select(event.alias("event")), [0])
+    write_rows(
+        named.select(shape.row_value(columns).alias("row")),
+        transaction.staging,
+        shape.table,
+        Target(deletes=False, statement_id=0),
+        transaction.write_id,
+        static,
+    )
+    return events.finish(transaction, shape)
+
+
+def _numbered_names(rows: DataFrame) -> list[str]:
+    """Names that cannot be ambiguous, whatever the query calls its columns."""
+    return [f"c{i}" for i in range(len(rows.columns))]
+
+
+def _query(
+    session: AcidSession, shape: Shape, snapshot: StatementSnapshot, statement: Insert
+) -> DataFrame:
+    """The rows to insert, as Spark aligns and casts them for a file table of the same columns."""
+    spark = session.spark
+    path = bridge.hadoop_path(spark, shape.table.location)[1]
+    plan = snapshot.plan(statement.text)
+    plan = bridge.insert_into_files(spark, plan, path, shape.data, shape.partitions)
+    return bridge.insert_query(spark, bridge.analyze(spark, plan))
+
+
+def _static_values(
+    session: AcidSession, shape: Shape, statement: Insert
+) -> tuple[str, ...] | None:
+    """The partition's values if the statement names them all; () for a table without partitions."""
+    if not shape.partitions.fields:
+        return ()
+    given = dict(statement.partition.values) if statement.partition else {}
+    literals = {name.lower(): text for name, text in given.items()}
+    if any(literals.get(f.name.lower()) is None for f in shape.partitions.fields):
+        return None
+    texts = [
+        partition_text(F.expr(str(literals[f.name.lower()])).cast(f.dataType), f)
+        for f in shape.partitions.fields
+    ]
+    row = session.spark.sql("SELECT 1").select(*texts).head()
+    return tuple(row) if row else None

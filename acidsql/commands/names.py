@@ -1,0 +1,161 @@
+"""Databases and views."""
+
+from __future__ import annotations
+
+import time
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.commands import result
+from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.metastore.protocol import Column, Table, TableType
+from acidsql.resolution import (
+    VIEW_DATABASE,
+    StatementSnapshot,
+    find,
+    known_to_spark,
+    qualified,
+    refers_to_acid,
+)
+from acidsql.session import AcidSession, mirror_database, unmirror_database
+from acidsql.storage.filesystem import child
+from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Name, Use
+
+
+def create_database(session: AcidSession, statement: CreateDatabase) -> DataFrame | None:
+    """CREATE DATABASE, in the metastore and in Spark's own catalog."""
+    name = _database(session, statement.name)
+    if name is None:
+        return None
+    if name in session.metastore.databases():
+        if statement.if_not_exists:
+            mirror_database(session, name)
+            return result.nothing(session.spark)
+        raise AcidAnalysisError(
+            "SCHEMA_ALREADY_EXISTS", f"database {name} exists already: use another name or IF NOT EXISTS"
+        )
+    place = statement.location or child(session.warehouse, f"{name}.db")
+    location = session.files.qualify(place)
+    session.metastore.create_database(name, location, statement.comment)
+    mirror_database(session, name)
+    return result.nothing(session.spark)
+
+
+def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | None:
+    """DROP DATABASE, here and in Spark's own catalog; it must be empty unless CASCADE is given."""
+    name = _database(session, statement.name)
+    if name is None or name not in session.metastore.databases():
+        return None
+    tables = session.metastore.tables(name)
+    if tables and not statement.cascade:
+        raise AcidAnalysisError(
+            "SCHEMA_NOT_EMPTY",
+            f"database {name} holds {tables[0]}: drop its tables first, or use CASCADE",
+        )
+    session.spark.sql(statement.text)
+    for table_name in tables:
+        table = session.metastore.table(name, table_name)
+        session.metastore.drop_table(name, table_name)
+        if table.table_type is TableType.MANAGED:
+            session.files.delete(table.location)
+    session.metastore.drop_database(name)
+    return result.nothing(session.spark)
+
+
+def use(session: AcidSession, statement: Use) -> DataFrame | None:
+    """USE: a database that only the metastore knows yet becomes known to Spark; Spark does the rest."""
+    name = _database(session, statement.name)
+    if name is not None and name in session.metastore.databases():
+        mirror_database(session, name)
+    return None
+
+
+def _database(session: AcidSession, parts: Name) -> str | None:
+    """The name of a database of spark_catalog, or None."""
+    name = qualified(session, (*parts, "t"))
+    return name[0] if name and len(parts) <= 2 else None
+
+
+def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None:
+    """CREATE VIEW over ACID tables: the text is kept and read anew by each query. Other views are Spark's."""
+    query = statement.query.of(statement.text)
+    if not refers_to_acid(session, query):
+        return None
+    for clause in statement.unsupported:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.CREATE_VIEW", f"{clause} is not supported in a view of ACID tables"
+        )
+    if statement.global_temporary:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.GLOBAL_TEMPORARY_VIEW",
+            "a global temporary view of ACID tables is not supported: use CREATE TEMPORARY VIEW or CREATE VIEW",
+        )
+    snapshot = StatementSnapshot(session=session, txns=session.metastore.valid_txns())
+    frame = bridge.frame_of(session.spark, snapshot.plan(query))
+    columns: tuple[Column, ...] = ()
+    if statement.columns is not None:
+        names = bridge.parse_names(session.spark, statement.columns.of(statement.text)) or ()
+        frame = frame.toDF(*names)
+        columns = tuple(Column(name=n, type="string") for n in names)
+    view = Table(
+        database="",
+        name=statement.name[-1],
+        columns=columns,
+        table_type=TableType.VIEW,
+        view_text=query,
+        properties={VIEW_DATABASE: session.spark.catalog.currentDatabase()},
+        owner=session.user,
+        created=int(time.time()),
+    )
+    if statement.temporary:
+        session.temp_views.create(view, frame, replace=statement.or_replace)
+        return result.nothing(session.spark)
+    return _create_view(session, statement, view)
+
+
+def _create_view(session: AcidSession, statement: CreateView, view: Table) -> DataFrame:
+    name = qualified(session, statement.name)
+    if name is None:
+        raise AcidLookupError(
+            "SCHEMA_NOT_FOUND", f"{'.'.join(statement.name)} is not in a database of spark_catalog"
+        )
+    existing = find(session, name)
+    if existing is None and known_to_spark(session, name) or existing and not statement.or_replace:
+        if statement.if_not_exists:
+            return result.nothing(session.spark)
+        raise AcidAnalysisError(
+            "TABLE_OR_VIEW_ALREADY_EXISTS", f"{'.'.join(name)} exists already: use OR REPLACE or drop it"
+        )
+    if existing is not None and existing.table_type is TableType.MANAGED:
+        raise AcidAnalysisError("EXPECT_VIEW_NOT_TABLE", f"{existing.full_name} is a table: drop it first")
+    placed = Table(
+        database=name[0],
+        name=name[1],
+        columns=view.columns,
+        table_type=TableType.VIEW,
+        view_text=view.view_text,
+        properties=view.properties,
+        owner=view.owner,
+        created=view.created,
+    )
+    if existing is not None:
+        session.metastore.alter_table(placed)
+    else:
+        session.metastore.create_table(placed)
+    return result.nothing(session.spark)
+
+
+def drop_view(session: AcidSession, statement: DropView) -> DataFrame | None:
+    """DROP VIEW of the metastore; other views are Spark's."""
+    if bridge.is_temp_view(session.spark, statement.name):
+        return None
+    view = find(session, statement.name)
+    if view is None:
+        return None
+    if view.table_type is not TableType.VIEW:
+        raise AcidAnalysisError(
+            "EXPECT_VIEW_NOT_TABLE", f"{view.full_name} is a table: use DROP TABLE"
+        )
+    session.metastore.drop_table(view.database, view.name)
+    return result.nothing(session.spark)

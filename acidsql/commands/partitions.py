@@ -1,0 +1,51 @@
+"""Partitions named by a PARTITION clause."""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as F
+
+from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.metastore.protocol import Partition, Table
+from acidsql.schema import partition_schema
+from acidsql.session import AcidSession
+from acidsql.storage.staging import partition_text
+from acidsql.syntax.statements import PartitionSpec
+
+
+def matching(
+    session: AcidSession, table: Table, spec: PartitionSpec | None
+) -> list[Partition]:
+    """The partitions that a specification names, all of them without one.
+
+    Raises:
+        AcidAnalysisError: a column of it is no partition column (PARTITIONS_NOT_FOUND).
+    """
+    partitions = list(session.metastore.partitions(table.database, table.name))
+    if spec is None:
+        return partitions
+    fields = {f.name.lower(): (i, f) for i, f in enumerate(partition_schema(session.spark, table))}
+    wanted = {}
+    for name, text in spec.values:
+        if name.lower() not in fields:
+            raise AcidAnalysisError(
+                "PARTITION_COLUMN_NOT_FOUND",
+                f"{table.full_name} has no partition column {name}: it has {', '.join(fields) or 'none'}",
+            )
+        position, field = fields[name.lower()]
+        if text is not None:
+            value = partition_text(F.expr(text).cast(field.dataType), field)
+            row = session.spark.sql("SELECT 1").select(value).head()
+            wanted[position] = row[0] if row else None
+    return [p for p in partitions if all(p.values[i] == v for i, v in wanted.items())]
+
+
+def required(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
+    """Like ``matching``, and there must be one (PARTITIONS_NOT_FOUND)."""
+    found = matching(session, table, spec)
+    if spec is not None and not found:
+        text = ", ".join(f"{name}={value}" for name, value in spec.values)
+        raise AcidLookupError(
+            "PARTITIONS_NOT_FOUND",
+            f"{table.full_name} has no partition ({text}): see SHOW PARTITIONS {table.full_name}",
+        )
+    return found

@@ -1,0 +1,48 @@
+"""Results of commands as small DataFrames that need no Spark job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from pyspark.sql import DataFrame, SparkSession
+
+
+def counts(spark: SparkSession, **numbers: int) -> DataFrame:
+    """One row of numbers of rows, under Delta Lake's names (``affected=3`` is ``num_affected_rows``)."""
+    columns = ", ".join(f"{n}L AS num_{name}_rows" for name, n in numbers.items())
+    return spark.sql(f"SELECT {columns}")
+
+
+def nothing(spark: SparkSession) -> DataFrame:
+    """The result of a statement that has none: no rows, no columns, as Spark's DDL has it."""
+    return spark.sql("SELECT 1 WHERE false").select()
+
+
+def table(
+    spark: SparkSession, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]
+) -> DataFrame:
+    """Rows of literals.
+
+    Args:
+        columns: name and SQL type of each.
+    """
+    casts = ", ".join(f"CAST(c{i} AS {t}) AS {name}" for i, (name, t) in enumerate(columns))
+    names = ", ".join(f"c{i}" for i in range(len(columns)))
+    if not rows:
+        nulls = ", ".join(f"NULL AS c{i}" for i in range(len(columns)))
+        return spark.sql(f"SELECT {casts} FROM (SELECT {nulls}) WHERE false")
+    values = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+    return spark.sql(f"SELECT {casts} FROM VALUES {values} AS t({names})")
+
+
+def literal(value: object) -> str:
+    """The SQL text of a Python value."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | Decimal):
+        return str(value)
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + text.replace("\n", "\\n").replace("\r", "\\r") + "'"

@@ -1,0 +1,162 @@
+"""UPDATE, DELETE and MERGE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from acidsql import bridge
+from acidsql.commands import events, result
+from acidsql.commands.events import Shape
+from acidsql.metastore.protocol import Operation, Table
+from acidsql.resolution import StatementSnapshot
+from acidsql.schema import ROW_ID_COLUMN
+from acidsql.session import AcidSession
+from acidsql.storage.settle import DeleteRule
+from acidsql.transaction import WriteTransaction, write_transaction
+
+_ROW_ID, _OLD, _EVENT, _BRANCH, _FROM_SOURCE = "__row_id", "__old_", "event", "__branch", "__source"
+
+
+def update(session: AcidSession, table: Table, text: str) -> DataFrame:
+    """Run an UPDATE: each matched row becomes a delete event and a row, both of statement id 0."""
+    shape = events.shape_of(session, table)
+    with write_transaction(session, table, Operation.UPDATE) as transaction:
+        plan = _statement(session, transaction).plan(text)
+        analyzed = bridge.analyze_update(session.spark, plan)
+        rows, values = bridge.update_pieces(session.spark, analyzed)
+        old = shape.parts(shape.current())
+        pair = F.array(
+            events.delete_event(shape, 0, events.row_id(), old),
+            events.insert_event(shape, 0, values),
+        )
+        staged = rows.select(F.explode(pair).alias(_EVENT))
+        outcome = events.write(transaction, shape, staged, inserting=[0])
+        transaction.commit(
+            events.changes(
+                outcome, [(Operation.UPDATE, [0], True), (Operation.INSERT, [0], False)]
+            )
+        )
+    updated = outcome.events(deletes=True)
+    return result.counts(session.spark, affected=updated, updated=updated)
+
+
+def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
+    """Run a DELETE: each matched row becomes a delete event."""
+    shape = events.shape_of(session, table)
+    with write_transaction(session, table, Operation.DELETE) as transaction:
+        plan = _statement(session, transaction).plan(text)
+        rows = bridge.delete_rows(session.spark, bridge.analyze(session.spark, plan))
+        old = shape.parts(shape.current())
+        event = events.delete_event(shape, 0, events.row_id(), old)
+        outcome = events.write(transaction, shape, rows.select(event.alias(_EVENT)), inserting=[])
+        transaction.commit(events.changes(outcome, [(Operation.DELETE, [0], True)]))
+    deleted = outcome.events(deletes=True)
+    return result.counts(session.spark, affected=deleted, deleted=deleted)
+
+
+def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
+    """Run a MERGE: one join, each WHEN clause with a statement id of its own."""
+    shape = events.shape_of(session, table)
+    # Before the clauses are known, the lock is that of an UPDATE; the write set is told the truth at commit.
+    with write_transaction(session, table, Operation.UPDATE) as transaction:
+        plan = _statement(session, transaction).plan(text)
+        pieces = bridge.merge_pieces(session.spark, bridge.analyze_merge(session.spark, plan))
+        clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
+        rows = _joined(session, shape, pieces)
+        staged = _merge_events(shape, pieces, rows)
+        lone_delete = _is_lone_delete(pieces.matched)
+        ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
+        rule = DeleteRule(collapse=lone_delete)
+        outcome = events.write(transaction, shape, staged, [*ids["update"], *ids["insert"]], rule)
+        transaction.commit(
+            events.changes(
+                outcome,
+                [
+                    (Operation.UPDATE, ids["update"], True),
+                    (Operation.DELETE, ids["delete"], True),
+                    (Operation.INSERT, [*ids["insert"], *ids["update"]], False),
+                ],
+            )
+        )
+    updated = outcome.events(deletes=True, statement_ids=ids["update"])
+    deleted = outcome.events(deletes=True, statement_ids=ids["delete"])
+    inserted = outcome.events(deletes=False, statement_ids=ids["insert"])
+    return result.counts(
+        session.spark,
+        affected=updated + deleted + inserted,
+        updated=updated,
+        deleted=deleted,
+        inserted=inserted,
+    )
+
+
+def _statement(session: AcidSession, transaction: WriteTransaction) -> StatementSnapshot:
+    return StatementSnapshot(session=session, txns=transaction.txns)
+
+
+def _ids(clauses: Sequence[bridge.Clause], kind: str) -> list[int]:
+    return [i for i, clause in enumerate(clauses) if clause.kind == kind]
+
+
+def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
+    """Whether matching a row twice is harmless, as in Spark: it is deleted, whichever match does it."""
+    return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
+
+
+def _joined(session: AcidSession, shape: Shape, pieces: bridge.MergePlan) -> DataFrame:
+    """Target and source side by side, as far as the clauses need them."""
+    spark = session.spark
+    target = bridge.frame_of(spark, pieces.target)
+    old = [p.alias(f"{_OLD}{i}") for i, p in enumerate(shape.parts(shape.current()))]
+    target = target.select("*", F.col(ROW_ID_COLUMN).alias(_ROW_ID), *old)
+    source = bridge.frame_of(spark, pieces.source).select("*", F.lit(True).alias(_FROM_SOURCE))
+    unmatched_source, unmatched_target = pieces.not_matched, pieces.not_matched_by_source
+    if unmatched_source and unmatched_target:
+        kind = "fullouter"
+    elif unmatched_source:
+        kind = "rightouter"
+    elif unmatched_target:
+        kind = "leftouter"
+    else:
+        kind = "inner"
+    return bridge.join(spark, target, source, kind, pieces.condition)
+
+
+def _merge_events(shape: Shape, pieces: bridge.MergePlan, rows: DataFrame) -> DataFrame:
+    """The events of each joined row: those of the first clause whose condition holds."""
+    in_target, in_source = F.col(_ROW_ID).isNotNull(), F.col(_FROM_SOURCE).isNotNull()
+    groups = [
+        (in_target & in_source, pieces.matched),
+        (~in_target & in_source, pieces.not_matched),
+        (in_target & ~in_source, pieces.not_matched_by_source),
+    ]
+    old = [F.col(f"{_OLD}{i}") for i in range(len(shape.partitions.fields))]
+    branches: list[tuple[Column, list[Column]]] = []
+    statement_id = 0
+    for place, clauses in groups:
+        for clause in clauses:
+            condition = place if clause.condition is None else place & clause.condition
+            branches.append((condition, _clause_events(shape, clause, statement_id, old)))
+            statement_id += 1
+    if pieces.matched and not _is_lone_delete(pieces.matched):
+        # A match that no clause acts on still counts in the cardinality check.
+        branches.append((in_target & in_source, [events.check_event(shape, F.col(_ROW_ID), old)]))
+    arrays = [(condition, F.array(*made)) for condition, made in branches]
+    first, made = arrays[0]
+    chosen = reduce(lambda case, branch: case.when(*branch), arrays[1:], F.when(first, made))
+    return rows.select(F.explode(chosen).alias(_EVENT))
+
+
+def _clause_events(
+    shape: Shape, clause: bridge.Clause, statement_id: int, old: Sequence[Column]
+) -> list[Column]:
+    made = []
+    if clause.kind in ("update", "delete"):
+        made.append(events.delete_event(shape, statement_id, F.col(_ROW_ID), old))
+    if clause.kind in ("update", "insert"):
+        made.append(events.insert_event(shape, statement_id, clause.values))
+    return made

@@ -1,0 +1,313 @@
+"""SHOW and DESCRIBE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from pyspark.sql import DataFrame
+
+from acidsql.commands import result
+from acidsql.commands.partitions import matching
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.partitions import partition_name
+from acidsql.metastore.protocol import Column, Compaction, Partition, Table, TableType
+from acidsql.resolution import find, qualified
+from acidsql.schema import quote
+from acidsql.session import AcidSession
+from acidsql.syntax import statements as ast
+
+
+def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | None:
+    """SHOW TABLES: Spark's and the metastore's."""
+    parts = statement.database or (session.spark.catalog.currentDatabase(),)
+    name = qualified(session, (*parts, "t"))
+    if name is None or name[0] not in session.metastore.databases():
+        return None
+    others = [tuple(row) for row in session.spark.sql(statement.text).collect()]
+    pattern = _pattern(statement.pattern)
+    own = [(name[0], t, False) for t in session.metastore.tables(name[0]) if pattern.fullmatch(t)]
+    rows = sorted({*others, *own}, key=lambda row: (row[2], row[1]))
+    columns = [("namespace", "STRING"), ("tableName", "STRING"), ("isTemporary", "BOOLEAN")]
+    return result.table(session.spark, columns, rows)
+
+
+def _pattern(text: str | None) -> re.Pattern[str]:
+    """Spark's pattern: ``*`` for anything, ``|`` between alternatives, any case."""
+    alternatives = (text or "*").split("|")
+    expression = "|".join(".*".join(map(re.escape, a.strip().split("*"))) for a in alternatives)
+    return re.compile(expression, re.IGNORECASE)
+
+
+def show_partitions(session: AcidSession, statement: ast.ShowPartitions) -> DataFrame | None:
+    """SHOW PARTITIONS: the names, as of directories."""
+    table = find(session, statement.name)
+    if table is None:
+        return None
+    if not table.partition_columns:
+        raise AcidAnalysisError(
+            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
+            f"{table.full_name} has no partitions: it was created without PARTITIONED BY",
+        )
+    names = [partition_label(table, p) for p in matching(session, table, statement.partition)]
+    return result.table(session.spark, [("partition", "STRING")], [(n,) for n in names])
+
+
+def partition_label(table: Table, partition: Partition) -> str:
+    """A partition's name, ``p=1/q=2``."""
+    return partition_name([c.name for c in table.partition_columns], partition.values)
+
+
+def show_columns(session: AcidSession, statement: ast.ShowColumns) -> DataFrame | None:
+    """SHOW COLUMNS."""
+    table = find(session, (*(statement.database or ()), *statement.name))
+    if table is None:
+        return None
+    rows = [(c.name,) for c in _all_columns(table)]
+    return result.table(session.spark, [("col_name", "STRING")], rows)
+
+
+def show_tbl_properties(
+    session: AcidSession, statement: ast.ShowTblProperties
+) -> DataFrame | None:
+    """SHOW TBLPROPERTIES."""
+    table = find(session, statement.name)
+    if table is None:
+        return None
+    rows: Sequence[tuple[str, str]] = sorted(table.properties.items())
+    if statement.key is not None:
+        missing = f"Table {table.full_name} does not have property: {statement.key}"
+        rows = [(statement.key, table.properties.get(statement.key, missing))]
+    return result.table(session.spark, [("key", "STRING"), ("value", "STRING")], rows)
+
+
+def show_create_table(session: AcidSession, statement: ast.ShowCreateTable) -> DataFrame | None:
+    """SHOW CREATE TABLE: a statement that acidsql takes."""
+    table = find(session, statement.name)
+    if table is None:
+        return None
+    text = _create_view_text(table) if table.table_type is TableType.VIEW else _create_text(table)
+    return result.table(session.spark, [("createtab_stmt", "STRING")], [(text,)])
+
+
+def _create_view_text(view: Table) -> str:
+    columns = f" ({', '.join(quote(c.name) for c in view.columns)})" if view.columns else ""
+    return f"CREATE VIEW {quote(view.database)}.{quote(view.name)}{columns} AS {view.view_text}"
+
+
+def _create_text(table: Table) -> str:
+    properties = {k: v for k, v in table.properties.items() if k != "comment"}
+    lines = [
+        f"CREATE TABLE {quote(table.database)}.{quote(table.name)} (",
+        ",\n".join(f"  {_definition(c)}" for c in table.columns) + ")",
+    ]
+    if table.partition_columns:
+        columns = ", ".join(_definition(c) for c in table.partition_columns)
+        lines.append(f"PARTITIONED BY ({columns})")
+    lines.append("STORED AS ORC")
+    lines.append(f"LOCATION {result.literal(table.location)}")
+    if "comment" in table.properties:
+        lines.append(f"COMMENT {result.literal(table.properties['comment'])}")
+    pairs = [f"{result.literal(k)} = {result.literal(v)}" for k, v in sorted(properties.items())]
+    lines.append(f"TBLPROPERTIES ({', '.join(pairs)})")
+    return "\n".join(lines)
+
+
+def _definition(column: Column) -> str:
+    words = [quote(column.name), column.type]
+    if not column.nullable:
+        words.append("NOT NULL")
+    if column.default is not None:
+        words.append(f"DEFAULT {column.default}")
+    if column.comment is not None:
+        words.append(f"COMMENT {result.literal(column.comment)}")
+    return " ".join(words)
+
+
+def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
+    """DESCRIBE, with Spark's columns and headings."""
+    table = find(session, statement.name)
+    if table is None:
+        return None
+    if statement.as_json:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.DESCRIBE_AS_JSON",
+            "DESCRIBE … AS JSON is not supported for transactional tables: use DESCRIBE EXTENDED",
+        )
+    if statement.column is not None:
+        return _describe_column(session, table, statement.column)
+    rows: list[tuple[str, str, str | None]] = [
+        (c.name, c.type.lower(), c.comment) for c in _all_columns(table)
+    ]
+    if table.partition_columns:
+        rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+        rows += [(c.name, c.type.lower(), c.comment) for c in table.partition_columns]
+    if statement.mode != "plain":
+        rows += _details(table)
+    columns = [("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING")]
+    return result.table(session.spark, columns, rows)
+
+
+def _describe_column(session: AcidSession, table: Table, name: str) -> DataFrame:
+    for column in _all_columns(table):
+        if column.name.lower() == name.lower():
+            rows = [
+                ("col_name", column.name),
+                ("data_type", column.type.lower()),
+                ("comment", column.comment),
+            ]
+            columns = [("info_name", "STRING"), ("info_value", "STRING")]
+            return result.table(session.spark, columns, rows)
+    raise AcidAnalysisError(
+        "COLUMN_NOT_FOUND", f"{table.full_name} has no column {name}: see DESCRIBE {table.full_name}"
+    )
+
+
+def _details(table: Table) -> list[tuple[str, str, str | None]]:
+    created = datetime.fromtimestamp(table.created, tz=timezone.utc)
+    defaults = [(c.name, c.default) for c in _all_columns(table) if c.default is not None]
+    required = [c.name for c in _all_columns(table) if not c.nullable]
+    properties = ", ".join(f"{k}={v}" for k, v in sorted(table.properties.items()))
+    rows: list[tuple[str, str, str | None]] = [
+        ("", "", ""),
+        ("# Detailed Table Information", "", ""),
+        ("Catalog", "spark_catalog", ""),
+        ("Database", table.database, ""),
+        ("Table", table.name, ""),
+        ("Owner", table.owner, ""),
+        ("Created Time", created.strftime("%Y-%m-%d %H:%M:%S UTC"), ""),
+        ("Type", table.table_type.value, ""),
+        ("Provider", "acidsql (ORC, full ACID)", ""),
+        ("Location", table.location, ""),
+        ("Table Properties", f"[{properties}]", ""),
+    ]
+    if table.view_text is not None:
+        rows.append(("View Text", table.view_text, ""))
+    if required:
+        rows.append(("Not Null", ", ".join(required), ""))
+    return rows + [(f"Default of {name}", str(text), "") for name, text in defaults]
+
+
+_COMPACTION_COLUMNS = (
+    ("compactionid", "BIGINT"),
+    ("dbname", "STRING"),
+    ("tabname", "STRING"),
+    ("partname", "STRING"),
+    ("type", "STRING"),
+    ("state", "STRING"),
+    ("workerid", "STRING"),
+    ("enqueuetime", "TIMESTAMP"),
+    ("starttime", "TIMESTAMP"),
+    ("endtime", "TIMESTAMP"),
+    ("txnid", "BIGINT"),
+    ("highestwriteid", "BIGINT"),
+    ("errormessage", "STRING"),
+)
+
+
+def show_compactions(session: AcidSession, statement: ast.ShowCompactions) -> DataFrame:
+    """SHOW COMPACTIONS: the queue and its history, newest first."""
+    for clause in statement.unsupported:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.SHOW_COMPACTIONS",
+            f"{clause} is not supported in SHOW COMPACTIONS: filter the DataFrame that it returns",
+        )
+    entries = list(session.metastore.compactions())
+    if statement.database is not None:
+        entries = [c for c in entries if c.database == statement.database[-1].lower()]
+    if statement.name is not None:
+        name = qualified(session, statement.name)
+        entries = [c for c in entries if (c.database, c.table) == name]
+    return compaction_rows(session, entries)
+
+
+def compaction_rows(session: AcidSession, entries: Sequence[Compaction]) -> DataFrame:
+    """Queue entries as SHOW COMPACTIONS lists them."""
+    rows = [
+        (
+            c.compaction_id,
+            c.database,
+            c.table,
+            c.partition,
+            c.type.value,
+            c.state.value,
+            c.worker,
+            _time(c.enqueued),
+            _time(c.started),
+            _time(c.ended),
+            c.txn_id,
+            c.highest_write_id,
+            c.error,
+        )
+        for c in entries
+    ]
+    frame = result.table(
+        session.spark, [(n, "BIGINT" if t == "TIMESTAMP" else t) for n, t in _COMPACTION_COLUMNS], rows
+    )
+    times = {n for n, t in _COMPACTION_COLUMNS if t == "TIMESTAMP"}
+    return frame.selectExpr(
+        *[f"timestamp_seconds({n}) AS {n}" if n in times else n for n, _ in _COMPACTION_COLUMNS]
+    )
+
+
+def _time(seconds: int | None) -> int | None:
+    return int(seconds) if seconds else None
+
+
+def show_transactions(session: AcidSession) -> DataFrame:
+    """SHOW TRANSACTIONS: those open, and those aborted that nobody cleaned after."""
+    rows = [
+        (t.txn_id, t.state.value, t.type.value, int(t.started), int(t.last_heartbeat), t.user, t.host)
+        for t in session.metastore.open_txns()
+    ]
+    columns = [
+        ("txnid", "BIGINT"),
+        ("state", "STRING"),
+        ("type", "STRING"),
+        ("started", "BIGINT"),
+        ("lastheartbeat", "BIGINT"),
+        ("user", "STRING"),
+        ("host", "STRING"),
+    ]
+    return result.table(session.spark, columns, rows)
+
+
+def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
+    """SHOW LOCKS."""
+    locks = list(session.metastore.locks())
+    if statement.database is not None:
+        locks = [lock for lock in locks if lock.database == statement.database[-1].lower()]
+    if statement.name is not None:
+        name = qualified(session, statement.name)
+        locks = [lock for lock in locks if (lock.database, lock.table) == name]
+    rows = [
+        (
+            lock.lock_id,
+            lock.database,
+            lock.table,
+            lock.partition,
+            lock.state.value,
+            lock.type.value,
+            lock.txn_id,
+            lock.user,
+            lock.host,
+        )
+        for lock in locks
+    ]
+    columns = [
+        ("lockid", "BIGINT"),
+        ("database", "STRING"),
+        ("table", "STRING"),
+        ("partition", "STRING"),
+        ("lock_state", "STRING"),
+        ("lock_type", "STRING"),
+        ("transaction_id", "BIGINT"),
+        ("user", "STRING"),
+        ("hostname", "STRING"),
+    ]
+    return result.table(session.spark, columns, rows)
+
+
+def _all_columns(table: Table) -> tuple[Column, ...]:
+    return (*table.columns, *table.partition_columns)

@@ -1,0 +1,58 @@
+"""The cleaner: removes directories that a compaction made obsolete, once no snapshot can need them."""
+
+from __future__ import annotations
+
+from acidsql.compaction.worker import find_partition
+from acidsql.format.names import STAGING_PREFIX
+from acidsql.format.selection import select
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.protocol import Compaction, TxnState
+from acidsql.scan.snapshot import base_formats
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
+
+
+def clean(session: AcidSession) -> None:
+    """Clean after every compaction that no open transaction, reader or writer, is older than."""
+    session.leases.prune(collect=True)
+    for compaction in session.metastore.ready_to_clean():
+        _clean(session, compaction)
+        session.metastore.compaction_cleaned(compaction.compaction_id)
+
+
+def _clean(session: AcidSession, compaction: Compaction) -> None:
+    """Remove what is obsolete or aborted at the compaction's own high-water marks (CompactionCleaner)."""
+    metastore = session.metastore
+    table = metastore.table(compaction.database, compaction.table)
+    place = find_partition(session, table, compaction.partition)
+    names = session.files.list(place.location).names
+    txns = metastore.valid_txns()
+    watermark = (compaction.next_txn_id or txns.high_water_mark + 1) - 1
+    capped = ValidTxnList(
+        high_water_mark=watermark,
+        open=frozenset(t for t in txns.open if t <= watermark),
+        aborted=frozenset(t for t in txns.aborted if t <= watermark),
+    )
+    seen = metastore.valid_write_ids(table.database, table.name, txns)
+    highest = compaction.highest_write_id or 0
+    write_ids = ValidWriteIdList(
+        table=table.full_name,
+        high_water_mark=highest,
+        open=frozenset(),
+        aborted=frozenset(w for w in seen.aborted if w <= highest),
+    )
+    state = select(names, write_ids, capped, base_formats(session.files, place.location, names))
+    for name in [*state.obsolete, *state.aborted]:
+        session.files.delete(child(place.location, name))
+    _remove_staging(session, table.location)
+
+
+def _remove_staging(session: AcidSession, location: str) -> None:
+    """Remove what writers that died left behind."""
+    # Listed first: what is there now belongs to a transaction that was opened before.
+    names = session.files.list(location).names
+    running = {t.txn_id for t in session.metastore.open_txns() if t.state is TxnState.OPEN}
+    for name in names:
+        number = name.removeprefix(STAGING_PREFIX)
+        if name.startswith(STAGING_PREFIX) and number.isdigit() and int(number) not in running:
+            session.files.delete(child(location, name))

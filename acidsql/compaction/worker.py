@@ -1,0 +1,212 @@
+"""The worker: merges the directories of a partition into one delta pair (minor) or one base (major).
+
+Rows keep their identity, so a compaction conflicts with nobody; no write id is allocated. What it writes
+becomes visible when its transaction commits, because the names carry the transaction's id (``_v``).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from acidsql.errors import AcidSqlError, FormatError
+from acidsql.format.bucket_codec import decode_bucket_sql
+from acidsql.format.names import (
+    STAGING_PREFIX,
+    VERSION_CONTENT,
+    VERSION_FILE,
+    base_name,
+    bucket_file_name,
+    delete_delta_name,
+    delta_name,
+)
+from acidsql.format.partitions import partition_name
+from acidsql.format.selection import AcidState, select
+from acidsql.format.valid_lists import compactor_write_ids
+from acidsql.metastore.locking import wait_for_locks
+from acidsql.metastore.protocol import (
+    Compaction,
+    CompactionType,
+    LockRequest,
+    LockType,
+    Operation,
+    Partition,
+    Table,
+    TxnType,
+)
+from acidsql.scan.plan import compaction_deletes, scan_events
+from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot, base_formats
+from acidsql.schema import data_schema, event_schema
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import Listings, child
+from acidsql.storage.settle import bucket_parts, in_parallel
+from acidsql.storage.staging import BUCKET_COLUMN, write_buckets
+from acidsql.storage.tails import stamp
+
+logger = logging.getLogger(__name__)
+
+_NOT_ENOUGH = "there is nothing to merge: none of the compaction thresholds is met"
+
+
+def worker_name(session: AcidSession) -> str:
+    """Who works: host and process."""
+    return f"{session.host}-{os.getpid()}"
+
+
+def compact(session: AcidSession, compaction: Compaction) -> None:
+    """Do a compaction that this worker has taken from the queue; an error is recorded and raised."""
+    metastore = session.metastore
+    txn_id = metastore.open_txn(session.user, session.host, TxnType.COMPACTION)
+    session.heartbeater.add(txn_id)
+    published: list[str] = []
+    table = metastore.table(compaction.database, compaction.table)
+    staging = child(table.location, f"{STAGING_PREFIX}{txn_id}")
+    try:
+        lock = LockRequest(
+            database=table.database,
+            table=table.name,
+            partition=compaction.partition,
+            type=LockType.SHARED_READ,
+            operation=Operation.SELECT,
+        )
+        wait_for_locks(metastore, txn_id, [lock], session.settings.lock_timeout)
+        snapshot = _snapshot(session, table, compaction, txn_id)
+        metastore.compaction_started(
+            compaction.compaction_id, txn_id, snapshot.write_ids.high_water_mark
+        )
+        state = snapshot.partitions[0].state
+        if is_enough(state, compaction.type):
+            _write(session, snapshot, compaction.type, staging, txn_id, published)
+            metastore.compaction_done(compaction.compaction_id)
+        elif state.obsolete or state.aborted:
+            metastore.compaction_done(compaction.compaction_id)
+        else:
+            metastore.compaction_refused(compaction.compaction_id, _NOT_ENOUGH)
+        metastore.commit_txn(txn_id)
+    except BaseException as error:
+        _give_up(session, compaction, txn_id, published, error)
+        raise
+    finally:
+        session.heartbeater.remove(txn_id)
+        session.files.delete(staging)
+
+
+def _give_up(
+    session: AcidSession,
+    compaction: Compaction,
+    txn_id: int,
+    published: Sequence[str],
+    error: BaseException,
+) -> None:
+    try:
+        session.metastore.compaction_failed(compaction.compaction_id, str(error))
+        session.metastore.abort_txn(txn_id)
+        for path in published:
+            session.files.delete(path)
+    except (AcidSqlError, OSError):
+        logger.exception("compaction %s: could not record its failure", compaction.compaction_id)
+
+
+def find_partition(session: AcidSession, table: Table, name: str | None) -> Partition:
+    """The partition that a queue entry names; the table itself for None."""
+    if name is None:
+        return Partition(values=(), location=table.location)
+    columns = [c.name for c in table.partition_columns]
+    for partition in session.metastore.partitions(table.database, table.name):
+        if partition_name(columns, partition.values) == name:
+            return partition
+    raise FormatError("PARTITION_NOT_FOUND", f"{table.full_name} has no partition {name} any more")
+
+
+def _snapshot(
+    session: AcidSession, table: Table, compaction: Compaction, txn_id: int
+) -> TableSnapshot:
+    """What a compactor may merge: everything below the lowest open write id."""
+    metastore = session.metastore
+    place = find_partition(session, table, compaction.partition)
+    txns = metastore.valid_txns(txn_id)
+    listings = Listings(session.files)
+    names = listings.get(place.location).names
+    write_ids = compactor_write_ids(
+        metastore.valid_write_ids(table.database, table.name, txns)
+    )
+    formats = base_formats(session.files, place.location, names)
+    state = select(names, write_ids, txns, formats)
+    partition = PartitionSnapshot(values=place.values, location=place.location, state=state)
+    return TableSnapshot(
+        table=table, txns=txns, write_ids=write_ids, partitions=(partition,), listings=listings
+    )
+
+
+def is_enough(state: AcidState, compaction_type: CompactionType) -> bool:
+    """Whether there is something to merge (Hive: AcidCompactionService.isEnoughToCompact)."""
+    deltas = len(state.deltas)
+    if compaction_type is CompactionType.MAJOR:
+        return deltas + (1 if state.base else 0) > 1
+    one_pair = deltas == 2 and len(state.insert_deltas) == 1
+    return deltas > 1 and not one_pair
+
+
+def _write(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    compaction_type: CompactionType,
+    staging: str,
+    txn_id: int,
+    published: list[str],
+) -> None:
+    """Write, name and publish the merged directories."""
+    partition = snapshot.partitions[0]
+    deltas = partition.state.deltas
+    low, high = min(d.min_write_id for d in deltas), max(d.max_write_id for d in deltas)
+    row = data_schema(session.spark, snapshot.table)
+    if compaction_type is CompactionType.MAJOR:
+        outputs = [(base_name(high, txn_id), scan_events(session, snapshot), False)]
+    else:
+        outputs = [
+            (delta_name(low, high, None, txn_id), scan_events(session, snapshot, minor=True), False),
+            (
+                delete_delta_name(low, high, None, txn_id),
+                compaction_deletes(session, snapshot),
+                True,
+            ),
+        ]
+    for name, events, deletes in outputs:
+        staged = child(staging, name)
+        _write_buckets(session, snapshot.table, events, staged, row, deletes=deletes)
+        if session.files.exists(staged) or compaction_type is CompactionType.MAJOR:
+            session.files.write(child(staged, VERSION_FILE), VERSION_CONTENT)
+            target = child(partition.location, name)
+            published.append(target)
+            session.files.rename(staged, target)
+
+
+def _write_buckets(
+    session: AcidSession,
+    table: Table,
+    events: DataFrame,
+    staged: str,
+    row: StructType,
+    *,
+    deletes: bool,
+) -> None:
+    """Write one sorted file per bucket id and give it its name and metadata."""
+    bucket = F.expr(decode_bucket_sql("bucket"))
+    schema = event_schema(row)
+    columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
+    own_row = F.lit(None).cast(schema["row"].dataType) if deletes else F.struct("row.*")
+    placed = events.select(*columns, own_row.alias("row"), bucket.alias(BUCKET_COLUMN))
+    write_buckets(placed.repartition(BUCKET_COLUMN), staged, table, [BUCKET_COLUMN])
+
+    def finish(part: tuple[int, str]) -> None:
+        bucket_id, path = part
+        stamp(session.files, path, deletes=deletes, one_writer=False)
+        session.files.rename(path, child(staged, bucket_file_name(bucket_id)))
+        session.files.delete(path.rsplit("/", 1)[0])
+
+    in_parallel(finish, bucket_parts(session, staged))

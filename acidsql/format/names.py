@@ -1,0 +1,187 @@
+"""Names of the directories and files of an ACID table (Hive: ``AcidUtils``, ``AcidConstants``).
+
+Parsing accepts what any Hive wrote (any zero padding, with or without ``_v``); printing gives the
+one form that every Hive reads.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+VERSION_FILE = "_orc_acid_version"
+VERSION_CONTENT = b"2"
+METADATA_FILE = "_metadata_acid"
+STAGING_PREFIX = "_acidsql_staging_"
+
+LONG_MIN = -(2**63)
+LONG_MAX = 2**63 - 1
+
+
+class DirectoryKind(Enum):
+    """What an ACID directory holds; the value is the prefix of its name."""
+
+    BASE = "base"
+    DELTA = "delta"
+    DELETE_DELTA = "delete_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcidDirectory:
+    """A parsed directory name.
+
+    Args:
+        name: the name as listed, without its parent.
+        kind: base, delta or delete delta.
+        min_write_id: lowest write id inside; for a base equal to ``max_write_id``.
+        max_write_id: highest write id inside; ``LONG_MIN`` for the first compaction of a
+            converted table that was never written to.
+        statement_id: of a delta of one statement; ``None`` for bases, compacted and streaming
+            deltas.
+        visibility_txn_id: transaction of the compaction that wrote it, 0 without ``_v`` suffix.
+    """
+
+    name: str
+    kind: DirectoryKind
+    min_write_id: int
+    max_write_id: int
+    statement_id: int | None
+    visibility_txn_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketFile:
+    """A parsed bucket file name; ``attempt_id`` is Hive's suffix of direct inserts, or ``None``."""
+
+    name: str
+    bucket_id: int
+    attempt_id: int | None
+
+
+_BASE = re.compile(r"base_(-?[0-9]+)(?:_v([0-9]+))?")
+_DELTA = re.compile(r"(delta|delete_delta)_([0-9]+)_([0-9]+)(?:_([0-9]+))?(?:_v([0-9]+))?")
+_BUCKET = re.compile(r"bucket_([0-9]+)(?:_([0-9]+))?")
+_ORIGINAL = re.compile(r"[0-9]+_[0-9]+(?:_copy_[0-9]+)?")
+
+
+def parse_directory(name: str) -> AcidDirectory | None:
+    """Parse the name of a base, delta or delete delta; ``None`` if it is not one.
+
+    >>> parse_directory("delta_12_34_v56").max_write_id
+    34
+    """
+    parsed = _parse_base(name) if name.startswith("base_") else _parse_delta(name)
+    if parsed is None:
+        return None
+    in_range = max(parsed.max_write_id, parsed.visibility_txn_id) <= LONG_MAX
+    return parsed if in_range and parsed.min_write_id <= parsed.max_write_id else None
+
+
+def _parse_base(name: str) -> AcidDirectory | None:
+    match = _BASE.fullmatch(name)
+    if match is None:
+        return None
+    write_id = int(match[1])
+    if write_id < 0 and write_id != LONG_MIN:
+        return None
+    return AcidDirectory(
+        name=name,
+        kind=DirectoryKind.BASE,
+        min_write_id=write_id,
+        max_write_id=write_id,
+        statement_id=None,
+        visibility_txn_id=int(match[2] or 0),
+    )
+
+
+def _parse_delta(name: str) -> AcidDirectory | None:
+    match = _DELTA.fullmatch(name)
+    if match is None:
+        return None
+    return AcidDirectory(
+        name=name,
+        kind=DirectoryKind(match[1]),
+        min_write_id=int(match[2]),
+        max_write_id=int(match[3]),
+        statement_id=None if match[4] is None else int(match[4]),
+        visibility_txn_id=int(match[5] or 0),
+    )
+
+
+def base_name(write_id: int, visibility_txn_id: int = 0) -> str:
+    """Return the name of a base.
+
+    >>> base_name(7), base_name(7, visibility_txn_id=42)
+    ('base_0000007', 'base_0000007_v0000042')
+    """
+    return f"base_{write_id:07d}{_visibility_suffix(visibility_txn_id)}"
+
+
+def delta_name(
+    min_write_id: int,
+    max_write_id: int,
+    statement_id: int | None = None,
+    visibility_txn_id: int = 0,
+) -> str:
+    """Return the name of an insert delta; compacted deltas have no statement id.
+
+    >>> delta_name(5, 5, 1), delta_name(1, 5, visibility_txn_id=9)
+    ('delta_0000005_0000005_0001', 'delta_0000001_0000005_v0000009')
+    """
+    statement = "" if statement_id is None else f"_{statement_id:04d}"
+    suffix = _visibility_suffix(visibility_txn_id)
+    return f"delta_{min_write_id:07d}_{max_write_id:07d}{statement}{suffix}"
+
+
+def delete_delta_name(
+    min_write_id: int,
+    max_write_id: int,
+    statement_id: int | None = None,
+    visibility_txn_id: int = 0,
+) -> str:
+    """Return the name of a delete delta; the arguments are those of :func:`delta_name`.
+
+    >>> delete_delta_name(5, 5, 0)
+    'delete_delta_0000005_0000005_0000'
+    """
+    return f"delete_{delta_name(min_write_id, max_write_id, statement_id, visibility_txn_id)}"
+
+
+def _visibility_suffix(visibility_txn_id: int) -> str:
+    return f"_v{visibility_txn_id:07d}" if visibility_txn_id > 0 else ""
+
+
+def bucket_file_name(bucket_id: int) -> str:
+    """Return the one form of a bucket file's name that Hive 3 and 4 both read.
+
+    >>> bucket_file_name(0)
+    'bucket_00000'
+    """
+    return f"bucket_{bucket_id:05d}"
+
+
+def parse_bucket_file(name: str) -> BucketFile | None:
+    """Parse ``bucket_N`` or ``bucket_N_A`` (Hive: ``BUCKET_PATTERN``); ``None`` for any other name.
+
+    Side files (``bucket_00000_flush_length``) and names with an extension are not bucket files.
+    """
+    match = _BUCKET.fullmatch(name)
+    if match is None:
+        return None
+    attempt_id = None if match[2] is None else int(match[2])
+    return BucketFile(name=name, bucket_id=int(match[1]), attempt_id=attempt_id)
+
+
+def is_hidden(name: str) -> bool:
+    """Say whether readers ignore the name (Hive: ``hiddenFileFilter``)."""
+    return name.startswith(("_", "."))
+
+
+def is_original_file(name: str) -> bool:
+    """Say whether a file is named like those of a table before its conversion to ACID.
+
+    >>> is_original_file("000000_0_copy_1"), is_original_file("part-00000")
+    (True, False)
+    """
+    return _ORIGINAL.fullmatch(name) is not None

@@ -1,0 +1,87 @@
+"""ORC postscripts: the last bytes of a file, which say where the sections of its tail lie."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from acidsql.format import orc_compression
+from acidsql.format.protobuf import Field, corrupt, integer, read_fields, write_integer
+
+_FOOTER_LENGTH = 1
+_COMPRESSION = 2
+_BLOCK_SIZE = 3
+_METADATA_LENGTH = 5
+_STRIPE_STATISTICS_LENGTH = 7
+_MAGIC = 8000
+_DEFAULT_BLOCK_SIZE = 262_144
+_MAX_BLOCK_SIZE = 2**23
+
+
+class PostScript(NamedTuple):
+    """The postscript's fields, and where it puts the sections before it."""
+
+    fields: tuple[Field, ...]
+    length: int
+    compression: str
+    block_size: int
+    footer_length: int
+    metadata_length: int
+    stripe_statistics_length: int
+
+    @property
+    def tail_length(self) -> int:
+        """Bytes from the first section of the tail to the end of the file."""
+        sections = self.stripe_statistics_length + self.metadata_length + self.footer_length
+        return sections + self.length + 1
+
+    def section(self, last_bytes: bytes, before_postscript: int, length: int) -> bytes:
+        """Return a section, given the number of section bytes from its start to the postscript."""
+        start = len(last_bytes) - 1 - self.length - before_postscript
+        return last_bytes[start : start + length]
+
+
+def parse_postscript(last_bytes: bytes) -> PostScript:
+    """Parse the last bytes of a file.
+
+    Raises:
+        FormatError: they are not those of an ORC file (INVALID_ORC_TAIL).
+    """
+    length = last_bytes[-1] if last_bytes else 0
+    if not 0 < length < len(last_bytes):
+        raise corrupt(f"a postscript of {length} bytes does not fit into {len(last_bytes)} bytes")
+    fields = tuple(read_fields(last_bytes[-1 - length : -1]))
+    values = {field.number: field for field in fields}
+    magic = values.get(_MAGIC)
+    if magic is None or magic.value != b"ORC":
+        raise corrupt("the postscript does not say ORC")
+
+    def number(field_number: int) -> int:
+        return integer(values[field_number]) if field_number in values else 0
+
+    kind = number(_COMPRESSION)
+    if kind >= len(orc_compression.KINDS):
+        raise corrupt(f"compression kind {kind} does not exist")
+    block_size = number(_BLOCK_SIZE) or _DEFAULT_BLOCK_SIZE
+    if block_size > _MAX_BLOCK_SIZE:
+        raise corrupt(f"a compression block of {block_size} bytes is too large")
+    return PostScript(
+        fields=fields,
+        length=length,
+        compression=orc_compression.KINDS[kind],
+        block_size=block_size,
+        footer_length=number(_FOOTER_LENGTH),
+        metadata_length=number(_METADATA_LENGTH),
+        stripe_statistics_length=number(_STRIPE_STATISTICS_LENGTH),
+    )
+
+
+def write_postscript(postscript: PostScript, footer_length: int) -> bytes:
+    """Return a copy of the postscript for a footer of another length, with its length byte."""
+    # Readers look for the magic in the last bytes of the postscript: the order of fields is kept.
+    message = b"".join(
+        write_integer(_FOOTER_LENGTH, footer_length)
+        if field.number == _FOOTER_LENGTH
+        else field.raw
+        for field in postscript.fields
+    )
+    return message + bytes([len(message)])

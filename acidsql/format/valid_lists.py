@@ -1,0 +1,199 @@
+"""Which transactions and write ids a snapshot may see.
+
+Semantics and text forms are those of Hive's ``ValidReadTxnList``, ``ValidReaderWriteIdList`` and
+``ValidCompactorWriteIdList``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from acidsql.errors import FormatError
+from acidsql.format.names import LONG_MAX
+
+
+class RangeValidity(Enum):
+    """How many ids of a range have the property asked for."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ValidIds:
+    """A high-water mark and the exceptions at or below it."""
+
+    high_water_mark: int
+    open: frozenset[int] = frozenset()
+    aborted: frozenset[int] = frozenset()
+
+    def is_valid(self, number: int) -> bool:
+        """Say whether what carries this id is visible; 0 (original files) always is."""
+        return (
+            number <= self.high_water_mark
+            and number not in self.open
+            and number not in self.aborted
+        )
+
+    def is_aborted(self, number: int) -> bool:
+        """Say whether the id is known to be aborted; ids above the high-water mark are not."""
+        return number <= self.high_water_mark and number in self.aborted
+
+    @property
+    def min_open(self) -> int | None:
+        """The lowest open id at or below the high-water mark, or ``None``."""
+        return min(self.open, default=None)
+
+    def _to_string(self) -> str:
+        min_open = LONG_MAX if self.min_open is None else self.min_open
+        return f"{self.high_water_mark}:{min_open}:{_join(self.open)}:{_join(self.aborted)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidTxnList(_ValidIds):
+    """The transactions that a snapshot sees.
+
+    Args:
+        high_water_mark: highest transaction id that existed.
+        open: ids not above it that were open.
+        aborted: ids not above it that were aborted.
+    """
+
+    def to_string(self) -> str:
+        """Return Hive's text, ``hwm:minOpen:open,…:aborted,…``.
+
+        Every id stands for itself: Hive 4 shortens five and more in a row to ``26-31`` and reads
+        both forms, Hive 3.1 reads this one only.
+        """
+        return self._to_string()
+
+    @classmethod
+    def from_string(cls, text: str) -> ValidTxnList:
+        """Parse Hive's text.
+
+        Raises:
+            FormatError: the text is not of that form (INVALID_SNAPSHOT_TEXT).
+        """
+        high_water_mark, opened, aborted = _parse(text, text)
+        return cls(high_water_mark=high_water_mark, open=opened, aborted=aborted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidWriteIdList(_ValidIds):
+    """The write ids of one table that a snapshot sees.
+
+    Args:
+        table: ``db.table`` in lower case.
+        high_water_mark: highest write id of the snapshot; 0 shows original files only.
+        open: write ids not above it whose transaction was open.
+        aborted: write ids not above it whose transaction was aborted.
+    """
+
+    table: str
+
+    def range_validity(self, minimum: int, maximum: int) -> RangeValidity:
+        """Say how many of the write ids from ``minimum`` up to ``maximum`` are valid."""
+        highest = min(maximum, self.high_water_mark)
+        below = max(highest - minimum + 1, 0)
+        exceptions = _count(self.open, minimum, highest) + _count(self.aborted, minimum, highest)
+        return _share(below - exceptions, maximum - minimum + 1)
+
+    def range_aborted(self, minimum: int, maximum: int) -> RangeValidity:
+        """Say how many of the write ids from ``minimum`` up to ``maximum`` are aborted."""
+        highest = min(maximum, self.high_water_mark)
+        return _share(_count(self.aborted, minimum, highest), maximum - minimum + 1)
+
+    def to_string(self) -> str:
+        """Return Hive's text, ``table:hwm:minOpen:open,…:aborted,…``.
+
+        >>> ValidWriteIdList(table="default.t", high_water_mark=1).to_string()
+        'default.t:1:9223372036854775807::'
+        """
+        return f"{self.table}:{self._to_string()}"
+
+    @classmethod
+    def from_string(cls, text: str) -> ValidWriteIdList:
+        """Parse Hive's text.
+
+        Raises:
+            FormatError: the text is not of that form (INVALID_SNAPSHOT_TEXT).
+        """
+        table, _, ids = text.partition(":")
+        high_water_mark, opened, aborted = _parse(ids, text)
+        return cls(table=table, high_water_mark=high_water_mark, open=opened, aborted=aborted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactorWriteIdList(ValidWriteIdList):
+    """What a compactor sees: nothing is open below its high-water mark, aborted rows are left out.
+
+    A directory counts as valid when all of it lies at or below the mark, and not at all otherwise:
+    half of a streaming delta must never be compacted.
+    """
+
+    def range_validity(self, minimum: int, maximum: int) -> RangeValidity:  # noqa: ARG002
+        """Say ALL if the range ends at or below the high-water mark, else NONE."""
+        return RangeValidity.ALL if maximum <= self.high_water_mark else RangeValidity.NONE
+
+
+def compactor_write_ids(write_ids: ValidWriteIdList) -> CompactorWriteIdList:
+    """Return what a compaction may work on (Hive: ``TxnUtils.createValidCompactWriteIdList``).
+
+    The high-water mark falls below the lowest open write id; every exception left is aborted.
+    """
+    high_water_mark = write_ids.high_water_mark
+    if write_ids.min_open is not None:
+        high_water_mark = min(high_water_mark, write_ids.min_open - 1)
+    return CompactorWriteIdList(
+        table=write_ids.table,
+        high_water_mark=high_water_mark,
+        aborted=frozenset(number for number in write_ids.aborted if number <= high_water_mark),
+    )
+
+
+def _count(ids: frozenset[int], minimum: int, maximum: int) -> int:
+    # Most directories span one write id, most lists are long: walk whichever is shorter.
+    if maximum - minimum < len(ids):
+        return sum(number in ids for number in range(minimum, maximum + 1))
+    return sum(minimum <= number <= maximum for number in ids)
+
+
+def _share(count: int, total: int) -> RangeValidity:
+    if count == 0:
+        return RangeValidity.NONE
+    return RangeValidity.ALL if count == total else RangeValidity.SOME
+
+
+def _join(ids: Iterable[int]) -> str:
+    return ",".join(map(str, sorted(ids)))
+
+
+def _parse(ids: str, text: str) -> tuple[int, frozenset[int], frozenset[int]]:
+    try:
+        mark, stated, *lists = ids.split(":")
+        opened, aborted = map(_parse_ids, lists)
+        high_water_mark, min_open = int(mark), int(stated)
+    except ValueError as error:
+        raise _not_a_list(text) from error
+    # A compactor's text states the open id above its mark and lists none.
+    if min_open != min(opened, default=max(min_open, high_water_mark + 1)):
+        raise _not_a_list(text)
+    return high_water_mark, opened, aborted
+
+
+def _parse_ids(text: str) -> frozenset[int]:
+    ranges = (part.partition("-") for part in text.split(",") if part)
+    return frozenset(
+        number for first, _, last in ranges for number in range(int(first), int(last or first) + 1)
+    )
+
+
+def _not_a_list(text: str) -> FormatError:
+    return FormatError(
+        "INVALID_SNAPSHOT_TEXT",
+        f"{text!r} is not a list of valid ids: expected "
+        "'[table:]highWaterMark:minOpen:open,...:aborted,...'",
+    )

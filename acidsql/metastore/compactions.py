@@ -1,0 +1,263 @@
+"""The compaction queue of the embedded metastore, and its history.
+
+INITIATED ─▶ WORKING ─▶ READY_FOR_CLEANING ─▶ SUCCEEDED
+                │
+                └─▶ FAILED or REFUSED
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+
+from acidsql.errors import AcidLookupError, TransactionStateError
+from acidsql.format.valid_lists import compactor_write_ids
+from acidsql.metastore import catalog
+from acidsql.metastore.names import partition_name
+from acidsql.metastore.protocol import Compaction, CompactionState, CompactionType, TxnState
+from acidsql.metastore.transactions import (
+    highest_txn_id,
+    lowest_open_txn_id,
+    require_open,
+    state_of,
+    valid_txns,
+)
+from acidsql.metastore.write_ids import valid_write_ids
+
+# Entries of the history kept per table or partition and state: hive.compactor.history.retention.*.
+HISTORY_RETENTION = 3
+
+_SELECT = (
+    "SELECT compactions.*, tables.database_name, tables.table_name FROM compactions"
+    " JOIN tables ON tables.table_id = compactions.table_id"
+)
+
+
+def request(
+    connection: sqlite3.Connection,
+    database: str,
+    table: str,
+    partition: str | None,
+    compaction_type: CompactionType,
+    now: float,
+) -> Compaction:
+    """``Metastore.request_compaction``.
+
+    A refused request is not kept; its answer carries the id of the entry that stands in its way.
+    An entry that waits for the cleaner stands in the way if there is nothing new to compact and it
+    did at least what is asked for. (CompactFunction also refuses a major after a minor one.)
+    """
+    table_id = catalog.table_id(connection, database, table)
+    partition = partition_name(partition)
+    txns = valid_txns(connection, None)
+    compactable = compactor_write_ids(valid_write_ids(connection, database, table, txns))
+    rows = connection.execute(
+        f"{_SELECT} WHERE compactions.table_id = ? AND partition_name IS ? AND state IN (?, ?, ?)"
+        " ORDER BY compaction_id",
+        (
+            table_id,
+            partition,
+            CompactionState.INITIATED.value,
+            CompactionState.WORKING.value,
+            CompactionState.READY_FOR_CLEANING.value,
+        ),
+    )
+    for existing in map(_compaction_of, rows):
+        if existing.state is CompactionState.READY_FOR_CLEANING and (
+            existing.highest_write_id != compactable.high_water_mark
+            or existing.type not in (CompactionType.MAJOR, compaction_type)
+        ):
+            continue
+        return replace(
+            existing,
+            type=compaction_type,
+            state=CompactionState.REFUSED,
+            error=f"Compaction is already scheduled with state='{existing.state.value}' "
+            f"and id={existing.compaction_id}",
+        )
+    cursor = connection.execute(
+        "INSERT INTO compactions (table_id, partition_name, type, state, enqueued)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (table_id, partition, compaction_type.value, CompactionState.INITIATED.value, now),
+    )
+    return _get(connection, int(cursor.lastrowid or 0))
+
+
+def take_next(
+    connection: sqlite3.Connection, worker: str, compaction_id: int | None, now: float
+) -> Compaction | None:
+    """``Metastore.next_compaction``; None if there is no such entry, or it is not INITIATED."""
+    row = connection.execute(
+        "SELECT compaction_id FROM compactions"
+        " WHERE state = ? AND compaction_id = coalesce(?, compaction_id)"
+        " ORDER BY compaction_id LIMIT 1",
+        (CompactionState.INITIATED.value, compaction_id),
+    ).fetchone()
+    if row is None:
+        return None
+    connection.execute(
+        "UPDATE compactions SET state = ?, worker = ?, started = ? WHERE compaction_id = ?",
+        (CompactionState.WORKING.value, worker, now, row[0]),
+    )
+    return _get(connection, row[0])
+
+
+def started(
+    connection: sqlite3.Connection, compaction_id: int, txn_id: int, highest_write_id: int
+) -> None:
+    """``Metastore.compaction_started``."""
+    _require(connection, compaction_id, CompactionState.WORKING)
+    require_open(connection, txn_id)
+    connection.execute(
+        "UPDATE compactions SET txn_id = ?, highest_write_id = ? WHERE compaction_id = ?",
+        (txn_id, highest_write_id, compaction_id),
+    )
+
+
+def done(connection: sqlite3.Connection, compaction_id: int) -> None:
+    """``Metastore.compaction_done``."""
+    entry = _require(connection, compaction_id, CompactionState.WORKING)
+    visible = entry.txn_id is None or state_of(connection, entry.txn_id) is TxnState.COMMITTED
+    connection.execute(
+        "UPDATE compactions SET state = ?, next_txn_id = ? WHERE compaction_id = ?",
+        (
+            CompactionState.READY_FOR_CLEANING.value,
+            highest_txn_id(connection) + 1 if visible else None,
+            compaction_id,
+        ),
+    )
+
+
+def failed(connection: sqlite3.Connection, compaction_id: int, error: str, now: float) -> None:
+    """``Metastore.compaction_failed``; also completes the error of a failure by an abort."""
+    _require(connection, compaction_id, CompactionState.WORKING, CompactionState.FAILED)
+    _end(connection, compaction_id, CompactionState.FAILED, error, now)
+
+
+def refused(connection: sqlite3.Connection, compaction_id: int, reason: str, now: float) -> None:
+    """``Metastore.compaction_refused``."""
+    _require(connection, compaction_id, CompactionState.WORKING)
+    _end(connection, compaction_id, CompactionState.REFUSED, reason, now)
+
+
+def cleaned(connection: sqlite3.Connection, compaction_id: int, now: float) -> Compaction:
+    """``Metastore.compaction_cleaned``, without the forgetting; returns the entry."""
+    entry = _require(connection, compaction_id, CompactionState.READY_FOR_CLEANING)
+    _end(connection, compaction_id, CompactionState.SUCCEEDED, None, now)
+    return entry
+
+
+def ready_to_clean(connection: sqlite3.Connection) -> tuple[Compaction, ...]:
+    """``Metastore.ready_to_clean``."""
+    rows = connection.execute(
+        f"{_SELECT} WHERE state = ? AND next_txn_id <= ? ORDER BY compaction_id",
+        (CompactionState.READY_FOR_CLEANING.value, lowest_open_txn_id(connection)),
+    )
+    return tuple(_compaction_of(row) for row in rows)
+
+
+def compactions(connection: sqlite3.Connection) -> tuple[Compaction, ...]:
+    """``Metastore.compactions``."""
+    rows = connection.execute(f"{_SELECT} ORDER BY compaction_id DESC")
+    return tuple(_compaction_of(row) for row in rows)
+
+
+def txn_committed(connection: sqlite3.Connection, txn_id: int) -> None:
+    """The output of a finished compaction is visible: readers that open from now on use it."""
+    connection.execute(
+        "UPDATE compactions SET next_txn_id = ? WHERE txn_id = ? AND state = ?",
+        (highest_txn_id(connection) + 1, txn_id, CompactionState.READY_FOR_CLEANING.value),
+    )
+
+
+def txn_aborted(connection: sqlite3.Connection, txn_id: int, cause: str, now: float) -> None:
+    """The output of a compaction will never be visible: its entry has failed."""
+    rows = connection.execute(
+        "SELECT compaction_id FROM compactions WHERE txn_id = ? AND state IN (?, ?)",
+        (txn_id, CompactionState.WORKING.value, CompactionState.READY_FOR_CLEANING.value),
+    ).fetchall()
+    for row in rows:
+        error = f"the compactor's transaction {txn_id} was aborted: {cause}"
+        _end(connection, row[0], CompactionState.FAILED, error, now)
+
+
+def give_back(connection: sqlite3.Connection, started_before: float) -> None:
+    """Queue again what a worker took and never began (Hive's revokeTimedoutWorkers)."""
+    connection.execute(
+        "UPDATE compactions SET state = ?, worker = NULL, started = NULL"
+        " WHERE state = ? AND txn_id IS NULL AND started < ?",
+        (CompactionState.INITIATED.value, CompactionState.WORKING.value, started_before),
+    )
+
+
+def _get(connection: sqlite3.Connection, compaction_id: int) -> Compaction:
+    row = connection.execute(f"{_SELECT} WHERE compaction_id = ?", (compaction_id,)).fetchone()
+    if row is None:
+        raise AcidLookupError(
+            "COMPACTION_NOT_FOUND",
+            f"the queue has no compaction {compaction_id}; see SHOW COMPACTIONS",
+        )
+    return _compaction_of(row)
+
+
+def _require(
+    connection: sqlite3.Connection, compaction_id: int, *states: CompactionState
+) -> Compaction:
+    entry = _get(connection, compaction_id)
+    if entry.state not in states:
+        because = "" if entry.error is None else f" ({entry.error})"
+        raise TransactionStateError(
+            "COMPACTION_STATE_CHANGED",
+            f"compaction {compaction_id} is in state '{entry.state.value}'{because}, not "
+            f"'{states[0].value}'; request the compaction again if it is still wanted",
+        )
+    return entry
+
+
+def _end(
+    connection: sqlite3.Connection,
+    compaction_id: int,
+    state: CompactionState,
+    error: str | None,
+    now: float,
+) -> None:
+    connection.execute(
+        "UPDATE compactions SET state = ?, error = ?, ended = ? WHERE compaction_id = ?",
+        (state.value, error, now, compaction_id),
+    )
+    connection.execute(
+        """
+        DELETE FROM compactions WHERE compaction_id IN (
+            SELECT old.compaction_id
+            FROM compactions AS old
+            JOIN compactions AS new ON new.table_id = old.table_id
+             AND new.partition_name IS old.partition_name AND new.state = old.state
+            WHERE new.compaction_id = ?
+            ORDER BY old.compaction_id DESC LIMIT -1 OFFSET ?
+        )
+        """,
+        (compaction_id, HISTORY_RETENTION),
+    )
+
+
+def _compaction_of(row: sqlite3.Row) -> Compaction:
+    return Compaction(
+        compaction_id=row["compaction_id"],
+        database=row["database_name"],
+        table=row["table_name"],
+        partition=row["partition_name"],
+        type=CompactionType(row["type"]),
+        state=CompactionState(row["state"]),
+        worker=row["worker"],
+        enqueued=int(row["enqueued"]),
+        started=_seconds(row["started"]),
+        ended=_seconds(row["ended"]),
+        txn_id=row["txn_id"],
+        next_txn_id=row["next_txn_id"],
+        highest_write_id=row["highest_write_id"],
+        error=row["error"],
+    )
+
+
+def _seconds(value: float | None) -> int | None:
+    return None if value is None else int(value)

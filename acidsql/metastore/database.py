@@ -1,0 +1,176 @@
+"""One SQLite file as a transactional store that several threads and processes share.
+
+Each process has one connection per ``Database``, used by one thread at a time. Transactions that
+write take SQLite's write lock at their start (BEGIN IMMEDIATE), so what they read cannot change
+before they write; they are on the disk when they return (WAL, synchronous FULL). The file must be
+on a local disk: SQLite's WAL needs shared memory.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from acidsql.errors import MetastoreError
+from acidsql.metastore import schema
+
+BUSY_SECONDS = 60.0
+
+
+class Database:
+    """Connections to one metastore file.
+
+    Args:
+        path: the file; it and its directory are created if they are missing.
+
+    Raises:
+        MetastoreError: METASTORE_UNAVAILABLE or METASTORE_VERSION, the file cannot be used;
+            METASTORE_BUSY, other processes held its write lock for ``BUSY_SECONDS``.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._closed = False
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as err:
+            raise MetastoreError(
+                "METASTORE_UNAVAILABLE",
+                f"the directory of the metastore file {path!r} cannot be created: {err}",
+            ) from err
+        with self.read():
+            _databases.add(self)
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that reads one consistent state."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that holds the write lock: durable at the end, undone by a raise."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the connection; further use raises ``MetastoreError``."""
+        with self._lock:
+            self._closed = True
+            self._disconnect()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                connection = self._connect()
+                with schema.transaction(connection, begin):
+                    yield connection
+            except sqlite3.Error as err:
+                raise _metastore_error(self.path, err) from err
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._closed:
+            raise MetastoreError(
+                "METASTORE_UNAVAILABLE",
+                f"the metastore {self.path!r} was closed; open it again",
+            )
+        if self._connection is None:
+            self._connection = _open(self.path)
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+        self._disconnect()
+
+    def _after_fork_in_parent(self) -> None:
+        self._lock.release()
+
+    def _after_fork_in_child(self) -> None:
+        self._lock = threading.RLock()
+
+
+def _open(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        # The connection changes threads under Database's lock.
+        check_same_thread=False,
+    )
+    try:
+        connection.row_factory = sqlite3.Row
+        _use_wal(connection, path)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        schema.prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _use_wal(connection: sqlite3.Connection, path: str) -> None:
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise MetastoreError(
+            "METASTORE_UNAVAILABLE",
+            f"the metastore file {path!r} cannot be used in SQLite's WAL mode (it is in mode "
+            f"{mode!r}); put it on a local disk",
+        )
+
+
+def _metastore_error(path: str, err: sqlite3.Error) -> MetastoreError:
+    # Python 3.10 does not give SQLite's error code; SQLITE_BUSY's text is "database is locked".
+    if isinstance(err, sqlite3.OperationalError) and "locked" in str(err):
+        return MetastoreError(
+            "METASTORE_BUSY",
+            f"other processes kept the metastore file {path!r} locked for {BUSY_SECONDS:g} s; "
+            "run the statement again",
+        )
+    return MetastoreError(
+        "METASTORE_UNAVAILABLE",
+        f"the metastore file {path!r} cannot be used: {err}; "
+        "check the file, its permissions and the free space of its disk",
+    )
+
+
+# SQLite notes the file locks of a process in its memory, which a forked child inherits without the
+# locks themselves. So no connection may be open across a fork: parent and child connect again.
+_databases: weakref.WeakSet[Database] = weakref.WeakSet()
+_forking: list[Database] = []
+
+
+def _before_fork() -> None:
+    _forking.extend(_databases)
+    for database in _forking:
+        database._before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    while _forking:
+        _forking.pop()._after_fork_in_parent()
+
+
+def _after_fork_in_child() -> None:
+    while _forking:
+        _forking.pop()._after_fork_in_child()
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork_in_parent,
+    after_in_child=_after_fork_in_child,
+)

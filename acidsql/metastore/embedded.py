@@ -1,0 +1,309 @@
+"""The metastore in one SQLite file: ``EmbeddedMetastore``, which only composes the other modules.
+
+Each method is one SQLite transaction over functions of ``catalog``, ``transactions``, ``endings``,
+``write_ids``, ``write_set``, ``locks`` and ``compactions``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore import (
+    catalog,
+    compactions,
+    endings,
+    locks,
+    transactions,
+    write_ids,
+    write_set,
+)
+from acidsql.metastore.database import Database
+from acidsql.metastore.protocol import (
+    Compaction,
+    CompactionType,
+    LockInfo,
+    LockRequest,
+    LockState,
+    Operation,
+    Partition,
+    Table,
+    TxnInfo,
+    TxnType,
+)
+
+
+class EmbeddedMetastore:
+    """A ``Metastore`` for the processes of one machine.
+
+    Args:
+        path: the SQLite file, on a local disk; created with the database ``default`` if missing.
+        txn_timeout: seconds without a heartbeat after which a transaction is aborted.
+        clock: seconds since 1970; of all processes that share the file, the same clock.
+
+    Raises:
+        MetastoreError: METASTORE_UNAVAILABLE, METASTORE_VERSION or METASTORE_BUSY, here and by
+            every method.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        txn_timeout: float = 300.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._database = Database(path)
+        self._txn_timeout = txn_timeout
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"EmbeddedMetastore({self._database.path!r})"
+
+    def create_database(self, name: str, location: str, comment: str | None = None) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            catalog.create_database(connection, name, location, comment)
+
+    def drop_database(self, name: str) -> None:
+        """See ``Metastore``; ``default`` cannot be dropped."""
+        with self._database.write() as connection:
+            catalog.drop_database(connection, name)
+
+    def databases(self) -> tuple[str, ...]:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return catalog.databases(connection)
+
+    def database_location(self, name: str) -> str:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return catalog.database_location(connection, name)
+
+    def create_table(self, table: Table) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            catalog.create_table(connection, table)
+
+    def drop_table(self, database: str, name: str) -> None:
+        """See ``Metastore``. Aborts open transactions that write to the table or wait for it."""
+        with self._database.write() as connection:
+            table_id = catalog.table_id(connection, database, name)
+            endings.abort_users_of_dropped(connection, table_id, self._clock())
+            catalog.drop_table(connection, table_id)
+
+    def alter_table(self, table: Table) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            catalog.alter_table(connection, table)
+
+    def table(self, database: str, name: str) -> Table:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return catalog.table(connection, database, name)
+
+    def find_table(self, database: str, name: str) -> Table | None:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return catalog.find_table(connection, database, name)
+
+    def tables(self, database: str) -> tuple[str, ...]:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return catalog.tables(connection, database)
+
+    def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            catalog.add_partitions(connection, database, table, partitions)
+
+    def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
+        """See ``Metastore``; drops none of them if one is not there."""
+        with self._database.write() as connection:
+            catalog.drop_partitions(connection, database, table, values)
+
+    def partitions(self, database: str, table: str) -> tuple[Partition, ...]:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return catalog.partitions(connection, database, table)
+
+    def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            now = self._clock()
+            endings.reap(connection, self._txn_timeout, now)
+            return transactions.open_txn(connection, user, host, txn_type, now)
+
+    def commit_txn(self, txn_id: int) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            conflict = endings.commit(connection, txn_id, self._clock())
+        if conflict is not None:
+            raise conflict
+
+    def abort_txn(self, txn_id: int) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            endings.abort(connection, txn_id, self._clock())
+
+    def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            return transactions.heartbeat(connection, txn_ids, self._clock())
+
+    def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return transactions.valid_txns(connection, txn_id)
+
+    def open_txns(self) -> tuple[TxnInfo, ...]:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return transactions.open_txns(connection)
+
+    def reap(self) -> tuple[int, ...]:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            return endings.reap(connection, self._txn_timeout, self._clock())
+
+    @property
+    def txn_timeout(self) -> float:
+        """See ``Metastore``."""
+        return self._txn_timeout
+
+    def seed_txn_id(self, next_txn_id: int) -> None:
+        """Make sure that no transaction id below ``next_txn_id`` is ever given.
+
+        For directories that know more than this store: the output of a compaction carries its
+        transaction's id (``base_0000005_v0000123``), and only snapshots that know the id read it.
+        Transactions that are open already do not know it.
+        """
+        with self._database.write() as connection:
+            transactions.seed_txn_id(connection, next_txn_id)
+
+    def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            return write_ids.allocate(connection, txn_id, database, table)
+
+    def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return write_ids.valid_write_ids(connection, database, table, txns)
+
+    def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            write_ids.seed(connection, database, table, next_write_id)
+
+    def next_write_id(self, database: str, table: str) -> int:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return write_ids.next_write_id(connection, database, table)
+
+    def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
+        """See ``Metastore``."""
+        self._reap_expired()
+        with self._database.write() as connection:
+            return locks.request(connection, txn_id, requests, self._clock())
+
+    def check_lock(self, txn_id: int) -> LockState:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            return locks.check(connection, txn_id, self._clock())
+
+    def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return locks.blockers(connection, txn_id)
+
+    def locks(self) -> tuple[LockInfo, ...]:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return locks.locks(connection)
+
+    def add_dynamic_partitions(
+        self,
+        txn_id: int,
+        database: str,
+        table: str,
+        partitions: Sequence[str],
+        operation: Operation,
+    ) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            transactions.require_open(connection, txn_id)
+            table_id = catalog.table_id(connection, database, table)
+            write_set.replace_placeholder(connection, txn_id, table_id, partitions, operation)
+
+    def request_compaction(
+        self, database: str, table: str, partition: str | None, compaction_type: CompactionType
+    ) -> Compaction:
+        """See ``Metastore``; a refused answer has the id of the entry that stands in its way."""
+        with self._database.write() as connection:
+            return compactions.request(
+                connection, database, table, partition, compaction_type, self._clock()
+            )
+
+    def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            return compactions.take_next(connection, worker, compaction_id, self._clock())
+
+    def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            compactions.started(connection, compaction_id, txn_id, highest_write_id)
+
+    def compaction_done(self, compaction_id: int) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            compactions.done(connection, compaction_id)
+
+    def compaction_failed(self, compaction_id: int, error: str) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            compactions.failed(connection, compaction_id, error, self._clock())
+
+    def compaction_refused(self, compaction_id: int, reason: str) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            compactions.refused(connection, compaction_id, reason, self._clock())
+
+    def ready_to_clean(self) -> tuple[Compaction, ...]:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return compactions.ready_to_clean(connection)
+
+    def compaction_cleaned(self, compaction_id: int) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            entry = compactions.cleaned(connection, compaction_id, self._clock())
+            if entry.highest_write_id is None:
+                return
+            endings.forget_cleaned(
+                connection,
+                catalog.table_id(connection, entry.database, entry.table),
+                entry.partition,
+                partitioned=bool(
+                    catalog.table(connection, entry.database, entry.table).partition_columns
+                ),
+                highest_write_id=entry.highest_write_id,
+            )
+
+    def compactions(self) -> tuple[Compaction, ...]:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return compactions.compactions(connection)
+
+    def close(self) -> None:
+        """See ``Metastore``."""
+        self._database.close()
+
+    def _reap_expired(self) -> None:
+        """Reap in a transaction of its own: the request that follows may be refused and undone."""
+        with self._database.read() as connection:
+            expired = endings.expired(connection, self._clock() - self._txn_timeout)
+        if expired:
+            self.reap()

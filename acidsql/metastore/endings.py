@@ -1,0 +1,176 @@
+"""How transactions of the embedded metastore end, and when their traces may go.
+
+A committed transaction's row is kept while an open transaction may conflict with it. An aborted
+one's is kept until nothing on disk can carry its ids: a directory of an aborted transaction that no
+list names any more would be taken for committed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from acidsql.errors import TransactionStateError, WriteConflictError
+from acidsql.metastore import compactions, locks, write_ids, write_set
+from acidsql.metastore.protocol import LockState, TxnState, TxnType
+from acidsql.metastore.transactions import (
+    AbortCause,
+    aborted_error,
+    highest_txn_id,
+    lowest_open_txn_id,
+    state_of,
+)
+
+# Clients that ended their transaction themselves: they write nothing any more. One that timed out,
+# or whose table was dropped, may still put a directory in place.
+_CLIENT_HAS_STOPPED = (AbortCause.CLIENT.value, AbortCause.CONFLICT.value)
+
+
+def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConflictError | None:
+    """Commit, or abort and return the conflict, which the caller raises once that is durable."""
+    state = state_of(connection, txn_id)
+    if state is TxnState.COMMITTED:
+        return None
+    if state is TxnState.ABORTED:
+        raise aborted_error(connection, txn_id)
+    conflict = write_set.conflict(connection, txn_id)
+    if conflict is not None:
+        _abort(connection, txn_id, AbortCause.CONFLICT, now)
+        return conflict
+    connection.execute(
+        "UPDATE txns SET state = ?, commit_id = ?, ended = ? WHERE txn_id = ?",
+        (TxnState.COMMITTED.value, highest_txn_id(connection), now, txn_id),
+    )
+    locks.release(connection, txn_id)
+    compactions.txn_committed(connection, txn_id)
+    _prune_committed(connection, txn_id)
+    return None
+
+
+def abort(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
+    """``Metastore.abort_txn``."""
+    state = state_of(connection, txn_id)
+    if state is TxnState.COMMITTED:
+        raise TransactionStateError(
+            "TXN_COMMITTED",
+            f"transaction {txn_id} is committed and cannot be aborted; undo it by a new statement",
+        )
+    if state is TxnState.OPEN:
+        _abort(connection, txn_id, AbortCause.CLIENT, now)
+
+
+def expired(connection: sqlite3.Connection, heartbeat_before: float) -> tuple[int, ...]:
+    """Open transactions whose last heartbeat is older than that."""
+    rows = connection.execute(
+        "SELECT txn_id FROM txns WHERE state = ? AND last_heartbeat < ? ORDER BY txn_id",
+        (TxnState.OPEN.value, heartbeat_before),
+    )
+    return tuple(row[0] for row in rows)
+
+
+def reap(connection: sqlite3.Connection, timeout: float, now: float) -> tuple[int, ...]:
+    """``Metastore.reap`` (PerformTimeoutsFunction), for the compaction queue as well."""
+    reaped = expired(connection, now - timeout)
+    for txn_id in reaped:
+        _abort(connection, txn_id, AbortCause.TIMEOUT, now)
+    compactions.give_back(connection, now - timeout)
+    _forget_aborts(connection, now - timeout)
+    return reaped
+
+
+def abort_users_of_dropped(connection: sqlite3.Connection, table_id: int, now: float) -> None:
+    """Abort the open transactions that wait for a lock on a table, or have a write id of it.
+
+    A new table of the same name may take the same place: what they would still write there must not
+    be taken for rows of the new table by their own commit.
+    """
+    rows = connection.execute(
+        """
+        SELECT txn_id FROM txns WHERE state = ? AND (
+            txn_id IN (SELECT txn_id FROM locks WHERE table_id = ? AND state = ?)
+            OR txn_id IN (SELECT txn_id FROM write_ids WHERE table_id = ?))
+        """,
+        (TxnState.OPEN.value, table_id, LockState.WAITING.value, table_id),
+    ).fetchall()
+    for row in rows:
+        _abort(connection, row[0], AbortCause.TABLE_DROPPED, now)
+
+
+def forget_cleaned(
+    connection: sqlite3.Connection,
+    table_id: int,
+    partition: str | None,
+    partitioned: bool,
+    highest_write_id: int,
+) -> None:
+    """Forget the aborted writes to a table or partition whose directories a cleaner has removed.
+
+    Of a partitioned table a transaction's write id goes when every partition in its write set has
+    been cleaned; if it is not known what it wrote, it stays.
+    """
+    candidates = connection.execute(
+        """
+        SELECT txns.txn_id FROM write_ids JOIN txns ON txns.txn_id = write_ids.txn_id
+        WHERE write_ids.table_id = ? AND write_ids.write_id <= ?
+          AND txns.state = ? AND txns.abort_cause IN (?, ?)
+        """,
+        (table_id, highest_write_id, TxnState.ABORTED.value, *_CLIENT_HAS_STOPPED),
+    ).fetchall()
+    for (txn_id,) in candidates:
+        if partitioned and not _cleaned_everywhere(connection, txn_id, table_id, partition):
+            continue
+        connection.execute(
+            "DELETE FROM write_ids WHERE txn_id = ? AND table_id = ?", (txn_id, table_id)
+        )
+        # Without its row the write id must still count for the high-water mark.
+        write_ids.settle(connection, table_id, highest_write_id)
+
+
+def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: float) -> None:
+    connection.execute(
+        "UPDATE txns SET state = ?, abort_cause = ?, ended = ? WHERE txn_id = ?",
+        (TxnState.ABORTED.value, cause.value, now, txn_id),
+    )
+    locks.release(connection, txn_id)
+    compactions.txn_aborted(connection, txn_id, cause.value, now)
+
+
+def _prune_committed(connection: sqlite3.Connection, txn_id: int) -> None:
+    if not write_set.has_changes(connection, txn_id):
+        connection.execute("DELETE FROM txns WHERE txn_id = ?", (txn_id,))
+    # Whatever is open, or opens later, has an id above these commit ids: no conflict is possible.
+    connection.execute(
+        "DELETE FROM txns WHERE state = ? AND commit_id < ?",
+        (TxnState.COMMITTED.value, lowest_open_txn_id(connection)),
+    )
+
+
+def _cleaned_everywhere(
+    connection: sqlite3.Connection, txn_id: int, table_id: int, partition: str | None
+) -> bool:
+    cleaned = connection.execute(
+        "DELETE FROM write_set WHERE txn_id = ? AND table_id = ? AND partition_name = ?",
+        (txn_id, table_id, partition),
+    )
+    left = connection.execute(
+        "SELECT 1 FROM write_set WHERE txn_id = ? AND table_id = ? LIMIT 1", (txn_id, table_id)
+    ).fetchone()
+    return cleaned.rowcount > 0 and left is None
+
+
+def _forget_aborts(connection: sqlite3.Connection, ended_before: float) -> None:
+    """Forget aborted transactions whose ids no directory carries: those without a write id.
+
+    A compactor has no write id either, but its transaction's id is in the names of its directories:
+    it is never forgotten.
+    """
+    forgotten = connection.execute(
+        """
+        SELECT txn_id FROM txns
+        WHERE state = ? AND ended < ? AND type <> ?
+          AND NOT EXISTS (SELECT 1 FROM write_ids WHERE write_ids.txn_id = txns.txn_id)
+        """,
+        (TxnState.ABORTED.value, ended_before, TxnType.COMPACTION.value),
+    ).fetchall()
+    for (txn_id,) in forgotten:
+        connection.execute("INSERT INTO forgotten_aborts VALUES (?)", (txn_id,))
+        connection.execute("DELETE FROM txns WHERE txn_id = ?", (txn_id,))

@@ -1,0 +1,90 @@
+"""Keeping transactions alive: one thread that sends heartbeats for all of a session."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from acidsql.metastore.protocol import Metastore
+
+logger = logging.getLogger(__name__)
+
+# A heartbeat that failed is sent again after this part of the interval: waiting for the next one
+# would be too late.
+_RETRY_PART = 0.1
+
+
+class Heartbeater:
+    """Sends heartbeats for a changing set of transactions, twice per time-out.
+
+    The thread starts with the first transaction and is a daemon: it never keeps a process alive.
+
+    Args:
+        metastore: where the transactions are open.
+        interval: seconds between heartbeats; by default half of the metastore's time-out.
+    """
+
+    def __init__(self, metastore: Metastore, *, interval: float | None = None) -> None:
+        self._metastore = metastore
+        self._interval = metastore.txn_timeout / 2 if interval is None else interval
+        self._lock = threading.Lock()
+        self._alive: set[int] = set()
+        self._lost: set[int] = set()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, txn_id: int) -> None:
+        """Keep a transaction alive from now on."""
+        with self._lock:
+            self._alive.add(txn_id)
+            if self._thread is None:
+                self._stopped.clear()
+                self._thread = threading.Thread(
+                    target=self._run, name="acidsql-heartbeat", daemon=True
+                )
+                self._thread.start()
+
+    def remove(self, txn_id: int) -> None:
+        """Leave a transaction alone, because it ended; unknown ids do not matter."""
+        with self._lock:
+            self._alive.discard(txn_id)
+            self._lost.discard(txn_id)
+
+    def lost(self) -> frozenset[int]:
+        """Transactions that were aborted while they were kept alive here."""
+        with self._lock:
+            return frozenset(self._lost)
+
+    def stop(self) -> None:
+        """End the thread; ``add`` starts it again."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        self._stopped.set()
+        if thread is not None:
+            thread.join()
+
+    def beat(self) -> bool:
+        """Send one heartbeat for every transaction; False if it failed and must be sent again."""
+        with self._lock:
+            txn_ids = sorted(self._alive)
+        if not txn_ids:
+            return True
+        try:
+            ended = self._metastore.heartbeat(txn_ids)
+        # The edge of a thread: an error that ended it would let every transaction time out.
+        except Exception:
+            logger.exception("transactions %s: heartbeat failed, will be sent again", txn_ids)
+            return False
+        with self._lock:
+            # Those that were removed meanwhile ended as they should.
+            lost = self._alive.intersection(ended)
+            self._alive -= lost
+            self._lost |= lost
+        if lost:
+            logger.error("transactions %s: were aborted while in use", sorted(lost))
+        return True
+
+    def _run(self) -> None:
+        delay = self._interval
+        while not self._stopped.wait(delay):
+            delay = self._interval if self.beat() else self._interval * _RETRY_PART

@@ -1,0 +1,30 @@
+"""How names are spelt in the metastore: databases, tables and columns in lower case, as in Hive."""
+
+from __future__ import annotations
+
+
+def lowered(name: str) -> str:
+    """The name of a database, table or column as the metastore keeps it."""
+    return name.lower()
+
+
+def partition_name(name: str | None) -> str | None:
+    """A partition's name with its column names in lower case; values keep their case.
+
+    >>> partition_name("Year=2024/Kind=A")
+    'year=2024/kind=A'
+    """
+    if name is None:
+        return None
+    # Hive's Warehouse.makePartName escapes '/' and '=' in names and values, so the split is exact.
+    pairs = (part.partition("=") for part in name.split("/"))
+    return "/".join(column.lower() + equals + value for column, equals, value in pairs)
+
+
+def object_name(database: str, table: str, partition: str | None) -> str:
+    """A lockable object as messages show it.
+
+    >>> object_name("db", "t", "p=1")
+    'db.t/p=1'
+    """
+    return f"{database}.{table}" if partition is None else f"{database}.{table}/{partition}"

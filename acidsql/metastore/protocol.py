@@ -1,0 +1,331 @@
+"""What acidsql needs of a metastore: tables, partitions, transactions, write ids, locks, compactions.
+
+Shaped like the Hive Metastore's Thrift interface, so that one behaviour suite serves the embedded store
+and Hive's. Semantics follow Hive 4 (``hive_metastore.thrift``, ``TxnHandler``). Nothing here knows Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+
+
+class TableType(str, Enum):
+    """What a catalog entry is."""
+
+    MANAGED = "MANAGED_TABLE"
+    VIEW = "VIRTUAL_VIEW"
+
+
+class TxnState(str, Enum):
+    """State of a transaction."""
+
+    OPEN = "open"
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+
+
+class TxnType(str, Enum):
+    """Kind of a transaction; readers never get write ids."""
+
+    DEFAULT = "default"
+    READ_ONLY = "read_only"
+    COMPACTION = "compaction"
+
+
+class LockType(str, Enum):
+    """Lock strengths, weakest first (compatibility: Hive's CheckLockFunction)."""
+
+    SHARED_READ = "shared_read"
+    SHARED_WRITE = "shared_write"
+    EXCL_WRITE = "excl_write"
+    EXCLUSIVE = "exclusive"
+
+
+class LockState(str, Enum):
+    """Answer to a lock request."""
+
+    ACQUIRED = "acquired"
+    WAITING = "waiting"
+
+
+class Operation(str, Enum):
+    """What a transaction does to an object; UPDATE and DELETE conflict with each other, INSERT never does."""
+
+    SELECT = "s"
+    INSERT = "i"
+    UPDATE = "u"
+    DELETE = "d"
+
+
+class CompactionType(str, Enum):
+    """Kinds of compaction."""
+
+    MINOR = "minor"
+    MAJOR = "major"
+
+
+class CompactionState(str, Enum):
+    """States of SHOW COMPACTIONS, with Hive's words."""
+
+    INITIATED = "initiated"
+    WORKING = "working"
+    READY_FOR_CLEANING = "ready for cleaning"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column: ``type`` is Hive's/Spark's type text (``decimal(10,2)``, ``struct<a:int>``), ``default`` SQL text."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    default: str | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table or view of the catalog. Database, table and column names are kept in lower case, as Hive keeps them."""
+
+    database: str
+    name: str
+    columns: tuple[Column, ...]
+    partition_columns: tuple[Column, ...] = ()
+    location: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    table_type: TableType = TableType.MANAGED
+    view_text: str | None = None
+    owner: str = ""
+    created: int = 0  # seconds since 1970
+
+    @property
+    def full_name(self) -> str:
+        """``db.table``, the form that valid-write-id lists carry."""
+        return f"{self.database}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """A partition: ``values`` as Hive keeps them, text, ``__HIVE_DEFAULT_PARTITION__`` for NULL."""
+
+    values: tuple[str, ...]
+    location: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockRequest:
+    """One lock component: the table, or one partition of it (``partition``: its name, ``p=1/q=2``)."""
+
+    database: str
+    table: str
+    partition: str | None
+    type: LockType
+    operation: Operation
+    dynamic_partitions: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockInfo:
+    """A lock as SHOW LOCKS lists it."""
+
+    lock_id: int
+    txn_id: int
+    database: str
+    table: str
+    partition: str | None
+    type: LockType
+    state: LockState
+    user: str
+    host: str
+    acquired: int | None
+    last_heartbeat: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxnInfo:
+    """A transaction that is open or aborted, as SHOW TRANSACTIONS lists it (times in seconds since 1970)."""
+
+    txn_id: int
+    state: TxnState
+    type: TxnType
+    user: str
+    host: str
+    started: int
+    last_heartbeat: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """An entry of the compaction queue or of its history (times in seconds since 1970)."""
+
+    compaction_id: int
+    database: str
+    table: str
+    partition: str | None
+    type: CompactionType
+    state: CompactionState
+    worker: str | None = None
+    enqueued: int = 0
+    started: int | None = None
+    ended: int | None = None
+    txn_id: int | None = None
+    next_txn_id: int | None = None
+    highest_write_id: int | None = None
+    error: str | None = None
+
+
+class Metastore(Protocol):
+    """The contract. All methods are atomic, and durable when they return.
+
+    Raises (everywhere): ``AcidLookupError`` (TABLE_OR_VIEW_NOT_FOUND, SCHEMA_NOT_FOUND, PARTITION_NOT_FOUND),
+    ``TransactionStateError`` (TXN_ABORTED, NO_SUCH_TXN), ``MetastoreError``.
+    """
+
+    # -- catalog --------------------------------------------------------------------------------
+    def create_database(self, name: str, location: str, comment: str | None = None) -> None:
+        """Create a database; SCHEMA_ALREADY_EXISTS if it is there."""
+
+    def drop_database(self, name: str) -> None:
+        """Drop an empty database; SCHEMA_NOT_EMPTY otherwise."""
+
+    def databases(self) -> tuple[str, ...]:
+        """Names, sorted. ``default`` always exists."""
+
+    def database_location(self, name: str) -> str:
+        """Location URI of a database ('' for ``default`` until something else is known)."""
+
+    def create_table(self, table: Table) -> None:
+        """Create a table or view; TABLE_OR_VIEW_ALREADY_EXISTS if the name is taken."""
+
+    def drop_table(self, database: str, name: str) -> None:
+        """Forget a table with its partitions, write ids, locks and queue entries. Files are the caller's."""
+
+    def alter_table(self, table: Table) -> None:
+        """Replace the definition of a table of the same name."""
+
+    def table(self, database: str, name: str) -> Table:
+        """The table; case-insensitive."""
+
+    def find_table(self, database: str, name: str) -> Table | None:
+        """The table, or None."""
+
+    def tables(self, database: str) -> tuple[str, ...]:
+        """Names of tables and views of a database, sorted."""
+
+    def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
+        """Add partitions; those that exist already are left as they are."""
+
+    def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
+        """Forget partitions."""
+
+    def partitions(self, database: str, table: str) -> tuple[Partition, ...]:
+        """All partitions, sorted by values."""
+
+    # -- transactions ---------------------------------------------------------------------------
+    def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
+        """Open a transaction; ids grow and are never given twice."""
+
+    def commit_txn(self, txn_id: int) -> None:
+        """Commit. Checks the write set: if a transaction that committed after this one opened changed
+        (UPDATE or DELETE, both sides) the same table or partition, this one is aborted and
+        ``WriteConflictError`` (CONCURRENT_WRITE) names both transactions and the object.
+        Committing a committed transaction again does nothing. Releases its locks.
+        """
+
+    def abort_txn(self, txn_id: int) -> None:
+        """Abort. Aborting an aborted transaction again does nothing. Releases its locks."""
+
+    def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
+        """Say that these transactions live; returns those that are not open any more."""
+
+    def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
+        """The snapshot now: open and aborted transactions up to the highest id (to ``txn_id`` when given,
+        which itself counts as valid)."""
+
+    def open_txns(self) -> tuple[TxnInfo, ...]:
+        """Open and aborted transactions, by id."""
+
+    def reap(self) -> tuple[int, ...]:
+        """Abort open transactions whose last heartbeat is older than the time-out; returns them.
+        Called by every open_txn and lock as well."""
+
+    @property
+    def txn_timeout(self) -> float:
+        """Seconds without a heartbeat after which a transaction is aborted."""
+
+    # -- write ids ------------------------------------------------------------------------------
+    def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
+        """The write id of this open transaction for a table (the same one when asked again)."""
+
+    def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
+        """The write ids that a snapshot sees (TxnCommonUtils, GetValidWriteIdsForTableFunction)."""
+
+    def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
+        """Make sure that no write id below ``next_write_id`` is ever given again; those never allocated
+        here count as committed. For tables whose directories know more than this store."""
+
+    def next_write_id(self, database: str, table: str) -> int:
+        """The write id that the next allocation would return."""
+
+    # -- locks ----------------------------------------------------------------------------------
+    def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
+        """Ask for all locks of a statement at once: all are granted or all wait, first come first served.
+        INSERT, UPDATE and DELETE requests also enter the transaction's write set (a dynamic-partition
+        request only as a placeholder, until ``add_dynamic_partitions``)."""
+
+    def check_lock(self, txn_id: int) -> LockState:
+        """Ask again for the locks of ``lock``; counts as a heartbeat."""
+
+    def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
+        """The locks that this transaction's waiting requests wait for."""
+
+    def locks(self) -> tuple[LockInfo, ...]:
+        """All locks, by id."""
+
+    def add_dynamic_partitions(
+        self, txn_id: int, database: str, table: str, partitions: Sequence[str], operation: Operation
+    ) -> None:
+        """Record the partitions that a dynamic-partition statement wrote, in the write set."""
+
+    # -- compaction queue -----------------------------------------------------------------------
+    def request_compaction(
+        self, database: str, table: str, partition: str | None, compaction_type: CompactionType
+    ) -> Compaction:
+        """Queue a compaction. The answer is in state REFUSED, with the reason in ``error``, when the same
+        object is queued or being worked on already (CompactFunction)."""
+
+    def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
+        """Take the oldest INITIATED entry (or that one) and make it WORKING; never given to two workers."""
+
+    def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
+        """Record the compactor's transaction and the highest write id of its snapshot."""
+
+    def compaction_done(self, compaction_id: int) -> None:
+        """WORKING → READY_FOR_CLEANING; ``next_txn_id`` is set when the transaction commits (or now, for
+        an entry without one): once nothing below it is open, nobody can need the old directories."""
+
+    def compaction_failed(self, compaction_id: int, error: str) -> None:
+        """WORKING → FAILED; kept in the history."""
+
+    def compaction_refused(self, compaction_id: int, reason: str) -> None:
+        """WORKING → REFUSED; kept in the history."""
+
+    def ready_to_clean(self) -> tuple[Compaction, ...]:
+        """READY_FOR_CLEANING entries whose ``next_txn_id`` is not above the lowest open transaction."""
+
+    def compaction_cleaned(self, compaction_id: int) -> None:
+        """READY_FOR_CLEANING → SUCCEEDED; aborted transactions that only wrote what was cleaned may be forgotten."""
+
+    def compactions(self) -> tuple[Compaction, ...]:
+        """Queue and history, newest first."""
+
+    def close(self) -> None:
+        """Release connections."""

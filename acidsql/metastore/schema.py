@@ -1,0 +1,184 @@
+"""The tables of the embedded metastore's SQLite file, and how older files become newer ones.
+
+The version stands in the file (``PRAGMA user_version``). Version n is made from version n - 1 by
+``MIGRATIONS[n - 1]``; a change of the schema appends a migration and never edits a released one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from acidsql.errors import MetastoreError
+
+# "ACID" in ASCII: tells the file apart from any other SQLite file (PRAGMA application_id).
+APPLICATION_ID = 0x41434944
+
+# STRICT came with SQLite 3.37; older libraries make the same tables without type checks.
+_STRICT = "STRICT" if sqlite3.sqlite_version_info >= (3, 37) else ""
+_STRICT_WITHOUT_ROWID = ", ".join(filter(None, (_STRICT, "WITHOUT ROWID")))
+
+_VERSION_1 = (
+    f"""
+    CREATE TABLE databases (
+        name TEXT PRIMARY KEY,
+        location TEXT NOT NULL,
+        comment TEXT
+    ) {_STRICT}
+    """,
+    "INSERT INTO databases (name, location) VALUES ('default', '')",
+    # AUTOINCREMENT: a table that is dropped and made again must not inherit anything.
+    f"""
+    CREATE TABLE tables (
+        table_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        database_name TEXT NOT NULL REFERENCES databases (name),
+        table_name TEXT NOT NULL,
+        table_type TEXT NOT NULL,
+        columns TEXT NOT NULL,            -- JSON array of objects
+        partition_columns TEXT NOT NULL,  -- JSON array of objects
+        properties TEXT NOT NULL,         -- JSON object
+        location TEXT NOT NULL,
+        view_text TEXT,
+        owner TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        next_write_id INTEGER NOT NULL DEFAULT 1,
+        -- write ids up to this one that have no row in write_ids count as committed
+        settled_write_id INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (database_name, table_name)
+    ) {_STRICT}
+    """,
+    f"""
+    CREATE TABLE partitions (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        partition_values TEXT NOT NULL,   -- JSON array of text
+        location TEXT NOT NULL,
+        PRIMARY KEY (table_id, partition_values)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
+    # An id up to the highest that has no row here was committed and pruned, unless forgotten_aborts
+    # has it.
+    f"""
+    CREATE TABLE txns (
+        txn_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        state TEXT NOT NULL,
+        type TEXT NOT NULL,
+        user TEXT NOT NULL,
+        host TEXT NOT NULL,
+        started REAL NOT NULL,
+        last_heartbeat REAL NOT NULL,
+        ended REAL,
+        commit_id INTEGER,                -- the highest txn_id when this one committed
+        abort_cause TEXT
+    ) {_STRICT}
+    """,
+    "CREATE INDEX txns_by_state ON txns (state)",
+    f"CREATE TABLE forgotten_aborts (txn_id INTEGER PRIMARY KEY) {_STRICT}",
+    # Rows of committed transactions stay: they are what makes an old snapshot's list right.
+    f"""
+    CREATE TABLE write_ids (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        write_id INTEGER NOT NULL,
+        txn_id INTEGER NOT NULL,
+        PRIMARY KEY (table_id, write_id)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
+    "CREATE UNIQUE INDEX write_ids_by_txn ON write_ids (txn_id, table_id)",
+    f"""
+    CREATE TABLE write_set (
+        txn_id INTEGER NOT NULL REFERENCES txns (txn_id) ON DELETE CASCADE,
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        partition_name TEXT,              -- NULL: the whole table
+        operation TEXT NOT NULL,
+        placeholder INTEGER NOT NULL      -- 1: partitions of a dynamic write, not known yet
+    ) {_STRICT}
+    """,
+    "CREATE INDEX write_set_by_txn ON write_set (txn_id)",
+    "CREATE INDEX write_set_by_table ON write_set (table_id)",
+    f"""
+    CREATE TABLE locks (
+        lock_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        txn_id INTEGER NOT NULL REFERENCES txns (txn_id) ON DELETE CASCADE,
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        partition_name TEXT,              -- NULL: the whole table
+        type TEXT NOT NULL,
+        state TEXT NOT NULL,
+        acquired REAL
+    ) {_STRICT}
+    """,
+    "CREATE INDEX locks_by_txn ON locks (txn_id)",
+    "CREATE INDEX locks_by_table ON locks (table_id)",
+    f"""
+    CREATE TABLE compactions (
+        compaction_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        partition_name TEXT,
+        type TEXT NOT NULL,
+        state TEXT NOT NULL,
+        worker TEXT,
+        enqueued REAL NOT NULL,
+        started REAL,
+        ended REAL,
+        txn_id INTEGER,
+        next_txn_id INTEGER,
+        highest_write_id INTEGER,
+        error TEXT
+    ) {_STRICT}
+    """,
+    "CREATE INDEX compactions_by_table ON compactions (table_id)",
+    "CREATE INDEX compactions_by_state ON compactions (state)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1,)
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def prepare(connection: sqlite3.Connection, path: str) -> None:
+    """Bring the file behind a connection to ``SCHEMA_VERSION``, creating the tables of a new file.
+
+    Raises:
+        MetastoreError: METASTORE_VERSION, a newer acidsql made the file; METASTORE_UNAVAILABLE, the
+            file is some other program's SQLite file.
+    """
+    with transaction(connection, "BEGIN"):
+        version = _checked_version(connection, path)
+    if version == SCHEMA_VERSION:
+        return
+    with transaction(connection, "BEGIN IMMEDIATE"):
+        # Another process may have migrated the file while this one waited for the write lock.
+        for migration in MIGRATIONS[_checked_version(connection, path) :]:
+            for statement in migration:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    """Run a block between ``begin`` and COMMIT; roll back if it raises."""
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.rollback()
+
+
+def _checked_version(connection: sqlite3.Connection, path: str) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if application != APPLICATION_ID and not empty:
+        raise MetastoreError(
+            "METASTORE_UNAVAILABLE",
+            f"{path!r} is a SQLite file but not an acidsql metastore; "
+            "set spark.acidsql.metastore to another file",
+        )
+    if version > SCHEMA_VERSION:
+        raise MetastoreError(
+            "METASTORE_VERSION",
+            f"the metastore file {path!r} has schema version {version}, and this acidsql knows "
+            f"versions up to {SCHEMA_VERSION}; upgrade acidsql",
+        )
+    return version

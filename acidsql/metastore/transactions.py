@@ -1,0 +1,160 @@
+"""Transactions of the embedded metastore: opening, heartbeats, states and snapshots.
+
+How they end is in ``endings``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from enum import Enum
+
+from acidsql.errors import TransactionStateError
+from acidsql.format.valid_lists import ValidTxnList
+from acidsql.metastore.protocol import TxnInfo, TxnState, TxnType
+
+
+class AbortCause(str, Enum):
+    """Why a transaction was aborted, in words that follow "was aborted:"."""
+
+    CLIENT = "it was rolled back"
+    CONFLICT = "another transaction had committed a conflicting change"
+    TIMEOUT = "it sent no heartbeat within the time-out"
+    TABLE_DROPPED = "a table that it was writing or waiting for was dropped"
+
+
+def open_txn(
+    connection: sqlite3.Connection, user: str, host: str, txn_type: TxnType, now: float
+) -> int:
+    """``Metastore.open_txn``, without the reaping."""
+    cursor = connection.execute(
+        "INSERT INTO txns (state, type, user, host, started, last_heartbeat)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (TxnState.OPEN.value, txn_type.value, user, host, now, now),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def seed_txn_id(connection: sqlite3.Connection, next_txn_id: int) -> None:
+    """Give no transaction id below ``next_txn_id``; those never given here count as committed."""
+    if highest_txn_id(connection) == 0:
+        connection.execute("DELETE FROM sqlite_sequence WHERE name = 'txns'")
+        connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('txns', 0)")
+    connection.execute(
+        "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'txns'", (next_txn_id - 1,)
+    )
+
+
+def highest_txn_id(connection: sqlite3.Connection) -> int:
+    """The highest transaction id given so far, 0 before the first."""
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'txns'").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def lowest_open_txn_id(connection: sqlite3.Connection) -> int:
+    """The lowest open transaction id, or the next one to be given when none is open."""
+    row = connection.execute(
+        "SELECT min(txn_id) FROM txns WHERE state = ?", (TxnState.OPEN.value,)
+    ).fetchone()
+    return highest_txn_id(connection) + 1 if row[0] is None else int(row[0])
+
+
+def state_of(connection: sqlite3.Connection, txn_id: int) -> TxnState:
+    """The state of a transaction, also of one whose row was pruned.
+
+    Raises:
+        TransactionStateError: NO_SUCH_TXN, the id was never given.
+    """
+    row = connection.execute("SELECT state FROM txns WHERE txn_id = ?", (txn_id,)).fetchone()
+    if row is not None:
+        return TxnState(row[0])
+    if not 1 <= txn_id <= highest_txn_id(connection):
+        raise TransactionStateError(
+            "NO_SUCH_TXN",
+            f"transaction {txn_id} was never opened in this metastore; begin a new transaction",
+        )
+    forgotten = connection.execute(
+        "SELECT 1 FROM forgotten_aborts WHERE txn_id = ?", (txn_id,)
+    ).fetchone()
+    return TxnState.COMMITTED if forgotten is None else TxnState.ABORTED
+
+
+def require_open(connection: sqlite3.Connection, txn_id: int) -> None:
+    """Raise TXN_ABORTED, TXN_COMMITTED or NO_SUCH_TXN unless the transaction is open."""
+    state = state_of(connection, txn_id)
+    if state is TxnState.ABORTED:
+        raise aborted_error(connection, txn_id)
+    if state is TxnState.COMMITTED:
+        raise TransactionStateError(
+            "TXN_COMMITTED",
+            f"transaction {txn_id} is committed already; begin a new transaction",
+        )
+
+
+def aborted_error(connection: sqlite3.Connection, txn_id: int) -> TransactionStateError:
+    """The error that says that a transaction was aborted, and why."""
+    return TransactionStateError(
+        "TXN_ABORTED",
+        f"transaction {txn_id} was aborted: {abort_cause(connection, txn_id)}; "
+        "nothing of it is visible, run the statement again",
+    )
+
+
+def abort_cause(connection: sqlite3.Connection, txn_id: int) -> str:
+    """Why a transaction was aborted, as a sentence."""
+    row = connection.execute("SELECT abort_cause FROM txns WHERE txn_id = ?", (txn_id,)).fetchone()
+    return "long ago, and its files were removed" if row is None else str(row[0])
+
+
+def heartbeat(
+    connection: sqlite3.Connection, txn_ids: Sequence[int], now: float
+) -> tuple[int, ...]:
+    """``Metastore.heartbeat``."""
+    lost = []
+    for txn_id in txn_ids:
+        cursor = connection.execute(
+            "UPDATE txns SET last_heartbeat = ? WHERE txn_id = ? AND state = ?",
+            (now, txn_id, TxnState.OPEN.value),
+        )
+        if cursor.rowcount == 0:
+            lost.append(txn_id)
+    return tuple(lost)
+
+
+def valid_txns(connection: sqlite3.Connection, txn_id: int | None) -> ValidTxnList:
+    """``Metastore.valid_txns`` (TxnCommonUtils.createValidReadTxnList)."""
+    high_water_mark = highest_txn_id(connection)
+    if txn_id is not None:
+        high_water_mark = min(high_water_mark, txn_id)
+    return ValidTxnList(
+        high_water_mark=high_water_mark,
+        open=_ids_in(connection, TxnState.OPEN, high_water_mark) - {txn_id},
+        aborted=_ids_in(connection, TxnState.ABORTED, high_water_mark) - {txn_id},
+    )
+
+
+def open_txns(connection: sqlite3.Connection) -> tuple[TxnInfo, ...]:
+    """``Metastore.open_txns``."""
+    rows = connection.execute(
+        "SELECT * FROM txns WHERE state IN (?, ?) ORDER BY txn_id",
+        (TxnState.OPEN.value, TxnState.ABORTED.value),
+    )
+    return tuple(
+        TxnInfo(
+            txn_id=row["txn_id"],
+            state=TxnState(row["state"]),
+            type=TxnType(row["type"]),
+            user=row["user"],
+            host=row["host"],
+            started=int(row["started"]),
+            last_heartbeat=int(row["last_heartbeat"]),
+        )
+        for row in rows
+    )
+
+
+def _ids_in(connection: sqlite3.Connection, state: TxnState, up_to: int) -> frozenset[int]:
+    rows = connection.execute(
+        "SELECT txn_id FROM txns WHERE state = ? AND txn_id <= ?", (state.value, up_to)
+    )
+    return frozenset(row[0] for row in rows)

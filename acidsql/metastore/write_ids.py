@@ -1,0 +1,130 @@
+"""Write ids of the embedded metastore: one sequence per table, one id per transaction and table."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+
+from acidsql.errors import TransactionStateError
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore import catalog
+from acidsql.metastore.names import lowered
+from acidsql.metastore.protocol import TxnState, TxnType
+from acidsql.metastore.transactions import abort_cause, state_of
+
+
+def allocate(connection: sqlite3.Connection, txn_id: int, database: str, table: str) -> int:
+    """``Metastore.allocate_write_id`` (AllocateTableWriteIdsFunction).
+
+    Raises:
+        TransactionStateError: WRITE_ID_REFUSED, the transaction is not open, or only reads.
+    """
+    table_id = catalog.table_id(connection, database, table)
+    _require_writer(connection, txn_id)
+    row = connection.execute(
+        "SELECT write_id FROM write_ids WHERE txn_id = ? AND table_id = ?", (txn_id, table_id)
+    ).fetchone()
+    if row is not None:
+        return int(row[0])
+    write_id = next_write_id(connection, database, table)
+    connection.execute("INSERT INTO write_ids VALUES (?, ?, ?)", (table_id, write_id, txn_id))
+    connection.execute(
+        "UPDATE tables SET next_write_id = ? WHERE table_id = ?", (write_id + 1, table_id)
+    )
+    return write_id
+
+
+def next_write_id(connection: sqlite3.Connection, database: str, table: str) -> int:
+    """``Metastore.next_write_id``."""
+    row = connection.execute(
+        "SELECT next_write_id FROM tables WHERE table_id = ?",
+        (catalog.table_id(connection, database, table),),
+    ).fetchone()
+    return int(row[0])
+
+
+def seed(connection: sqlite3.Connection, database: str, table: str, next_id: int) -> None:
+    """``Metastore.seed_write_id``."""
+    table_id = catalog.table_id(connection, database, table)
+    if next_id > next_write_id(connection, database, table):
+        connection.execute(
+            "UPDATE tables SET next_write_id = ? WHERE table_id = ?", (next_id, table_id)
+        )
+        settle(connection, table_id, next_id - 1)
+
+
+def settle(connection: sqlite3.Connection, table_id: int, up_to: int) -> None:
+    """Let the write ids up to ``up_to`` that belong to no known transaction count as committed."""
+    connection.execute(
+        "UPDATE tables SET settled_write_id = max(settled_write_id, ?) WHERE table_id = ?",
+        (up_to, table_id),
+    )
+
+
+def valid_write_ids(
+    connection: sqlite3.Connection, database: str, table: str, txns: ValidTxnList
+) -> ValidWriteIdList:
+    """``Metastore.valid_write_ids``.
+
+    The high-water mark is the highest write id of a transaction within the snapshot, or the highest
+    settled one. Below it the write ids of transactions that were open or aborted, or that came
+    after the snapshot, are invalid (GetValidWriteIdsForTableFunction).
+    """
+    table_id = catalog.table_id(connection, database, table)
+    high_water_mark = _high_water_mark(connection, table_id, txns.high_water_mark)
+    # The plus keeps SQLite on the index by transaction, where the few later ones are at the end; by
+    # the primary key it would read every row of the table.
+    later = connection.execute(
+        "SELECT write_id FROM write_ids WHERE +table_id = ? AND txn_id > ? AND write_id <= ?",
+        (table_id, txns.high_water_mark, high_water_mark),
+    )
+    open_write_ids = _write_ids_of(connection, table_id, txns.open) | {row[0] for row in later}
+    aborted_write_ids = _write_ids_of(connection, table_id, txns.aborted)
+    return ValidWriteIdList(
+        table=f"{lowered(database)}.{lowered(table)}",
+        high_water_mark=high_water_mark,
+        open=frozenset(w for w in open_write_ids if w <= high_water_mark),
+        aborted=frozenset(w for w in aborted_write_ids - open_write_ids if w <= high_water_mark),
+    )
+
+
+def _require_writer(connection: sqlite3.Connection, txn_id: int) -> None:
+    state = state_of(connection, txn_id)
+    if state is TxnState.OPEN:
+        row = connection.execute("SELECT type FROM txns WHERE txn_id = ?", (txn_id,)).fetchone()
+        if row[0] != TxnType.READ_ONLY.value:
+            return
+        reason = "is read-only"
+    elif state is TxnState.ABORTED:
+        reason = f"was aborted: {abort_cause(connection, txn_id)}"
+    else:
+        reason = "is committed"
+    raise TransactionStateError(
+        "WRITE_ID_REFUSED",
+        f"transaction {txn_id} gets no write id, because it {reason}; begin a new transaction",
+    )
+
+
+def _high_water_mark(connection: sqlite3.Connection, table_id: int, highest_txn_id: int) -> int:
+    settled = connection.execute(
+        "SELECT settled_write_id FROM tables WHERE table_id = ?", (table_id,)
+    ).fetchone()[0]
+    # The other way round: by the primary key the answer is among the last rows.
+    row = connection.execute(
+        "SELECT write_id FROM write_ids WHERE table_id = ? AND +txn_id <= ?"
+        " ORDER BY write_id DESC LIMIT 1",
+        (table_id, highest_txn_id),
+    ).fetchone()
+    return int(settled) if row is None else max(int(settled), int(row[0]))
+
+
+def _write_ids_of(
+    connection: sqlite3.Connection, table_id: int, txn_ids: Iterable[int]
+) -> set[int]:
+    rows = connection.execute(
+        "SELECT write_id FROM write_ids WHERE +table_id = ?"
+        " AND txn_id IN (SELECT value FROM json_each(?))",
+        (table_id, json.dumps(sorted(txn_ids))),
+    )
+    return {row[0] for row in rows}

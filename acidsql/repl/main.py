@@ -1,0 +1,122 @@
+"""The command ``acidsql``: options and exit codes.
+
+Exit codes: 0 all statements ran, 1 a statement failed or Spark did not start, 2 wrong usage,
+130 cancelled with Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from platformdirs import user_state_path
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from acidsql.repl.printer import FORMATS, summary
+from acidsql.repl.session import start_session
+from acidsql.repl.shell import Ending, Settings, Shell
+
+_EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: 130}
+_INTERRUPTED = 130
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-e", "--execute", "text", metavar="SQL", help="Run these statements and leave.")
+@click.option(
+    "-f",
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    help="Run the statements of a file and leave; - is standard input.",
+)
+@click.option("--master", help="Spark master URL, such as local[4] or yarn.")
+@click.option(
+    "--conf", "conf", multiple=True, metavar="KEY=VALUE", help="Spark option; may be repeated."
+)
+@click.option(
+    "--warehouse",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory of tables; also the place of the metastore file.",
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(list(FORMATS)),
+    default="table",
+    show_default=True,
+    help="Format of results.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Rows of a result to show at most.",
+)
+@click.option("--timing", is_flag=True, help="Show how long every statement took.")
+@click.option("--traceback", "tracebacks", is_flag=True, help="Show tracebacks after errors.")
+@click.version_option(package_name="acidsql")
+def main(  # noqa: PLR0913 - one argument for every option
+    *,
+    text: str | None,
+    file: Path | None,
+    master: str | None,
+    conf: tuple[str, ...],
+    warehouse: Path | None,
+    format_name: str,
+    limit: int,
+    timing: bool,
+    tracebacks: bool,
+) -> None:
+    """Run SQL on Hive full-ACID tables with Spark: interactively, or with -e, -f or a pipe."""
+    if text is not None and file is not None:
+        raise click.UsageError("give -e or -f, not both")
+    options = _options(conf)
+    try:
+        spark = start_session(master=master, warehouse=warehouse, conf=options)
+    except (PySparkException, OSError) as error:
+        raise click.ClickException(f"Spark did not start: {summary(error)}") from error
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    settings = Settings(
+        format_name=format_name,
+        limit=limit,
+        timing=timing,
+        progress=sys.stderr.isatty(),
+        tracebacks=tracebacks,
+    )
+    shell = Shell(spark=spark, execute=_acidsql, settings=settings)
+    try:
+        ending = _run(shell, text, file)
+    except KeyboardInterrupt:
+        ending = Ending.CANCELLED
+    spark.stop()
+    sys.exit(_EXIT_CODES[ending])
+
+
+def _run(shell: Shell, text: str | None, file: Path | None) -> Ending:
+    if text is not None:
+        return shell.run_batch(text)
+    if file is not None and str(file) != "-":
+        return shell.run_batch(file.read_text(encoding="utf-8"), source=str(file))
+    if file is not None or not sys.stdin.isatty():
+        return shell.run_batch(sys.stdin.read())
+    shell.interact(user_state_path("acidsql") / "history")
+    return Ending.DONE
+
+
+def _options(conf: tuple[str, ...]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for item in conf:
+        key, equals, value = item.partition("=")
+        if not (key.strip() and equals):
+            raise click.BadParameter(f"{item!r} is not KEY=VALUE", param_hint="--conf")
+        options[key.strip()] = value
+    return options
+
+
+def _acidsql(spark: SparkSession, text: str) -> DataFrame:
+    import acidsql  # noqa: PLC0415 - the shell starts and shows its help without the product
+
+    return acidsql.sql(spark, text)

@@ -1,0 +1,174 @@
+"""Renders results and errors as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from cli_helpers.tabular_output import TabularOutputFormatter
+from prompt_toolkit.utils import get_cwidth
+
+from acidsql.errors import AcidParseError
+from acidsql.repl.runner import Cell, Result
+from acidsql.repl.statements import Statement
+
+FORMATS = {
+    "table": "psql",
+    "unicode": "mysql_unicode",
+    "vertical": "vertical",
+    "csv": "csv",
+    "tsv": "tsv",
+    "jsonl": "jsonl",
+    "markdown": "github",
+    "html": "html",
+}
+"""Names of the formats, with the names that cli_helpers has for them."""
+
+# Made to be read by people: a row count follows.
+_SCREEN_FORMATS = frozenset({"table", "unicode", "vertical"})
+_ALIGNED = frozenset({"table", "unicode", "markdown"})
+_NULL = "NULL"
+
+# What Spark puts after the sentences of a message: SQLSTATE, position, then the plan.
+_MESSAGE_END = re.compile(
+    r"\s*(?:SQLSTATE: \w+|;? line \d+,? pos \d+|\(line \d+, (?:pos|column) \d+\)|\n)"
+)
+# Spark's ParseException shows the text up to the line of the error, then dashes and carets.
+_SPARK_CONTEXT = re.compile(
+    r"== SQL(?: \([^)]*\))? ==\n(?P<sql>.*?)\n(?P<dashes>-*)\^\^\^", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """A place in a statement: 1-based ``line``, 0-based ``column`` in characters."""
+
+    line: int
+    column: int
+
+
+def result_text(result: Result, format_name: str) -> str:
+    """Return ``result`` in one of ``FORMATS``, every line with its line feed."""
+    if not result.columns:
+        return "OK\n" if format_name in _SCREEN_FORMATS else ""
+    if format_name == "csv":
+        return _csv_text(result)
+    rows: list[tuple[Cell, ...]] = list(result.rows)
+    options: dict[str, object] = {"max_field_width": None}
+    if format_name != "jsonl":
+        rows = [tuple(_text(cell) for cell in row) for row in rows]
+    if format_name in _ALIGNED:
+        options["disable_numparse"] = True
+        # tabulate takes alignments for existing cells only
+        options["colalign"] = [("right" if n else "left") for n in result.numeric] if rows else None
+    lines: Iterator[str] = TabularOutputFormatter().format_output(
+        rows,
+        list(result.columns),
+        format_name=FORMATS[format_name],
+        **options,
+    )
+    footer = [_footer(result)] if format_name in _SCREEN_FORMATS else []
+    return "".join(f"{line}\n" for line in [*lines, *footer])
+
+
+def error_text(error: Exception, statement: Statement, source: str | None = None) -> str:
+    """Return what the user sees of ``error``: one line, and where known a caret under its place.
+
+    Args:
+        error: what the statement raised.
+        statement: the statement, whose line numbers count from its source's first line.
+        source: name of the file that the statement stands in, if it does.
+    """
+    position = locate(error, statement.text)
+    line = statement.line + (position.line - 1 if position else 0)
+    place = f"{source}:{line}: " if source else ""
+    text = f"{place}error: {summary(error)}\n"
+    return text + _caret(statement.text, position) if position else text
+
+
+def summary(error: Exception) -> str:
+    """Return the first sentences of an error's message, with its condition name."""
+    java_exception = getattr(error, "java_exception", None)
+    text = str(error if java_exception is None else java_exception.toString()).strip()
+    first = _MESSAGE_END.split(text, maxsplit=1)[0].strip()
+    named = first.startswith("[") or java_exception is not None
+    return first if named else f"{type(error).__name__}: {first}".rstrip(": ")
+
+
+def locate(error: Exception, text: str) -> Position | None:
+    """Return where in the statement ``text`` an error is, None if it does not say.
+
+    Spark may have seen a rewritten text, so a place counts only where that text agrees with the
+    user's.
+    """
+    if isinstance(error, AcidParseError):
+        lines = text.split("\n")
+        inside = 1 <= error.line <= len(lines)
+        return Position(line=error.line, column=error.column - 1) if inside else None
+    return _from_query_context(error, text) or _from_parse_message(str(error), text)
+
+
+def _from_query_context(error: Exception, text: str) -> Position | None:
+    contexts: Callable[[], list[object]] | None = getattr(error, "getQueryContext", None)
+    for context in contexts() if contexts else []:
+        fragment = str(getattr(context, "fragment", str)())
+        start = int(getattr(context, "startIndex", int)())
+        if fragment and text.startswith(fragment, start):
+            return _position(text, start)
+        if fragment and text.count(fragment) == 1:
+            return _position(text, text.index(fragment))
+    return None
+
+
+def _from_parse_message(message: str, text: str) -> Position | None:
+    match = _SPARK_CONTEXT.search(message)
+    if match is None:
+        return None
+    seen, column = match["sql"].split("\n"), len(match["dashes"])
+    lines = text.split("\n")
+    if seen[-1] in lines[len(seen) - 1 : len(seen)]:
+        return Position(line=len(seen), column=column)
+    if lines.count(seen[-1]) == 1:
+        return Position(line=lines.index(seen[-1]) + 1, column=column)
+    return None
+
+
+def _position(text: str, offset: int) -> Position:
+    line_start = text.rfind("\n", 0, offset) + 1
+    return Position(line=text.count("\n", 0, offset) + 1, column=offset - line_start)
+
+
+def _caret(text: str, position: Position) -> str:
+    line = text.split("\n")[position.line - 1]
+    before = line[: position.column].ljust(position.column)
+    indent = "".join("\t" if char == "\t" else " " * get_cwidth(char) for char in before)
+    return f"{line}\n{indent}^\n"
+
+
+def _text(cell: Cell) -> str:
+    if cell is None:
+        return _NULL
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _csv_text(result: Result) -> str:
+    # cli_helpers leaves line breaks inside a cell unquoted
+    rows = [result.columns, *([_text(cell) for cell in row] for row in result.rows)]
+    return "".join(map(_csv_line, rows))
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    out = io.StringIO()
+    # csv quotes the characters of the line terminator, and a carriage return must be quoted too
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _footer(result: Result) -> str:
+    count = len(result.rows)
+    if result.truncated:
+        return f"first {count} rows; there are more (change this with --limit)"
+    return f"{count} row{'' if count == 1 else 's'}"

@@ -1,0 +1,209 @@
+"""Runs one statement in its own thread, with a progress bar, and cancels it on Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+from pyspark import InheritableThread, SparkContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - PySpark's customary name
+from pyspark.sql.types import BinaryType, BooleanType, DataType, IntegralType, NumericType
+from tqdm import tqdm
+
+Execute = Callable[[SparkSession, str], DataFrame]
+"""Runs a statement; ``acidsql.sql`` outside tests."""
+
+Cell = str | int | bool | None
+
+_POLL_SECONDS = 0.1
+_BAR_DELAY_SECONDS = 0.5
+_BAR = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} tasks {elapsed}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The first rows of a statement's answer.
+
+    Attributes:
+        columns: column names, as Spark gives them.
+        numeric: for every column, whether its values are numbers.
+        rows: integers and booleans as such, all other values in Spark's own text form, binary ones
+            as SQL literals (``X'00FF'``).
+        truncated: whether there were more rows than the limit.
+    """
+
+    columns: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a statement: a result, an error, or neither when it was left running.
+
+    Attributes:
+        result: the rows, None without an answer.
+        error: what the statement raised.
+        interrupted: whether the user pressed Ctrl-C while it ran.
+        seconds: wall-clock time.
+    """
+
+    result: Result | None
+    error: Exception | None
+    interrupted: bool
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Work:
+    result: Result | None = None
+    error: Exception | None = None
+
+
+@dataclass(slots=True)
+class _Interrupts:
+    count: int = field(default=0)
+
+    def note(self, _signal: int, _frame: FrameType | None) -> None:
+        self.count += 1
+
+
+def run_statement(
+    spark: SparkSession, text: str, *, execute: Execute, limit: int, progress: bool
+) -> Outcome:
+    """Run ``text`` and wait for it, drawing a progress bar on standard error.
+
+    The first Ctrl-C cancels the Spark jobs of the statement, present and future. A second one stops
+    waiting for a statement that does not end (it may be in a step that is not a Spark job).
+
+    Args:
+        spark: session to run in.
+        text: one statement without semicolon.
+        execute: runs the statement.
+        limit: rows to fetch at most.
+        progress: whether to draw the bar.
+    """
+    group = f"acidsql-{uuid.uuid4()}"
+    work = _Work()
+
+    def target() -> None:
+        try:
+            spark.sparkContext.setJobGroup(group, text, interruptOnCancel=True)
+            work.result = fetch(execute(spark, text), limit)
+        except Exception as error:  # noqa: BLE001 - handed to the waiting thread
+            work.error = error
+
+    started = time.monotonic()
+    thread = InheritableThread(target=target, daemon=True)
+    with _noted_interrupts() as interrupts:
+        thread.start()
+        _wait(thread, spark.sparkContext, group, interrupts, progress=progress)
+    return Outcome(
+        result=work.result,
+        error=work.error,
+        interrupted=interrupts.count > 0,
+        seconds=time.monotonic() - started,
+    )
+
+
+def fetch(frame: DataFrame, limit: int) -> Result:
+    """Return the first ``limit`` rows of ``frame`` as text that Spark itself renders."""
+    columns = tuple(frame.columns)
+    types = [column.dataType for column in frame.schema.fields]
+    if not columns:
+        return Result(columns=(), numeric=(), rows=(), truncated=False)
+    positions = [f"c{position}" for position in range(len(columns))]  # names may repeat
+    rows = (
+        frame.toDF(*positions)
+        .select(*[_rendered(name, kind) for name, kind in zip(positions, types, strict=True)])
+        .limit(limit + 1)
+        .collect()
+    )
+    return Result(
+        columns=columns,
+        numeric=tuple(isinstance(kind, NumericType) for kind in types),
+        rows=tuple(tuple(row) for row in rows[:limit]),
+        truncated=len(rows) > limit,
+    )
+
+
+def _rendered(name: str, kind: DataType) -> F.Column:
+    column = F.col(name)
+    if isinstance(kind, IntegralType | BooleanType):
+        return column
+    if isinstance(kind, BinaryType):
+        return F.concat(F.lit("X'"), F.hex(column), F.lit("'"))
+    return column.cast("string")
+
+
+def _wait(
+    thread: threading.Thread,
+    context: SparkContext,
+    group: str,
+    interrupts: _Interrupts,
+    *,
+    progress: bool,
+) -> None:
+    bar = _ProgressBar() if progress else None
+    while thread.is_alive() and interrupts.count < 2:
+        if interrupts.count:
+            # Again and again: the statement may be between two jobs.
+            context.cancelJobGroup(group)
+        elif bar is not None:
+            bar.show(*_task_counts(context, group))
+        thread.join(_POLL_SECONDS)
+    if bar is not None:
+        bar.clear()
+
+
+class _ProgressBar:
+    """A bar on standard error that short statements never get to see."""
+
+    def __init__(self) -> None:
+        self._bar: tqdm[None] | None = None
+        self._started = time.monotonic()
+
+    def show(self, completed: int, known: int) -> None:
+        if known == 0 or time.monotonic() - self._started < _BAR_DELAY_SECONDS:
+            return
+        if self._bar is None:
+            self._bar = tqdm(bar_format=_BAR, leave=False, file=sys.stderr)
+            self._bar.start_t -= time.monotonic() - self._started
+        self._bar.total, self._bar.n = known, completed
+        self._bar.refresh()
+
+    def clear(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _task_counts(context: SparkContext, group: str) -> tuple[int, int]:
+    """Return completed and known tasks of all jobs of a group."""
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+    infos = [info for info in map(tracker.getStageInfo, stages) if info is not None]
+    return sum(info.numCompletedTasks for info in infos), sum(info.numTasks for info in infos)
+
+
+@contextmanager
+def _noted_interrupts() -> Iterator[_Interrupts]:
+    """Count Ctrl-C instead of raising: an exception could tear a conversation with the JVM."""
+    interrupts = _Interrupts()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupts
+        return
+    previous = signal.signal(signal.SIGINT, interrupts.note)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, previous)

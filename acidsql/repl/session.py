@@ -1,0 +1,79 @@
+"""Starts the Spark session of the shell."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+
+
+def start_session(
+    *,
+    master: str | None,
+    warehouse: Path | None,
+    conf: Mapping[str, str],
+    environ: MutableMapping[str, str] = os.environ,
+) -> SparkSession:
+    """Return a Spark session that prints nothing by itself.
+
+    Args:
+        master: Spark master URL; None leaves it to Spark's own configuration.
+        warehouse: directory of ``spark.sql.warehouse.dir``; None leaves Spark's default.
+        conf: further Spark options, which win over the shell's own.
+        environ: environment in which Spark is started; ``SPARK_LOCAL_IP`` and ``PYSPARK_PYTHON``
+            are added where they are missing.
+
+    Raises:
+        pyspark.errors.PySparkRuntimeError: Java is missing or does not start.
+    """
+    environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if _runs_here(master, conf, environ):
+        environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # PySpark reports every failed statement there as JSON with a Java stack trace.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    builder = SparkSession.builder.appName("acidsql")
+    if master is not None:
+        builder = builder.master(master)
+    for key, value in session_options(warehouse=warehouse, conf=conf).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    if threading.current_thread() is threading.main_thread():
+        # PySpark's handler talks to the JVM from inside the signal, possibly in the middle of
+        # another answer, and cancels every job of the application.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return spark
+
+
+def session_options(*, warehouse: Path | None, conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the Spark options of the shell's session, ``conf`` having the last word."""
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if warehouse is not None:
+        options["spark.sql.warehouse.dir"] = warehouse.absolute().as_uri()
+    options.update(conf)
+    quiet = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}"
+    java_options = conf.get("spark.driver.extraJavaOptions", "")
+    if "log4j" not in java_options:
+        options["spark.driver.extraJavaOptions"] = f"{quiet} {java_options}".strip()
+    return options
+
+
+def _runs_here(master: str | None, conf: Mapping[str, str], environ: Mapping[str, str]) -> bool:
+    """Say whether driver and executors are on this machine, so that loopback will do."""
+    if {"spark.driver.host", "spark.driver.bindAddress"} & conf.keys():
+        return False
+    configured = master or conf.get("spark.master")
+    if configured is None:
+        # An installation's spark-defaults.conf may name a cluster.
+        return not {"SPARK_HOME", "SPARK_CONF_DIR"} & environ.keys()
+    return configured.startswith("local")

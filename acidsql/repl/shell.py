@@ -1,0 +1,222 @@
+"""Reads, runs and prints, statement after statement."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from acidsql.repl.completer import StatementCompleter
+from acidsql.repl.printer import FORMATS, error_text, result_text
+from acidsql.repl.prompt import make_prompt
+from acidsql.repl.runner import Execute, Outcome, fetch, run_statement
+from acidsql.repl.statements import Statement, split
+
+_GREETING = 'acidsql on Spark {version}. Statements end with ";", \\? shows the commands.\n'
+_EXIT_WORDS = frozenset({"exit", "quit"})
+
+
+class Ending(Enum):
+    """How a piece of input ended."""
+
+    DONE = "all statements ran"
+    FAILED = "a statement failed; the ones after it did not run"
+    CANCELLED = "a statement was cancelled; the ones after it did not run"
+    EXIT = "the user asked to leave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user chose.
+
+    Attributes:
+        format_name: one of ``printer.FORMATS``.
+        limit: rows of a result to fetch at most.
+        timing: whether to tell how long a statement took.
+        progress: whether to draw a progress bar.
+        tracebacks: whether to show Python's traceback after an error.
+    """
+
+    format_name: str
+    limit: int
+    timing: bool
+    progress: bool
+    tracebacks: bool
+
+
+class Shell:
+    """Runs statements of one session and prints their results.
+
+    Args:
+        spark: session to run in.
+        execute: runs one statement, as ``acidsql.sql`` does.
+        settings: what the user chose; commands change it.
+    """
+
+    def __init__(self, *, spark: SparkSession, execute: Execute, settings: Settings) -> None:
+        self.settings = settings
+        self._spark = spark
+        self._execute = execute
+        self._tables: tuple[str, ...] | None = None
+
+    def interact(self, history: Path) -> None:
+        """Read from a terminal until the user leaves."""
+        prompt = make_prompt(history=history, completer=self._completer())
+        sys.stdout.write(_GREETING.format(version=self._spark.version))
+        while True:
+            try:
+                text = _read(prompt)
+                if text is None or self.run_input(text) is Ending.EXIT:
+                    return
+            except KeyboardInterrupt:  # between two statements
+                continue
+
+    def run_input(self, text: str) -> Ending:
+        """Run what was typed at the prompt: a command or statements."""
+        words = text.split()
+        if words and words[0].startswith("\\"):
+            return self._run_command(words)
+        return self.run_batch(text)
+
+    def run_batch(self, text: str, source: str | None = None) -> Ending:
+        """Run statements one after the other until one fails.
+
+        Args:
+            text: the statements, separated by semicolons.
+            source: name of the file they come from, to be shown with errors.
+        """
+        for statement in split(text):
+            if statement.text.lower() in _EXIT_WORDS:
+                return Ending.EXIT
+            ending = self._run_statement(statement, source)
+            if ending is not Ending.DONE:
+                return ending
+        return Ending.DONE
+
+    def _run_statement(self, statement: Statement, source: str | None) -> Ending:
+        outcome = run_statement(
+            self._spark,
+            statement.text,
+            execute=self._execute,
+            limit=self.settings.limit,
+            progress=self.settings.progress,
+        )
+        self._tables = None  # the statement may have made or dropped one
+        if outcome.result is not None:
+            sys.stdout.write(result_text(outcome.result, self.settings.format_name))
+            sys.stdout.flush()
+        ending = self._report(outcome, statement, source)
+        if self.settings.timing:
+            sys.stderr.write(f"{outcome.seconds:.2f} s\n")
+        return ending
+
+    def _report(self, outcome: Outcome, statement: Statement, source: str | None) -> Ending:
+        if outcome.result is not None:
+            return Ending.DONE
+        if outcome.error is None:
+            sys.stderr.write(
+                "left running: the statement did not end when its Spark jobs were cancelled; "
+                "what becomes of it is not shown\n"
+            )
+            return Ending.CANCELLED
+        if outcome.interrupted and "cancel" in str(outcome.error).lower():
+            sys.stderr.write("cancelled\n")
+            return Ending.CANCELLED
+        sys.stderr.write(error_text(outcome.error, statement, source))
+        if self.settings.tracebacks:
+            sys.stderr.write("".join(traceback.format_exception(outcome.error)))
+        return Ending.CANCELLED if outcome.interrupted else Ending.FAILED
+
+    def _run_command(self, words: list[str]) -> Ending:
+        command = _COMMANDS.get(words[0].rstrip(";"))
+        if command is None:
+            sys.stderr.write(f"error: no such command: {words[0]} (\\? shows them)\n")
+            return Ending.FAILED
+        return command(self, [word.rstrip(";") for word in words[1:]])
+
+    def _completer(self) -> StatementCompleter:
+        rows = self._spark.sql("SELECT keyword FROM sql_keywords()").collect()
+        keywords = {row[0] for row in rows} | {"COMPACTIONS", "ROW__ID"}
+        return StatementCompleter(
+            keywords=keywords, commands=_COMMANDS, table_names=self._table_names
+        )
+
+    def _table_names(self) -> tuple[str, ...]:
+        """Return the tables and views of the current database, asked for once per statement."""
+        if self._tables is None:
+            try:
+                result = fetch(self._execute(self._spark, "SHOW TABLES"), limit=10_000)
+            except (PySparkException, ValueError, RuntimeError):
+                # The database may be gone; the next statement will say so.
+                self._tables = ()
+            else:
+                name = result.columns.index("tableName")
+                self._tables = tuple(str(row[name]) for row in result.rows)
+        return self._tables
+
+
+def _read(prompt: PromptSession[str]) -> str | None:
+    """Return the next input, None at its end."""
+    while True:
+        try:
+            return prompt.prompt()
+        except KeyboardInterrupt:  # Ctrl-C drops what was typed
+            continue
+        except EOFError:
+            return None
+
+
+_Command = Callable[[Shell, list[str]], Ending]
+_COMMANDS: dict[str, _Command] = {}
+
+
+def _command(name: str) -> Callable[[_Command], _Command]:
+    def register(function: _Command) -> _Command:
+        _COMMANDS[name] = function
+        return function
+
+    return register
+
+
+@_command("\\q")
+def _quit(_shell: Shell, _arguments: list[str]) -> Ending:
+    """Leave (also: exit; quit; Ctrl-D)."""
+    return Ending.EXIT
+
+
+@_command("\\?")
+def _help(_shell: Shell, _arguments: list[str]) -> Ending:
+    """Show the commands."""
+    for name, function in sorted(_COMMANDS.items()):
+        sys.stdout.write(f"{name:<10}{function.__doc__}\n")
+    sys.stdout.write('Everything else is SQL and ends with ";". Ctrl-C cancels a statement.\n')
+    return Ending.DONE
+
+
+@_command("\\timing")
+def _timing(shell: Shell, _arguments: list[str]) -> Ending:
+    """Switch the time of every statement on or off."""
+    shell.settings = replace(shell.settings, timing=not shell.settings.timing)
+    sys.stdout.write(f"timing is {'on' if shell.settings.timing else 'off'}\n")
+    return Ending.DONE
+
+
+@_command("\\format")
+def _format(shell: Shell, arguments: list[str]) -> Ending:
+    """Show or set the format of results."""
+    names = ", ".join(FORMATS)
+    if not arguments:
+        sys.stdout.write(f"format is {shell.settings.format_name} (of {names})\n")
+    elif arguments[0] in FORMATS:
+        shell.settings = replace(shell.settings, format_name=arguments[0])
+    else:
+        sys.stderr.write(f"error: no such format: {arguments[0]} (there are {names})\n")
+        return Ending.FAILED
+    return Ending.DONE

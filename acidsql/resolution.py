@@ -1,0 +1,219 @@
+"""Names and references: which table a name means, and plans in which ACID tables are snapshot scans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.format.valid_lists import ValidTxnList
+from acidsql.metastore.protocol import Table, TableType
+from acidsql.scan.plan import scan
+from acidsql.scan.snapshot import TableSnapshot, take_snapshot
+from acidsql.schema import ROW_ID_COLUMN, quote
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import Listings
+
+CATALOG = "spark_catalog"
+# Property of a view: the database in which the names of its text are looked up.
+VIEW_DATABASE = "view.database"
+
+
+def qualified(session: AcidSession, parts: Sequence[str]) -> tuple[str, str] | None:
+    """Database and name, or None if the name cannot be one of the metastore's."""
+    names = [p.lower() for p in parts]
+    catalog = session.spark.catalog
+    if len(names) == 3 and names[0] == CATALOG:
+        return names[1], names[2]
+    if len(names) > 2 or catalog.currentCatalog() != CATALOG:
+        return None
+    if len(names) == 2:
+        return names[0], names[1]
+    return catalog.currentDatabase().lower(), names[0]
+
+
+def find(session: AcidSession, parts: Sequence[str]) -> Table | None:
+    """The metastore's table or view that a name means; temporary views come first, as in Spark."""
+    if bridge.is_temp_view(session.spark, parts):
+        return session.temp_views.find(parts)
+    name = qualified(session, parts)
+    return session.metastore.find_table(*name) if name else None
+
+
+def known_to_spark(session: AcidSession, parts: Sequence[str]) -> bool:
+    """Whether Spark itself has a table or view of this name."""
+    name = ".".join(map(quote, parts))
+    return bridge.is_temp_view(session.spark, parts) or bool(session.spark.catalog.tableExists(name))
+
+
+def find_acid_table(session: AcidSession, parts: Sequence[str]) -> Table | None:
+    """The transactional table that a name means, or None: views and other tables are Spark's to handle."""
+    table = find(session, parts)
+    return table if table is not None and table.table_type is TableType.MANAGED else None
+
+
+def acid_table(session: AcidSession, parts: Sequence[str]) -> Table:
+    """The transactional table that a name means.
+
+    Raises:
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, NOT_A_TRANSACTIONAL_TABLE.
+    """
+    table = find(session, parts)
+    name = ".".join(parts)
+    if table is None and known_to_spark(session, parts):
+        raise AcidAnalysisError(
+            "NOT_A_TRANSACTIONAL_TABLE",
+            f"{name} is not a transactional table: create one with STORED AS ORC "
+            "TBLPROPERTIES ('transactional'='true')",
+        )
+    if table is None:
+        raise AcidLookupError(
+            "TABLE_OR_VIEW_NOT_FOUND",
+            f"there is no table {name}: check the spelling, the current database (USE) and SHOW TABLES",
+        )
+    if table.table_type is TableType.VIEW:
+        raise AcidAnalysisError("EXPECT_TABLE_NOT_VIEW", f"{name} is a view: name a table")
+    return table
+
+
+@dataclass(slots=True, kw_only=True)
+class StatementSnapshot:
+    """What all tables of one statement share: a snapshot of the transactions, and the listings.
+
+    Attributes:
+        expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
+    """
+
+    session: AcidSession
+    txns: ValidTxnList
+    expires: int | None = None
+    snapshots: dict[str, TableSnapshot] = field(default_factory=dict)
+    listings: Listings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.listings = Listings(self.session.files)
+
+    def snapshot(self, table: Table) -> TableSnapshot:
+        """The table as this statement sees it."""
+        if table.full_name not in self.snapshots:
+            self.snapshots[table.full_name] = take_snapshot(
+                self.session.files, self.session.metastore, table, self.txns, self.listings
+            )
+        return self.snapshots[table.full_name]
+
+    def relation(self, table: Table) -> bridge.JavaObject:
+        """A new plan of a table or view, under its own name, with ``row__id`` hidden."""
+        spark = self.session.spark
+        if table.table_type is TableType.VIEW:
+            name = (CATALOG, table.database, table.name) if table.database else (table.name,)
+            return bridge.hide_columns(spark, self._view(table), (), name)
+        frame = scan(self.session, self.snapshot(table))
+        if self.expires is not None:
+            frame = frame.where(_not_expired(self.expires))
+        return bridge.hide_columns(
+            spark, frame, (ROW_ID_COLUMN,), (CATALOG, table.database, table.name)
+        )
+
+    def _view(self, view: Table) -> DataFrame:
+        with _current_database(self.session, view.properties[VIEW_DATABASE]):
+            frame = bridge.frame_of(self.session.spark, self.plan(str(view.view_text)))
+        return frame.toDF(*[c.name for c in view.columns]) if view.columns else frame
+
+    def plan(self, text: str) -> bridge.JavaObject:
+        """Spark's plan of a statement, not analysed yet, with every ACID table replaced by its scan."""
+        spark = self.session.spark
+        text = bridge.substitute_variables(spark, text)
+        found = _tables(self.session, text)
+        ours = [r for r in found.references if r.parts in found.tables]
+        text, renamed = _rename_repeated(text, ours)
+        if renamed:
+            again = _tables(self.session, text)
+            found = _Found(plan=again.plan, references=again.references, tables=found.tables)
+            found.tables.update({(name,): found.tables[parts] for name, parts in renamed.items()})
+        relations = {
+            r.node: self.relation(found.tables[r.parts])
+            for r in found.references
+            if r.parts in found.tables
+        }
+        return bridge.replace(spark, found.plan, relations)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Found:
+    """A parsed statement, its references, and those of them that are the metastore's."""
+
+    plan: bridge.JavaObject
+    references: list[bridge.Reference]
+    tables: dict[tuple[str, ...], Table]
+
+
+def _tables(session: AcidSession, text: str) -> _Found:
+    plan = bridge.substitute_ctes(session.spark, bridge.parse(session.spark, text))
+    references = bridge.references(plan)
+    tables = {}
+    for parts in {r.parts for r in references}:
+        table = find(session, parts)
+        if table is not None:
+            tables[parts] = table
+    return _Found(plan=plan, references=references, tables=tables)
+
+
+def refers_to_acid(session: AcidSession, text: str) -> bool:
+    """Whether a statement refers to a table or view of the metastore."""
+    return bool(_tables(session, bridge.substitute_variables(session.spark, text)).tables)
+
+
+def _rename_repeated(
+    text: str, references: Sequence[bridge.Reference]
+) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """Give each occurrence of a name that stands more than once a name of its own.
+
+    Every occurrence needs a scan of its own: a self-join has two filters, and two ``row__id``s. The scan's
+    plan is named after the table, so that qualified columns are found all the same.
+
+    Returns:
+        The new text, and the old name of every new one.
+    """
+    counts = Counter(r.parts for r in references)
+    places = {
+        (r.start, r.end): r.parts
+        for r in references
+        if counts[r.parts] > 1 and r.start is not None and r.end is not None
+    }
+    renamed = {}
+    for number, ((start, end), parts) in enumerate(sorted(places.items(), reverse=True)):
+        name = f"__acidsql_{number}"
+        text = f"{text[:start]}{name}{text[end:]}"
+        renamed[name] = parts
+    return text, renamed
+
+
+@contextmanager
+def _current_database(session: AcidSession, database: str) -> Iterator[None]:
+    """Names are looked up in this database."""
+    catalog = session.spark.catalog
+    before = catalog.currentDatabase()
+    if before == database:
+        yield
+        return
+    catalog.setCurrentDatabase(database)
+    try:
+        yield
+    finally:
+        catalog.setCurrentDatabase(before)
+
+
+def _not_expired(expires: int) -> str:
+    """A condition that Spark folds away when it plans a run in time, and that raises in one that is late."""
+    message = (
+        "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than spark.acidsql.snapshot.maxAge: "
+        "run the statement again"
+    )
+    return f"IF(unix_micros(current_timestamp()) > {expires}L, raise_error('{message}'), true)"

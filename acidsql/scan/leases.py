@@ -1,0 +1,99 @@
+"""Leases: as long as a DataFrame can still run, the directories that it reads stay.
+
+A read transaction holds the cleaner back from everything that its snapshot sees. It ends when the JVM has
+collected every file index of the statement, so that no DataFrame, view or cache can reach the files any
+more; or when the session releases it; or at its maximum age, after which a read raises SNAPSHOT_EXPIRED.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+
+from acidsql import bridge
+from acidsql.metastore.heartbeat import Heartbeater
+from acidsql.metastore.protocol import Metastore
+
+
+@dataclass(slots=True, kw_only=True)
+class Lease:
+    """The read transaction of one statement, and what may still read under it."""
+
+    txn_id: int
+    opened: float
+    indexes: list[bridge.JavaObject] = field(default_factory=list)
+
+
+class Leases:
+    """The leases of one Spark session."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        metastore: Metastore,
+        heartbeater: Heartbeater,
+        max_age: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._spark = spark
+        self._metastore = metastore
+        self._heartbeater = heartbeater
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._leases: dict[int, Lease] = {}
+        self._local = threading.local()
+        self.max_age = max_age
+
+    def begin(self, txn_id: int) -> Lease:
+        """Start the lease of a statement under its read transaction; the thread's scans belong to it."""
+        lease = Lease(txn_id=txn_id, opened=self._clock())
+        with self._lock:
+            self._leases[txn_id] = lease
+        self._heartbeater.add(txn_id)
+        self._local.current = lease
+        return lease
+
+    def end_statement(self) -> None:
+        """The statement's plan is complete: later scans of this thread are not its own."""
+        self._local.current = None
+
+    def watch(self, index: bridge.JavaObject) -> None:
+        """Keep the current lease for as long as this file index can be reached."""
+        lease: Lease | None = getattr(self._local, "current", None)
+        if lease is not None:
+            lease.indexes.append(index)
+
+    def prune(self, *, collect: bool = False) -> None:
+        """End the leases that nothing can read under any more, and those that are too old.
+
+        Args:
+            collect: have the JVM look for unreachable plans first.
+        """
+        current: Lease | None = getattr(self._local, "current", None)
+        if collect and self._leases:
+            bridge.collect_garbage(self._spark)
+        now = self._clock()
+        with self._lock:
+            candidates = [lease for lease in self._leases.values() if lease is not current]
+        for lease in candidates:
+            if now - lease.opened > self.max_age or not any(map(bridge.reachable, lease.indexes)):
+                self._end(lease)
+
+    def release(self) -> None:
+        """End all leases: DataFrames that were returned may find their files gone."""
+        with self._lock:
+            leases = list(self._leases.values())
+        for lease in leases:
+            self._end(lease)
+
+    def _end(self, lease: Lease) -> None:
+        with self._lock:
+            if self._leases.pop(lease.txn_id, None) is None:
+                return
+        self._heartbeater.remove(lease.txn_id)
+        if lease.txn_id not in self._heartbeater.lost():
+            self._metastore.commit_txn(lease.txn_id)

@@ -1,0 +1,252 @@
+"""From a snapshot to a Spark DataFrame: one guarded ORC scan per kind of directory, less the deleted rows.
+
+ORC knows ACID files by their six top-level columns and fails on a scan that asks for fewer, so every scan
+has a *guard*: a filter that mentions all six, that no optimizer rule can simplify, push down, or turn into
+``IS NOT NULL`` (``greatest`` skips nulls; ``coalesce`` would be cut short by a filter on ``row__id``). The
+*pad*, a field of ``row`` that no file has, stands for ``row`` in the guard without being read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType, TimestampType
+
+from acidsql import bridge
+from acidsql.format.names import AcidDirectory, is_hidden, parse_bucket_file
+from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.format.selection import needs_row_filter
+from acidsql.scan.snapshot import TableSnapshot
+from acidsql.schema import (
+    ROW_ID_COLUMN,
+    data_schema,
+    event_schema,
+    has_timestamp,
+    pad_name,
+    padded,
+    partition_schema,
+)
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
+from acidsql.storage.tails import ORIGINAL_WRITE_ID
+
+# A missing or broken file must fail the query: skipping a delete file would bring deleted rows back.
+_SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+# Delete events up to this number are broadcast; more are joined by sorting, which spills.
+_BROADCAST_EVENTS = 1_000_000
+_ORDINAL = "__partition"
+_KEYS = ("originalTransaction", "bucket", "rowId")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Directory:
+    """A directory to scan, with the ordinal of its partition."""
+
+    directory: AcidDirectory
+    path: str
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Deletes:
+    """The delete events of a snapshot: how many, and which write ids per partition they can concern."""
+
+    directories: tuple[_Directory, ...]
+    events: int
+    ranges: dict[int, tuple[tuple[int, int], ...]]
+
+    def concern(self, data: _Directory) -> bool:
+        """Whether any event can delete a row of the directory."""
+        low = data.directory.min_write_id if data.directory.kind.value == "delta" else 0
+        high = data.directory.max_write_id
+        return any(a <= high and b >= low for a, b in self.ranges.get(data.ordinal, ()))
+
+
+def scan(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    """The rows of a snapshot: the table's columns in its order, then ``row__id``."""
+    return _project(session, snapshot, scan_events(session, snapshot))
+
+
+def scan_events(session: AcidSession, snapshot: TableSnapshot, *, minor: bool = False) -> DataFrame:
+    """The insert events of a snapshot that no delete event meets, with the ordinal of their partition.
+
+    Args:
+        minor: take all events of the deltas instead, as a minor compaction does.
+    """
+    inserts = [
+        _Directory(directory=d, path=p.path(d), ordinal=i)
+        for i, p in enumerate(snapshot.partitions)
+        for d in [*([p.state.base] if p.state.base and not minor else []), *p.state.insert_deltas]
+    ]
+    if minor:
+        return _valid_rows(session, snapshot, inserts, data_schema(session.spark, snapshot.table))
+    deletes = _deletes(session, snapshot)
+    row = data_schema(session.spark, snapshot.table)
+    partitioned = bool(snapshot.table.partition_columns)
+    dirty = [d for d in inserts if deletes.concern(d)]
+    clean = [d for d in inserts if d not in dirty] if dirty else inserts
+    parts = []
+    if clean or not dirty:
+        parts.append(_valid_rows(session, snapshot, clean, row))
+    if dirty:
+        events = _valid_rows(session, snapshot, deletes.directories, StructType([]))
+        keys = [*_KEYS, _ORDINAL] if partitioned else list(_KEYS)
+        events = events.select(*[F.col(k).alias(f"__d_{k}") for k in keys])
+        small = deletes.events <= _BROADCAST_EVENTS
+        events = F.broadcast(events) if small else events.hint("merge")
+        rows = _valid_rows(session, snapshot, dirty, row)
+        condition = [F.col(k) == F.col(f"__d_{k}") for k in keys]
+        parts.append(rows.join(events, condition, "left_anti"))
+    return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
+
+
+def compaction_deletes(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    """The delete events of a snapshot, each row's once."""
+    directories = [
+        _Directory(directory=d, path=p.path(d), ordinal=i)
+        for i, p in enumerate(snapshot.partitions)
+        for d in p.state.delete_deltas
+    ]
+    return _valid_rows(session, snapshot, directories, StructType([])).dropDuplicates(list(_KEYS))
+
+
+def _deletes(session: AcidSession, snapshot: TableSnapshot) -> _Deletes:
+    """Look into the tails of the delete files: how many events, and of which write ids."""
+    directories, events = [], 0
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for ordinal, partition in enumerate(snapshot.partitions):
+        for delta in partition.state.delete_deltas:
+            path = partition.path(delta)
+            directories.append(_Directory(directory=delta, path=path, ordinal=ordinal))
+            for name in bucket_files(snapshot.listings.get(path).names):
+                tail = session.tails.tail(child(path, name))
+                events += tail.rows
+                statistics = tail.file_int_stats(ORIGINAL_WRITE_ID)
+                reach = (statistics[0], statistics[1]) if statistics else (0, delta.max_write_id)
+                if tail.rows:
+                    ranges.setdefault(ordinal, []).append(reach)
+    return _Deletes(
+        directories=tuple(directories),
+        events=events,
+        ranges={ordinal: tuple(r) for ordinal, r in ranges.items()},
+    )
+
+
+def bucket_files(names: Sequence[str]) -> list[str]:
+    """The names that readers take from an ACID directory; all others are ignored, as by Hive."""
+    return [name for name in names if parse_bucket_file(name)]
+
+
+def _valid_rows(
+    session: AcidSession, snapshot: TableSnapshot, directories: Sequence[_Directory], row: StructType
+) -> DataFrame:
+    """The events of some directories, less those of write ids that the snapshot does not see."""
+    mixed = [d for d in directories if needs_row_filter(d.directory, snapshot.write_ids)]
+    whole = [d for d in directories if d not in mixed] if mixed else list(directories)
+    parts = []
+    if whole or not mixed:
+        parts.append(_relation(session, snapshot, whole, row))
+    if mixed:
+        write_ids = snapshot.write_ids
+        current = F.col("currentTransaction")
+        hidden = [*write_ids.open, *write_ids.aborted]
+        condition = (current <= write_ids.high_water_mark) & ~current.isin(hidden)
+        parts.append(_relation(session, snapshot, mixed, row).where(condition))
+    return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
+
+
+def _relation(
+    session: AcidSession, snapshot: TableSnapshot, directories: Sequence[_Directory], row: StructType
+) -> DataFrame:
+    """One guarded scan."""
+    partitioned = bool(snapshot.table.partition_columns)
+    scanned = []
+    for directory in directories:
+        listing = snapshot.listings.get(directory.path)
+        if listing.java_statuses is None:
+            continue
+        chosen = bucket_files(listing.names)
+        strangers = [n for n in listing.names if n not in chosen and not is_hidden(n)]
+        scanned.append(
+            bridge.ScanDirectory(
+                path=listing.java_path,
+                statuses=listing.java_statuses,
+                files=tuple(chosen) if strangers or partitioned else None,
+                ordinal=directory.ordinal if partitioned else None,
+            )
+        )
+    relation = bridge.orc_relation(session.spark, scanned, event_schema(padded(row)), _SCAN_OPTIONS)
+    session.leases.watch(relation.index)
+    frame = relation.frame.where(guard(row))
+    if not partitioned:
+        return frame
+    ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
+    return frame.select(*frame.columns, ordinal.alias(_ORDINAL))
+
+
+def guard(row: StructType) -> Column:
+    """The filter that keeps all six columns in a scan; true for every event."""
+    pad = F.col("row").getField(pad_name(row.names))
+    return F.greatest("operation", *_KEYS, "currentTransaction", pad) > F.lit(-1)
+
+
+def _project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -> DataFrame:
+    table, spark = snapshot.table, session.spark
+    columns = []
+    for field in data_schema(spark, table).fields:
+        value = F.col("row").getField(field.name)
+        value = to_session_zone(session, value, field.dataType)
+        columns.append(value.alias(field.name, metadata=field.metadata))
+    for i, field in enumerate(partition_schema(spark, table).fields):
+        values = [partition.values[i] for partition in snapshot.partitions]
+        columns.append(_partition_value(values, field.dataType).alias(field.name, metadata=field.metadata))
+    row_id = F.struct(
+        F.col("originalTransaction").alias("writeid"),
+        F.col("bucket").alias("bucketid"),
+        F.col("rowId").alias("rowid"),
+    )
+    return events.select(*columns, row_id.alias(ROW_ID_COLUMN))
+
+
+def _partition_value(values: Sequence[str], data_type: DataType) -> Column:
+    """The value of a partition column by ordinal: a constant array, so that Spark prunes files by it."""
+    texts = [None if v == DEFAULT_PARTITION else v for v in values]
+    array = F.from_json(F.lit(json.dumps(texts)), ArrayType(StringType())).cast(ArrayType(data_type))
+    return F.get(array, F.col(_ORDINAL))
+
+
+def to_session_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
+    """A value read from a file, so that the session sees the wall clock that the file's writer meant."""
+    return _shifted(value, data_type, session.jvm_time_zone, session.time_zone)
+
+
+def to_file_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
+    """A value to be written, so that the file keeps the wall clock that the session sees."""
+    return _shifted(value, data_type, session.time_zone, session.jvm_time_zone)
+
+
+def _shifted(value: Column, data_type: DataType, source: str, target: str) -> Column:
+    """Move instants so that their wall clock in ``target`` is what it was in ``source``."""
+    if source == target or not has_timestamp(data_type):
+        return value
+    if isinstance(data_type, TimestampType):
+        return F.to_utc_timestamp(F.from_utc_timestamp(value, source), target)
+    if isinstance(data_type, ArrayType):
+        element = data_type.elementType
+        return F.transform(value, lambda e: _shifted(e, element, source, target))
+    if isinstance(data_type, MapType):
+        keys, items = data_type.keyType, data_type.valueType
+        moved = F.transform_keys(value, lambda k, _: _shifted(k, keys, source, target))
+        return F.transform_values(moved, lambda _, v: _shifted(v, items, source, target))
+    if isinstance(data_type, StructType):
+        fields = [
+            _shifted(value.getField(f.name), f.dataType, source, target).alias(f.name)
+            for f in data_type.fields
+        ]
+        return F.when(value.isNotNull(), F.struct(*fields))
+    return value
+

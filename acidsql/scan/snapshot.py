@@ -1,0 +1,112 @@
+"""What one statement sees of a table: its valid write ids and, per partition, the directories they select."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.names import METADATA_FILE, AcidDirectory, DirectoryKind, parse_directory
+from acidsql.format.selection import AcidState, max_write_id, select
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.protocol import Metastore, Partition, Table
+from acidsql.storage.filesystem import FileSystem, Listings, child
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSnapshot:
+    """The directories that a snapshot reads of one partition (of the table itself if it has none)."""
+
+    values: tuple[str, ...]
+    location: str
+    state: AcidState
+
+    def path(self, directory: AcidDirectory) -> str:
+        """Path of one of its directories."""
+        return child(self.location, directory.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSnapshot:
+    """A table as one statement sees it; ``listings`` are those of the statement."""
+
+    table: Table
+    txns: ValidTxnList
+    write_ids: ValidWriteIdList
+    partitions: tuple[PartitionSnapshot, ...]
+    listings: Listings
+
+
+def take_snapshot(
+    files: FileSystem,
+    metastore: Metastore,
+    table: Table,
+    txns: ValidTxnList,
+    listings: Listings,
+    wanted: Callable[[Partition], bool] = lambda _: True,
+) -> TableSnapshot:
+    """List a table's partitions, each once, and select what the transactions in ``txns`` committed.
+
+    Args:
+        listings: of the statement; a directory that it has seen is not listed again.
+        wanted: says of a partition whether the statement needs it; the others are not listed.
+    """
+    places: Sequence[Partition] = [Partition(values=(), location=table.location)]
+    if table.partition_columns:
+        places = [p for p in metastore.partitions(table.database, table.name) if wanted(p)]
+    listed = [(place, listings.get(place.location).names) for place in places]
+    keep_write_ids_ahead(metastore, table, [name for _, names in listed for name in names])
+    write_ids = metastore.valid_write_ids(table.database, table.name, txns)
+    partitions = tuple(
+        PartitionSnapshot(
+            values=place.values,
+            location=place.location,
+            state=_select(files, place.location, names, write_ids, txns),
+        )
+        for place, names in listed
+    )
+    return TableSnapshot(
+        table=table, txns=txns, write_ids=write_ids, partitions=partitions, listings=listings
+    )
+
+
+def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str]) -> None:
+    """Make sure that no write id which a directory carries is ever given again.
+
+    Directories know more than the metastore where its file was lost, or restored from an older copy.
+    """
+    highest = max_write_id(names)
+    if highest >= metastore.next_write_id(table.database, table.name):
+        metastore.seed_write_id(table.database, table.name, highest + 1)
+
+
+def _select(
+    files: FileSystem,
+    location: str,
+    names: Sequence[str],
+    write_ids: ValidWriteIdList,
+    txns: ValidTxnList,
+) -> AcidState:
+    state = select(names, write_ids, txns, base_formats(files, location, names))
+    if state.originals:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_ORIGINAL_FILES",
+            f"{location} holds files from before the table became transactional ({state.originals[0]}): "
+            "run a major compaction in Hive first",
+        )
+    return state
+
+
+def base_formats(files: FileSystem, location: str, names: Sequence[str]) -> dict[str, str]:
+    """``dataFormat`` of each base that has a ``_metadata_acid`` (Hive 3.1's compactor writes one).
+
+    A base with a ``_v`` suffix is known to be compacted, and one base alone needs no comparison.
+    """
+    bases = [d for d in map(parse_directory, names) if d and d.kind is DirectoryKind.BASE]
+    formats = {}
+    for base in bases:
+        path = child(location, base.name, METADATA_FILE)
+        if not base.visibility_txn_id and files.exists(path):
+            formats[base.name] = str(json.loads(files.read(path))["dataFormat"])
+    return formats

@@ -1,0 +1,156 @@
+"""Columns of a table as Spark's types, and the schema of ACID files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    CharType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+    VarcharType,
+)
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.protocol import Column, Table
+
+ROW_ID_COLUMN = "row__id"
+# Where Spark keeps the declared type of a char or varchar column, which it reads and writes as a string.
+_CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
+# Where Spark keeps the SQL text of a column's default.
+DEFAULT_KEY = "CURRENT_DEFAULT"
+
+
+def quote(name: str) -> str:
+    """A name as a quoted identifier."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def pad_name(columns: Sequence[str]) -> str:
+    """A field name that no column of the table has: ORC gives nulls for it without reading anything."""
+    name = "__pad"
+    while name in columns:
+        name += "_"
+    return name
+
+
+def has_type(data_type: DataType, wanted: tuple[type, ...]) -> bool:
+    """Whether a type is, or contains, one of the wanted ones."""
+    if isinstance(data_type, wanted):
+        return True
+    if isinstance(data_type, ArrayType):
+        return has_type(data_type.elementType, wanted)
+    if isinstance(data_type, MapType):
+        return has_type(data_type.keyType, wanted) or has_type(data_type.valueType, wanted)
+    if isinstance(data_type, StructType):
+        return any(has_type(f.dataType, wanted) for f in data_type.fields)
+    return False
+
+
+def _without_char(data_type: DataType) -> DataType:
+    """The type with char and varchar as the strings that Spark keeps them in."""
+    if isinstance(data_type, CharType | VarcharType):
+        return StringType()
+    if isinstance(data_type, ArrayType):
+        return ArrayType(_without_char(data_type.elementType), data_type.containsNull)
+    if isinstance(data_type, MapType):
+        return MapType(
+            _without_char(data_type.keyType),
+            _without_char(data_type.valueType),
+            data_type.valueContainsNull,
+        )
+    if isinstance(data_type, StructType):
+        fields = [StructField(f.name, _without_char(f.dataType), f.nullable) for f in data_type.fields]
+        return StructType(fields)
+    return data_type
+
+
+def _field(spark: SparkSession, column: Column) -> StructField:
+    declared = bridge.parse_type(spark, column.type)
+    metadata: dict[str, str] = {}
+    if has_type(declared, (CharType, VarcharType)):
+        metadata[_CHAR_VARCHAR_KEY] = column.type.lower()
+    if column.default is not None:
+        metadata[DEFAULT_KEY] = column.default
+        metadata["EXISTS_DEFAULT"] = "NULL"
+    if column.comment is not None:
+        metadata["comment"] = column.comment
+    return StructField(column.name, _without_char(declared), column.nullable, metadata)
+
+
+def data_schema(spark: SparkSession, table: Table) -> StructType:
+    """The columns that are stored in files, with their metadata (char and varchar, default, comment)."""
+    return StructType([_field(spark, c) for c in table.columns])
+
+
+def partition_schema(spark: SparkSession, table: Table) -> StructType:
+    """The partition columns."""
+    return StructType([_field(spark, c) for c in table.partition_columns])
+
+
+def event_schema(row: StructType) -> StructType:
+    """The six columns of an ACID file (OrcRecordUpdater), all nullable but ``row``'s own fields.
+
+    No column may count as never null: the guard of a scan must not be folded away.
+    """
+    return StructType(
+        [
+            StructField("operation", IntegerType()),
+            StructField("originalTransaction", LongType()),
+            StructField("bucket", IntegerType()),
+            StructField("rowId", LongType()),
+            StructField("currentTransaction", LongType()),
+            StructField("row", row),
+        ]
+    )
+
+
+def padded(row: StructType) -> StructType:
+    """The fields of ``row`` and the pad, without metadata."""
+    fields = [StructField(f.name, f.dataType, f.nullable) for f in row.fields]
+    return StructType([*fields, StructField(pad_name(row.names), ByteType())])
+
+
+def has_timestamp(data_type: DataType) -> bool:
+    """Whether values of the type hold instants, which shift between time zones."""
+    return has_type(data_type, (TimestampType,))
+
+
+_REFUSED = ("timestamp_ntz", "interval", "void", "variant", "time(", "geometry", "geography", "object")
+
+
+def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
+    """Catalog columns of a schema as Spark parses it in CREATE TABLE.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_DATATYPE for types that Hive cannot read from ORC.
+    """
+    columns = []
+    for field in schema.fields:
+        text = bridge.type_sql(spark, field.dataType)
+        if any(word in text.lower() for word in _REFUSED):
+            raise AcidAnalysisError(
+                "UNSUPPORTED_DATATYPE",
+                f"column {field.name!r} has type {text}, which Hive cannot read from an ACID table: "
+                "use TIMESTAMP, a numeric type or a string",
+            )
+        columns.append(
+            Column(
+                name=field.name,
+                type=text,
+                nullable=field.nullable,
+                default=field.metadata.get(DEFAULT_KEY),
+                comment=field.metadata.get("comment"),
+            )
+        )
+    return tuple(columns)

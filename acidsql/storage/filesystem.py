@@ -1,0 +1,209 @@
+"""Files and directories, wherever Spark's tables lie.
+
+Listing goes through Hadoop's file systems everywhere, because Spark's scans take the listings over. On the
+local file system the bytes are read and written by Python itself: it is the same disk, without a round trip
+to the JVM, and without the checksum files that Hadoop keeps beside local files.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from pyspark.sql import SparkSession
+
+from acidsql import bridge
+from acidsql.errors import FormatError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The names in a directory, and the JVM's listing of it for a scan."""
+
+    path: str
+    names: tuple[str, ...]
+    java_path: bridge.JavaObject
+    java_statuses: bridge.JavaObject
+
+
+def child(path: str, *names: str) -> str:
+    """The path of something below ``path``."""
+    return "/".join([path.rstrip("/"), *names])
+
+
+class FileSystem:
+    """Operations on qualified paths (``file:/…``, ``hdfs://…``)."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def qualify(self, path: str) -> str:
+        """The path with its scheme and authority."""
+        return str(bridge.hadoop_path(self._spark, path)[1].toString())
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory is there."""
+        local = _local(path)
+        if local is not None:
+            return local.exists()
+        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        return bool(filesystem.exists(java_path))
+
+    def list(self, path: str) -> Listing:
+        """List a directory; one that does not exist is empty."""
+        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        if not self.exists(path):
+            return Listing(path=path, names=(), java_path=java_path, java_statuses=None)
+        names, statuses = bridge.list_names(self._spark, filesystem, java_path)
+        return Listing(
+            path=path, names=tuple(names), java_path=java_path, java_statuses=statuses
+        )
+
+    def sizes(self, listing: Listing) -> dict[str, int]:
+        """Bytes of each file of a listing, by name (directories are left out)."""
+        if listing.java_statuses is None:
+            return {}
+        entries = bridge.list_sizes(listing.java_statuses)
+        return {name: size for name, is_directory, size in entries if not is_directory}
+
+    def size(self, path: str) -> int:
+        """Bytes of a file."""
+        local = _local(path)
+        if local is not None:
+            return local.stat().st_size
+        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        return int(filesystem.getFileStatus(java_path).getLen())
+
+    def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
+        """Bytes of a file, all of them by default."""
+        local = _local(path)
+        if local is not None:
+            with local.open("rb") as stream:
+                stream.seek(start)
+                return stream.read() if length is None else stream.read(length)
+        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        wanted = self.size(path) - start if length is None else length
+        return bridge.read_bytes(self._spark, filesystem, java_path, start, wanted)
+
+    def open(self, path: str) -> BinaryIO:
+        """A seekable reader of a file, which fetches only what is asked for."""
+        local = _local(path)
+        if local is not None:
+            return local.open("rb")
+        return cast(BinaryIO, io.BufferedReader(_RangeReader(self, path), 256 * 1024))
+
+    def write(self, path: str, content: bytes) -> None:
+        """Create a file, with its parent directories; it must not exist."""
+        local = _local(path)
+        if local is not None:
+            local.parent.mkdir(parents=True, exist_ok=True)
+            with local.open("xb") as stream:
+                stream.write(content)
+            return
+        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        bridge.write_bytes(filesystem, java_path, content)
+
+    def append(self, path: str, content: bytes) -> None:
+        """Append to a file. Local files lose the checksum file that Hadoop wrote for the old content."""
+        local = _local(path)
+        if local is not None:
+            local.with_name(f".{local.name}.crc").unlink(missing_ok=True)
+            with local.open("ab") as stream:
+                stream.write(content)
+            return
+        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        bridge.append_bytes(filesystem, java_path, content)
+
+    def make_directory(self, path: str) -> None:
+        """Create a directory and its parents; one that exists is left alone."""
+        local = _local(path)
+        if local is not None:
+            local.mkdir(parents=True, exist_ok=True)
+            return
+        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem.mkdirs(java_path)
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a file or directory. The target must not exist: HDFS would move *into* a directory."""
+        if self.exists(target):
+            raise FormatError("PATH_ALREADY_EXISTS", f"cannot rename {source} to {target}: it exists")
+        old, new = _local(source), _local(target)
+        if old is not None and new is not None:
+            new.parent.mkdir(parents=True, exist_ok=True)
+            old.rename(new)
+            old.with_name(f".{old.name}.crc").unlink(missing_ok=True)
+            return
+        filesystem, java_source = bridge.hadoop_path(self._spark, source)
+        java_target = bridge.hadoop_path(self._spark, target)[1]
+        filesystem.mkdirs(java_target.getParent())
+        if not filesystem.rename(java_source, java_target):
+            raise FormatError("RENAME_FAILED", f"the file system refused to rename {source} to {target}")
+
+    def delete(self, path: str) -> None:
+        """Delete a file or a whole directory; one that does not exist is no error."""
+        local = _local(path)
+        if local is not None:
+            if local.is_dir():
+                shutil.rmtree(local)
+            else:
+                local.unlink(missing_ok=True)
+            return
+        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem.delete(java_path, True)
+
+
+class Listings:
+    """The listings of one statement: each directory is listed once."""
+
+    def __init__(self, files: FileSystem) -> None:
+        self._files = files
+        self._known: dict[str, Listing] = {}
+
+    def get(self, path: str) -> Listing:
+        """The listing of a directory."""
+        if path not in self._known:
+            self._known[path] = self._files.list(path)
+        return self._known[path]
+
+
+def _local(path: str) -> Path | None:
+    if not path.startswith("file:"):
+        return None
+    return Path("/" + path[len("file:") :].lstrip("/"))
+
+
+class _RangeReader(io.RawIOBase):
+    """Reads ranges of a remote file."""
+
+    def __init__(self, files: FileSystem, path: str) -> None:
+        self._files = files
+        self._path = path
+        self._size = files.size(path)
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = start + offset
+        return self._position
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]  # any writable buffer
+        wanted = min(len(buffer), self._size - self._position)
+        if wanted <= 0:
+            return 0
+        content = self._files.read(self._path, self._position, wanted)
+        buffer[: len(content)] = content
+        self._position += len(content)
+        return len(content)

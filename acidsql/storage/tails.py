@@ -1,0 +1,82 @@
+"""ORC tails of files: their statistics, and the ACID metadata appended to them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pyarrow.orc as pa_orc
+
+from acidsql.format.acid_metadata import footer_items
+from acidsql.format.orc_tail import OrcTail, append_metadata, parse_tail, tail_length
+from acidsql.storage.filesystem import FileSystem
+
+_FIRST_READ = 16 * 1024
+# Columns of the ACID schema, by ORC column id (contract §1.3).
+ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 2, 3, 4
+
+
+def tail_bytes(files: FileSystem, path: str, size: int) -> bytes:
+    """The last bytes of an ORC file, at least its whole tail."""
+    last = files.read(path, max(0, size - _FIRST_READ), min(size, _FIRST_READ))
+    needed = tail_length(last)
+    if needed > len(last):
+        last = files.read(path, size - needed, needed)
+    return last
+
+
+def read_tail(files: FileSystem, path: str) -> OrcTail:
+    """The tail of an ORC file."""
+    size = files.size(path)
+    return parse_tail(tail_bytes(files, path, size), size)
+
+
+class TailCache:
+    """Tails of published files, which never change; the most recently used are kept."""
+
+    def __init__(self, files: FileSystem, capacity: int = 4096) -> None:
+        self._read = lru_cache(maxsize=capacity)(lambda path: read_tail(files, path))
+
+    def tail(self, path: str) -> OrcTail:
+        """The tail of a published file."""
+        return self._read(path)
+
+
+def stamp(files: FileSystem, path: str, *, deletes: bool, one_writer: bool) -> OrcTail:
+    """Append ``hive.acid.key.index``, ``hive.acid.stats`` and ``hive.acid.version`` to a finished file.
+
+    Args:
+        deletes: the file holds delete events, not rows.
+        one_writer: all rows have one write id and one bucket property, in ascending order of row id, so that
+            the last key of a stripe follows from its statistics; otherwise the keys are read.
+
+    Returns:
+        The tail as it was before.
+    """
+    size = files.size(path)
+    last = tail_bytes(files, path, size)
+    tail = parse_tail(last, size)
+    keys = _keys_from_statistics(tail) if one_writer else _last_keys(files, path, len(tail.stripes))
+    inserts, removed = (0, tail.rows) if deletes else (tail.rows, 0)
+    files.append(path, append_metadata(last, size, footer_items(keys, inserts, removed)))
+    return tail
+
+
+def _keys_from_statistics(tail: OrcTail) -> list[tuple[int, int, int]]:
+    """The last key of each stripe of one writer's file: its greatest row id."""
+    columns = [tail.stripe_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
+    return [(w[1], b[1], r[1]) for w, b, r in zip(*columns, strict=True) if w and b and r]
+
+
+def _last_keys(files: FileSystem, path: str, stripes: int) -> list[tuple[int, int, int]]:
+    """The last key of each stripe, read from its three key columns."""
+    keys = []
+    with files.open(path) as stream:
+        reader = pa_orc.ORCFile(stream)
+        names = reader.schema.names
+        wanted = [names[c - 1] for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
+        for stripe in range(stripes):
+            batch = reader.read_stripe(stripe, columns=wanted)
+            last = batch.num_rows - 1
+            w, b, r = (batch.column(name)[last].as_py() for name in wanted)
+            keys.append((w, b, r))
+    return keys

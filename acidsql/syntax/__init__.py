@@ -1,0 +1,9 @@
+"""Text to statements: what acidsql carries out itself, and what it leaves to Spark."""
+
+from __future__ import annotations
+
+from acidsql.syntax.parameters import bind
+from acidsql.syntax.parser import parse
+from acidsql.syntax.statements import Statement
+
+__all__ = ["Statement", "bind", "parse"]

@@ -1,0 +1,494 @@
+"""What the parser understands of a statement: one frozen dataclass for each kind.
+
+Every statement keeps its source as ``text``, without the semicolon that ends it, and every `Span`
+points into that text. Names are tuples of their parts without backticks; ``name_span`` is where the
+name of the table (view, database) stands. A clause that acidsql knows and does not support is named
+in ``unsupported``, so that the command can refuse it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Name: TypeAlias = tuple[str, ...]
+"""The parts of a qualified name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A part of the statement's text.
+
+    Attributes:
+        start: offset of the first code point.
+        end: offset behind the last code point.
+    """
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        """Return the part of ``text`` that the span covers."""
+        return text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSpec:
+    """``PARTITION (column = value, column)``.
+
+    Attributes:
+        values: for each column its value as SQL text, ``None`` where none is given.
+    """
+
+    values: tuple[tuple[str, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clustering:
+    """``CLUSTERED BY (columns) [SORTED BY (…)] INTO n BUCKETS``."""
+
+    columns: tuple[str, ...]
+    sorted: bool
+    buckets: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTable:
+    """``CREATE TABLE`` of a transactional table; of other tables the parser returns ``None``.
+
+    Attributes:
+        columns: inside of the parentheses.
+        partitioned_by: inside of the parentheses; names with types, or names only.
+        stored_as: file format, or the two class names of ``INPUTFORMAT … OUTPUTFORMAT …``.
+        properties: table properties. The one that makes the table transactional is always spelled
+            ``"transactional": "true"``; the others are as written.
+        query: of ``AS SELECT``, without the ``AS``.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    or_replace: bool = False
+    external: bool = False
+    if_not_exists: bool = False
+    columns: Span | None = None
+    partitioned_by: Span | None = None
+    clustered_by: Clustering | None = None
+    stored_as: str | None = None
+    using: str | None = None
+    location: str | None = None
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    query: Span | None = None
+    unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTable:
+    """``DROP TABLE``."""
+
+    text: str
+    name: Name
+    name_span: Span
+    if_exists: bool = False
+    purge: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncate:
+    """``TRUNCATE TABLE``."""
+
+    text: str
+    name: Name
+    name_span: Span
+    partition: PartitionSpec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTable:
+    """``ALTER TABLE`` other than ``COMPACT``.
+
+    Attributes:
+        rest: everything after the name.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    rest: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compact:
+    """``ALTER TABLE … COMPACT``; ``OPTIMIZE TABLE … REWRITE DATA`` is the same with ``wait``.
+
+    Attributes:
+        compaction_type: the quoted word in lower case.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    compaction_type: str
+    partition: PartitionSpec | None = None
+    wait: bool = False
+    unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateView:
+    """``CREATE VIEW … AS``.
+
+    Attributes:
+        temporary: of this session.
+        global_temporary: of all sessions of the application; ``temporary`` is then false.
+        columns: inside of the parentheses: names, each perhaps with a comment.
+        schema_binding: words after ``WITH SCHEMA``.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    query: Span
+    or_replace: bool = False
+    temporary: bool = False
+    global_temporary: bool = False
+    if_not_exists: bool = False
+    columns: Span | None = None
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    schema_binding: str | None = None
+    unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropView:
+    """``DROP VIEW``."""
+
+    text: str
+    name: Name
+    name_span: Span
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateDatabase:
+    """``CREATE DATABASE`` (``SCHEMA``, ``NAMESPACE``)."""
+
+    text: str
+    name: Name
+    name_span: Span
+    if_not_exists: bool = False
+    comment: str | None = None
+    location: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropDatabase:
+    """``DROP DATABASE`` (``SCHEMA``, ``NAMESPACE``)."""
+
+    text: str
+    name: Name
+    name_span: Span
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """``USE [DATABASE]``."""
+
+    text: str
+    name: Name
+    name_span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTables:
+    """``SHOW TABLES [IN database] [[LIKE] 'pattern']``."""
+
+    text: str
+    database: Name | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowPartitions:
+    """``SHOW PARTITIONS``."""
+
+    text: str
+    name: Name
+    name_span: Span
+    partition: PartitionSpec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowCreateTable:
+    """``SHOW CREATE TABLE``."""
+
+    text: str
+    name: Name
+    name_span: Span
+    as_serde: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowColumns:
+    """``SHOW COLUMNS IN table [IN database]``.
+
+    Attributes:
+        database: as written after the table; the table's own name may hold one too.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    database: Name | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTblProperties:
+    """``SHOW TBLPROPERTIES table [(key)]``."""
+
+    text: str
+    name: Name
+    name_span: Span
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Describe:
+    """``DESCRIBE [TABLE]``; of queries, functions and databases the parser returns ``None``.
+
+    Attributes:
+        mode: ``plain``, ``extended`` or ``formatted``.
+        column: the parts of a column's name, joined with dots.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    mode: str = "plain"
+    partition: PartitionSpec | None = None
+    column: str | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insert:
+    """``INSERT INTO`` or ``INSERT OVERWRITE`` a table.
+
+    Attributes:
+        if_not_exists: ``IF NOT EXISTS`` after the partition.
+        columns: the column list, ``None`` without one.
+        query: ``SELECT …``, ``VALUES …``, ``TABLE t``, ``FROM t SELECT …``, ``WITH … SELECT …`` or a
+            query in parentheses; after ``REPLACE WHERE`` (unsupported) the condition too.
+        with_clause: a ``WITH`` that stands before ``INSERT``, keyword included.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    query: Span
+    overwrite: bool = False
+    partition: PartitionSpec | None = None
+    if_not_exists: bool = False
+    columns: tuple[str, ...] | None = None
+    by_name: bool = False
+    with_clause: Span | None = None
+    unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiInsert:
+    """Hive's ``FROM source INSERT … INSERT …``.
+
+    Attributes:
+        targets: the tables inserted into, in order; directories are left out.
+    """
+
+    text: str
+    targets: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """``UPDATE``.
+
+    Attributes:
+        with_clause: a ``WITH`` that stands before it, keyword included.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    alias: str | None = None
+    with_clause: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """``DELETE FROM``.
+
+    Attributes:
+        with_clause: a ``WITH`` that stands before it, keyword included.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    alias: str | None = None
+    with_clause: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """``MERGE INTO``.
+
+    Attributes:
+        with_clause: a ``WITH`` that stands before it, keyword included.
+    """
+
+    text: str
+    name: Name
+    name_span: Span
+    alias: str | None = None
+    schema_evolution: bool = False
+    with_clause: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowCompactions:
+    """``SHOW COMPACTIONS``, of everything, a database, or a table or partition."""
+
+    text: str
+    name: Name | None = None
+    name_span: Span | None = None
+    database: Name | None = None
+    partition: PartitionSpec | None = None
+    unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTransactions:
+    """``SHOW TRANSACTIONS``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowLocks:
+    """``SHOW LOCKS``, of everything, a database, or a table or partition."""
+
+    text: str
+    name: Name | None = None
+    name_span: Span | None = None
+    database: Name | None = None
+    partition: PartitionSpec | None = None
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbortTransactions:
+    """``ABORT TRANSACTIONS id id …``."""
+
+    text: str
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explain:
+    """``EXPLAIN``.
+
+    Attributes:
+        mode: ``simple``, ``extended``, ``formatted``, ``cost`` or ``codegen``.
+        statement: what is explained; it has not been parsed.
+    """
+
+    text: str
+    statement: Span
+    mode: str = "simple"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheTable:
+    """``CACHE [LAZY] TABLE``."""
+
+    text: str
+    name: Name
+    name_span: Span
+    query: Span | None = None
+    unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshTable:
+    """``REFRESH TABLE``."""
+
+    text: str
+    name: Name
+    name_span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzeTable:
+    """``ANALYZE TABLE``."""
+
+    text: str
+    name: Name
+    name_span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MsckRepair:
+    """``[MSCK] REPAIR TABLE``."""
+
+    text: str
+    name: Name
+    name_span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadData:
+    """``LOAD DATA … INTO TABLE``."""
+
+    text: str
+    name: Name
+    name_span: Span
+
+
+Statement: TypeAlias = (
+    CreateTable
+    | DropTable
+    | Truncate
+    | AlterTable
+    | Compact
+    | CreateView
+    | DropView
+    | CreateDatabase
+    | DropDatabase
+    | Use
+    | ShowTables
+    | ShowPartitions
+    | ShowCreateTable
+    | ShowColumns
+    | ShowTblProperties
+    | Describe
+    | Insert
+    | MultiInsert
+    | Update
+    | Delete
+    | Merge
+    | ShowCompactions
+    | ShowTransactions
+    | ShowLocks
+    | AbortTransactions
+    | Explain
+    | CacheTable
+    | RefreshTable
+    | AnalyzeTable
+    | MsckRepair
+    | LoadData
+)

@@ -1,0 +1,45 @@
+"""Temporary views over ACID tables: Spark keeps a frozen plan, so their text is kept here and read anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from acidsql import bridge
+from acidsql.metastore.protocol import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TempView:
+    view: Table
+    definition: bridge.JavaObject
+
+
+class TempViews:
+    """The temporary views of one Spark session whose text refers to ACID tables."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._views: dict[str, _TempView] = {}
+
+    def create(self, view: Table, frame: DataFrame, *, replace: bool) -> None:
+        """Create a view in Spark, with the plan of this moment, and remember its text."""
+        if replace:
+            frame.createOrReplaceTempView(view.name)
+        else:
+            frame.createTempView(view.name)
+        definition = bridge.temp_view(self._spark, view.name)
+        self._views[view.name.lower()] = _TempView(view=view, definition=definition)
+
+    def find(self, parts: Sequence[str]) -> Table | None:
+        """The view, unless Spark has another one of that name by now."""
+        known = self._views.get(parts[-1].lower()) if len(parts) == 1 else None
+        if known is None:
+            return None
+        current = bridge.temp_view(self._spark, parts[0])
+        return known.view if current is not None and bridge.same(current, known.definition) else None
+
+    def __len__(self) -> int:
+        return len(self._views)

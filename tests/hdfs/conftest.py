@@ -1,0 +1,96 @@
+"""A real HDFS for the tests marked ``hdfs``, from Maven Central."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from pyspark.sql import SparkSession
+
+_HERE = Path(__file__).parent
+_DOWNLOAD_SECONDS = 600
+_START_SECONDS = 120
+_STOP_SECONDS = 30
+
+
+@pytest.fixture(scope="session")
+def hdfs_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start an HDFS on loopback; its URI, such as ``hdfs://localhost:43211``."""
+    for tool in ("mvn", "java"):
+        if shutil.which(tool) is None:
+            _unavailable(f"the hdfs tests need {tool}, which is not on the PATH")
+    directory = tmp_path_factory.mktemp("hdfs")
+    log = directory / "log"
+    command = ["java", "-Xmx512m", "-cp", _class_path(directory), str(_HERE / "MiniHdfs.java")]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            [*command, str(directory / "data")],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=directory,
+        ) as process,
+    ):
+        try:
+            yield _wait_for_uri(process, log)
+        finally:
+            _stop(process)
+
+
+@pytest.fixture
+def hdfs_spark(hdfs_uri: str, spark: SparkSession) -> SparkSession:
+    """Make the shared session a client of ``hdfs_uri``, which has one data node."""
+    del hdfs_uri  # it must run before its client
+    # With more replicas than data nodes an append looks for another data node and fails.
+    spark.sparkContext._jsc.hadoopConfiguration().set("dfs.replication", "1")
+    return spark
+
+
+def _class_path(directory: Path) -> str:
+    """Return the jars of the launcher, downloaded to Maven's local repository where missing."""
+    shutil.copy(_HERE / "pom.xml", directory)
+    target = directory / "class-path"
+    maven = subprocess.run(
+        ["mvn", "-q", "-B", "dependency:build-classpath", f"-Dmdep.outputFile={target}"],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=_DOWNLOAD_SECONDS,
+        check=False,
+    )
+    if maven.returncode != 0:
+        _unavailable(f"Maven could not provide Hadoop: {maven.stdout.strip()[:400]}")
+    return target.read_text()
+
+
+def _wait_for_uri(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        for line in log.read_text().splitlines():
+            if line.startswith("hdfs://"):
+                return line
+        time.sleep(0.1)
+    pytest.fail(f"HDFS did not start:\n{log.read_text()[-4000:]}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _unavailable(reason: str) -> NoReturn:
+    """Skip, or fail where ACIDSQL_REQUIRE says that every tool must be there."""
+    if os.environ.get("ACIDSQL_REQUIRE"):
+        pytest.fail(reason)
+    pytest.skip(reason)

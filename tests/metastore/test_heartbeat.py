@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from acidsql.errors import MetastoreError
+from acidsql.metastore.heartbeat import Heartbeater
+from acidsql.metastore.protocol import Metastore
+
+
+@pytest.mark.parametrize("beats", [1, 3])
+def test_heartbeats_keep_transactions_open(
+    metastore: Metastore, advance: Callable[[float], None], beats: int
+) -> None:
+    heartbeater = Heartbeater(metastore)
+    kept, left = (metastore.open_txn("ann", "host") for _ in range(2))
+    heartbeater.add(kept)
+    heartbeater.add(left)
+    heartbeater.remove(left)
+    for _ in range(beats):
+        advance(metastore.txn_timeout * 0.9)
+        assert heartbeater.beat()
+    advance(metastore.txn_timeout * 0.9)
+    assert metastore.reap() == (left,)
+    assert heartbeater.lost() == frozenset()
+    heartbeater.stop()
+
+
+def test_aborted_transactions_are_lost(
+    metastore: Metastore, caplog: pytest.LogCaptureFixture
+) -> None:
+    heartbeater = Heartbeater(metastore)
+    lost, kept = (metastore.open_txn("ann", "host") for _ in range(2))
+    heartbeater.add(lost)
+    heartbeater.add(kept)
+    metastore.abort_txn(lost)
+    assert heartbeater.beat()
+    assert heartbeater.lost() == {lost}
+    assert f"[{lost}]" in caplog.text
+    heartbeater.remove(lost)
+    assert heartbeater.lost() == frozenset()
+    heartbeater.stop()
+
+
+def test_failed_heartbeat_is_logged_and_sent_again(
+    metastore: Metastore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: Sequence[int]) -> tuple[int, ...]:
+        raise MetastoreError("METASTORE_BUSY", "the metastore is locked")
+
+    heartbeater = Heartbeater(metastore)
+    txn_id = metastore.open_txn("ann", "host")
+    heartbeater.add(txn_id)
+    with monkeypatch.context() as patch:
+        patch.setattr(metastore, "heartbeat", fail)
+        assert not heartbeater.beat()
+    assert "the metastore is locked" in caplog.text
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    assert heartbeater.lost() == frozenset()
+    assert heartbeater.beat()
+    heartbeater.stop()
+
+
+def test_nothing_to_keep_alive(metastore: Metastore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metastore, "heartbeat", None)
+    heartbeater = Heartbeater(metastore)
+    assert heartbeater.beat()
+    heartbeater.stop()
+
+
+def test_thread_beats_until_stopped_and_may_start_again(
+    metastore: Metastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beats: list[Sequence[int]] = []
+    enough = threading.Event()
+
+    def record(txn_ids: Sequence[int]) -> tuple[int, ...]:
+        beats.append(txn_ids)
+        if len(beats) == 1:
+            raise MetastoreError("METASTORE_BUSY", "the metastore is locked")
+        if len(beats) >= 3:
+            enough.set()
+        return ()
+
+    monkeypatch.setattr(metastore, "heartbeat", record)
+    heartbeater = Heartbeater(metastore, interval=0.001)
+    for _ in range(2):
+        heartbeater.add(7)
+        assert enough.wait(30)
+        heartbeater.stop()
+        heartbeater.stop()
+        assert not any(t.name == "acidsql-heartbeat" for t in threading.enumerate())
+        enough.clear()
+    assert set(map(tuple, beats)) == {(7,)}

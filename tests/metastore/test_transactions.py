@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from acidsql.errors import TransactionStateError
+from acidsql.format.valid_lists import ValidTxnList
+from acidsql.metastore.protocol import (
+    LockRequest,
+    LockState,
+    LockType,
+    Metastore,
+    Operation,
+    TxnInfo,
+    TxnState,
+    TxnType,
+)
+
+
+def opened(metastore: Metastore, txn_type: TxnType = TxnType.DEFAULT) -> int:
+    return metastore.open_txn("ann", "host", txn_type)
+
+
+def test_ids_grow_and_are_never_given_twice(metastore: Metastore) -> None:
+    first, second = opened(metastore), opened(metastore)
+    metastore.commit_txn(first)
+    metastore.abort_txn(second)
+    third = opened(metastore)
+    assert first < second < third
+
+
+def test_open_txns_lists_open_and_aborted(
+    metastore: Metastore, advance: Callable[[float], None]
+) -> None:
+    committed = metastore.open_txn("ann", "here")
+    aborted = metastore.open_txn("bob", "there", TxnType.READ_ONLY)
+    metastore.commit_txn(committed)
+    metastore.abort_txn(aborted)
+    advance(10)
+    last = metastore.open_txn("Zoë", "here", TxnType.COMPACTION)
+    advance(5)
+    metastore.heartbeat([last])
+    assert metastore.open_txns() == (
+        TxnInfo(
+            txn_id=aborted,
+            state=TxnState.ABORTED,
+            type=TxnType.READ_ONLY,
+            user="bob",
+            host="there",
+            started=1_700_000_000,
+            last_heartbeat=1_700_000_000,
+        ),
+        TxnInfo(
+            txn_id=last,
+            state=TxnState.OPEN,
+            type=TxnType.COMPACTION,
+            user="Zoë",
+            host="here",
+            started=1_700_000_010,
+            last_heartbeat=1_700_000_015,
+        ),
+    )
+
+
+def test_snapshot_before_the_first_transaction(metastore: Metastore) -> None:
+    assert metastore.valid_txns() == ValidTxnList(high_water_mark=0)
+
+
+def test_snapshot_names_open_and_aborted_transactions(metastore: Metastore) -> None:
+    committed, aborted, other, own, later = (opened(metastore) for _ in range(5))
+    metastore.commit_txn(committed)
+    metastore.abort_txn(aborted)
+    assert metastore.valid_txns() == ValidTxnList(
+        high_water_mark=later, open=frozenset({other, own, later}), aborted=frozenset({aborted})
+    )
+    assert metastore.valid_txns(own) == ValidTxnList(
+        high_water_mark=own, open=frozenset({other}), aborted=frozenset({aborted})
+    )
+
+
+def test_snapshot_text(metastore: Metastore) -> None:
+    first, second, third, fourth = (opened(metastore) for _ in range(4))
+    metastore.commit_txn(first)
+    metastore.abort_txn(third)
+    assert metastore.valid_txns(fourth).to_string() == f"{fourth}:{second}:{second}:{third}"
+
+
+def test_commit_again_does_nothing(metastore: Metastore) -> None:
+    txn_id = opened(metastore)
+    metastore.commit_txn(txn_id)
+    metastore.commit_txn(txn_id)
+    opened(metastore)
+    metastore.commit_txn(txn_id)
+    assert metastore.valid_txns().is_valid(txn_id)
+
+
+def test_abort_again_does_nothing(metastore: Metastore) -> None:
+    txn_id = opened(metastore)
+    metastore.abort_txn(txn_id)
+    metastore.abort_txn(txn_id)
+    assert metastore.valid_txns().is_aborted(txn_id)
+
+
+def test_aborted_transaction_does_not_commit(metastore: Metastore) -> None:
+    txn_id = opened(metastore)
+    metastore.abort_txn(txn_id)
+    with pytest.raises(TransactionStateError, match=rf"\[TXN_ABORTED\] transaction {txn_id} "):
+        metastore.commit_txn(txn_id)
+    assert metastore.valid_txns().is_aborted(txn_id)
+
+
+def test_committed_transaction_does_not_abort(metastore: Metastore) -> None:
+    txn_id = opened(metastore)
+    metastore.commit_txn(txn_id)
+    with pytest.raises(TransactionStateError):
+        metastore.abort_txn(txn_id)
+    assert metastore.valid_txns().is_valid(txn_id)
+
+
+@pytest.mark.parametrize("distance", [1, 1000, -1000])
+def test_unknown_transaction(metastore: Metastore, distance: int) -> None:
+    unknown = opened(metastore) + distance
+    with pytest.raises(TransactionStateError, match="NO_SUCH_TXN"):
+        metastore.commit_txn(unknown)
+    with pytest.raises(TransactionStateError, match="NO_SUCH_TXN"):
+        metastore.abort_txn(unknown)
+    with pytest.raises(TransactionStateError, match="NO_SUCH_TXN"):
+        metastore.check_lock(unknown)
+    assert metastore.heartbeat([unknown]) == (unknown,)
+
+
+def test_heartbeat_tells_which_are_not_open(metastore: Metastore) -> None:
+    committed, aborted, still_open = (opened(metastore) for _ in range(3))
+    metastore.commit_txn(committed)
+    metastore.abort_txn(aborted)
+    assert metastore.heartbeat([still_open, aborted, committed]) == (aborted, committed)
+    assert metastore.heartbeat([]) == ()
+
+
+def test_silent_transactions_are_aborted(
+    metastore: Metastore, advance: Callable[[float], None]
+) -> None:
+    silent, reader, alive = (
+        opened(metastore),
+        opened(metastore, TxnType.READ_ONLY),
+        opened(metastore),
+    )
+    advance(metastore.txn_timeout - 1)
+    metastore.heartbeat([alive])
+    assert metastore.reap() == ()
+    advance(2)
+    assert metastore.reap() == (silent, reader)
+    assert metastore.reap() == ()
+    assert metastore.heartbeat([alive, silent]) == (silent,)
+    metastore.commit_txn(alive)
+    with pytest.raises(TransactionStateError, match=r"\[TXN_ABORTED\] .*no heartbeat"):
+        metastore.commit_txn(silent)
+
+
+def test_open_txn_reaps(metastore: Metastore, advance: Callable[[float], None]) -> None:
+    silent = opened(metastore)
+    advance(metastore.txn_timeout + 1)
+    own = opened(metastore)
+    assert metastore.valid_txns(own).aborted == {silent}
+
+
+@pytest.mark.usefixtures("tables")
+def test_reaping_frees_locks(metastore: Metastore, advance: Callable[[float], None]) -> None:
+    request = LockRequest(
+        database="db",
+        table="t",
+        partition=None,
+        type=LockType.EXCLUSIVE,
+        operation=Operation.SELECT,
+    )
+    silent = opened(metastore)
+    metastore.lock(silent, [request])
+    advance(metastore.txn_timeout - 1)
+    waiting = opened(metastore)
+    assert metastore.lock(waiting, [request]) is LockState.WAITING
+    advance(2)
+    assert metastore.reap() == (silent,)
+    assert metastore.check_lock(waiting) is LockState.ACQUIRED
+
+
+@pytest.mark.usefixtures("tables")
+def test_lock_reaps_and_tells_its_own_transaction(
+    metastore: Metastore, advance: Callable[[float], None]
+) -> None:
+    request = LockRequest(
+        database="db",
+        table="t",
+        partition=None,
+        type=LockType.SHARED_READ,
+        operation=Operation.SELECT,
+    )
+    silent = opened(metastore)
+    advance(metastore.txn_timeout + 1)
+    with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
+        metastore.lock(silent, [request])
+    with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
+        metastore.check_lock(silent)
+    assert metastore.heartbeat([silent]) == (silent,)
+    assert metastore.locks() == ()

@@ -1,0 +1,182 @@
+"""The command ``acidsql`` as a user starts it: options, exit codes, and the interactive shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+from click.testing import CliRunner
+
+from acidsql.repl import main as command
+from acidsql.repl.session import session_options
+
+_COMMAND = [sys.executable, "-c", "from acidsql.repl.main import main; main()"]
+_SECONDS = 120
+_CREATE = (
+    "CREATE TABLE pets (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+)
+_ENDLESS = "SELECT count(*) FROM range(100000000000) a JOIN range(1000) b ON a.id % 7 = b.id % 7;"
+
+
+def run(directory: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*_COMMAND, "--master", "local[2]", "--warehouse", str(directory / "w"), *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        cwd=directory,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--nosuch"], "No such option"),
+        (["--conf", "x"], "'x' is not KEY=VALUE"),
+        (["--conf", "=x"], "'=x' is not KEY=VALUE"),
+        (["-f", "/nosuch.sql"], "does not exist"),
+        (["-e", "SELECT 1", "-f", "-"], "give -e or -f, not both"),
+        (["--format", "nosuch"], "'nosuch' is not one of"),
+        (["--limit", "-1"], "is not in the range"),
+        (["SELECT 1"], "unexpected extra argument"),
+    ],
+)
+def test_wrong_usage_exits_2(arguments: list[str], message: str) -> None:
+    answer = CliRunner().invoke(command.main, arguments)
+    assert answer.exit_code == 2
+    assert message in answer.output
+
+
+def test_help_describes_every_option() -> None:
+    text = CliRunner().invoke(command.main, ["--help"]).output
+    for option in command.main.params:
+        assert max(option.opts, key=len) in text
+        assert getattr(option, "help", "")
+
+
+def test_the_user_s_options_win(tmp_path: Path) -> None:
+    options = session_options(
+        warehouse=tmp_path,
+        conf={"spark.ui.enabled": "true", "spark.driver.extraJavaOptions": "-Dx=1"},
+    )
+    assert options["spark.ui.enabled"] == "true"
+    assert options["spark.sql.warehouse.dir"] == tmp_path.as_uri()
+    assert options["spark.driver.extraJavaOptions"].startswith("-Dlog4j2.configurationFile=file:")
+    assert options["spark.driver.extraJavaOptions"].endswith(" -Dx=1")
+    own = {"spark.driver.extraJavaOptions": "-Dlog4j2.configurationFile=mine"}
+    assert session_options(warehouse=None, conf=own).items() >= own.items()
+
+
+@pytest.mark.spark
+def test_statements_from_the_command_line(tmp_path: Path) -> None:
+    answer = run(
+        tmp_path,
+        *("--format", "jsonl", "--limit", "2", "-e"),
+        f"{_CREATE}; INSERT INTO pets VALUES (1, 'a;b'), (2, NULL), (3, 'c');"
+        " SELECT * FROM pets ORDER BY id",
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert [json.loads(line) for line in answer.stdout.splitlines()[-2:]] == [
+        {"id": 1, "name": "a;b"},
+        {"id": 2, "name": None},
+    ]
+
+
+@pytest.mark.spark
+def test_a_failing_file_exits_1_and_names_the_line(tmp_path: Path) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text(
+        "SELECT 'before' AS a;\n-- next\nUPDATE pets\nSETT id = 1;\nSELECT 'after';\n"
+    )
+    answer = run(tmp_path, "--format", "csv", "-f", str(script))
+    assert answer.returncode == 1
+    assert answer.stdout == "a\nbefore\n"
+    error, line, caret = answer.stderr.splitlines()[-3:]
+    assert error.startswith(f"{script}:4: error: [PARSE_SYNTAX_ERROR] ")
+    assert (line, caret) == ("SETT id = 1", "     ^")
+
+
+@pytest.mark.spark
+def test_standard_input_is_a_file_where_it_is_no_terminal(tmp_path: Path) -> None:
+    answer = run(tmp_path, "--format", "tsv", text="SELECT 1 AS a, 'x' AS b;\nexit;\nSELECT 2;")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "a\tb\n1\tx\n"
+
+
+@pytest.mark.spark
+def test_interactive_shell(tmp_path: Path) -> None:
+    shell = pexpect.spawn(
+        _COMMAND[0],
+        [*_COMMAND[1:], "--master", "local[2]", "--warehouse", str(tmp_path / "w")],
+        cwd=str(tmp_path),
+        env={**os.environ, "TERM": "xterm", "XDG_STATE_HOME": str(tmp_path / "state")},
+        encoding="utf-8",
+        timeout=_SECONDS,
+        dimensions=(40, 140),
+    )
+    try:
+        shell.expect("acidsql>")
+        # a statement of two lines
+        shell.send("SELECT 40 +\r")
+        shell.expect("->")
+        shell.send("2 AS answer;\r")
+        shell.expect("42 [|]")
+        shell.expect("1 row")
+        # a table, and its name completed
+        shell.send(f"{_CREATE}; SELECT 'cre' || 'ated';\r")
+        shell.expect("created")
+        shell.expect("1 row")
+        shell.send("SELECT count(*) FROM pe")
+        shell.expect("pets")
+        shell.send("\t")
+        shell.expect("pets")
+        shell.send(";\r")
+        shell.expect("0 [|]")
+        # an error with a caret under its place
+        shell.send("UPDATE pets SETT id = 1;\r")
+        shell.expect(r"error: \[PARSE_SYNTAX_ERROR\][^\r\n]*\r\n")
+        shell.expect_exact("UPDATE pets SETT id = 1\r\n                 ^\r\n")
+        # Ctrl-C at the prompt drops the text
+        shell.send("SELECT nonsense")
+        shell.sendintr()
+        # a statement that shows its progress and is cancelled; the shell goes on
+        shell.send(f"{_ENDLESS}\r")
+        shell.expect("tasks 00:0[1-9]")
+        shell.sendintr()
+        shell.expect("cancelled")
+        shell.send("SELECT 6 * 7 AS again;\r")
+        shell.expect("again")
+        shell.expect("42 [|]")
+        shell.send("\\q\r")
+        shell.expect(pexpect.EOF)
+    finally:
+        shell.close()
+    assert shell.exitstatus == 0
+    assert "+2 AS answer;" in (tmp_path / "state/acidsql/history").read_text()
+
+
+@pytest.mark.spark
+def test_ctrl_c_ends_a_batch(tmp_path: Path) -> None:
+    shell = pexpect.spawn(
+        _COMMAND[0],
+        [*_COMMAND[1:], "--master", "local[2]", "-e", f"{_ENDLESS} SELECT 'after'"],
+        cwd=str(tmp_path),
+        encoding="utf-8",
+        timeout=_SECONDS,
+    )
+    try:
+        shell.expect("tasks 00:0[1-9]")
+        shell.sendintr()
+        shell.expect("cancelled")
+        shell.expect(pexpect.EOF)
+    finally:
+        shell.close()
+    assert "after" not in shell.before
+    assert shell.exitstatus == 130

@@ -1,0 +1,98 @@
+"""ACID tables against DuckDB's copies of them: loading both from the same files, and comparing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from tpcds_bench import product
+from tpcds_bench.fingerprint import (
+    ROW,
+    Difference,
+    differences,
+    duckdb_hash,
+    fingerprint,
+    fingerprint_sql,
+    spark_hash,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from tpcds_bench.data import Column, Dataset
+
+AFFECTED = "(affected rows)"
+"""Stands in the place of a column where a statement's count differs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """A table that differs from DuckDB's.
+
+    Args:
+        table: table name.
+        difference: what differs.
+    """
+
+    table: str
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Result of comparing one table.
+
+    Args:
+        table: table name.
+        rows: rows of the ACID table.
+        mismatches: what differs from DuckDB's table; empty when they are equal.
+    """
+
+    table: str
+    rows: int
+    mismatches: tuple[Mismatch, ...]
+
+
+def source_views(spark: SparkSession, data: Dataset, tables: Iterable[str]) -> None:
+    """Make the Parquet file of each table a temporary view ``source_<table>``."""
+    for table in tables:
+        spark.read.parquet(str(data.parquet(table))).createOrReplaceTempView(f"source_{table}")
+
+
+def load(spark: SparkSession, table: str, columns: Sequence[Column], *, source: str) -> int | None:
+    """Fill an ACID table from a source view and return the number of affected rows."""
+    names = ", ".join(column.name for column in columns)
+    return product.execute(spark, f"INSERT INTO {table} SELECT {names} FROM source_{source}")
+
+
+def compare_table(
+    spark: SparkSession, duck: Any, table: str, columns: Sequence[Column]
+) -> Comparison:
+    """Compare an ACID table of the current database with DuckDB's table of the same name."""
+    expected_row = duck.execute(fingerprint_sql(table, columns, duckdb_hash)).fetchone()
+    actual_row = product.query(spark, fingerprint_sql(table, columns, spark_hash)).collect()[0]
+    expected, actual = fingerprint(columns, expected_row), fingerprint(columns, actual_row)
+    return Comparison(
+        table=table,
+        rows=int(actual[ROW, "count"] or 0),
+        mismatches=tuple(
+            Mismatch(table=table, difference=difference)
+            for difference in differences(expected, actual)
+        ),
+    )
+
+
+def affected_mismatch(table: str, expected: int, actual: int | None) -> tuple[Mismatch, ...]:
+    """Return a mismatch when a statement's number of affected rows is not DuckDB's."""
+    if expected == actual:
+        return ()
+    difference = Difference(
+        column=AFFECTED,
+        measure="count",
+        expected=Decimal(expected),
+        actual=None if actual is None else Decimal(actual),
+    )
+    return (Mismatch(table=table, difference=difference),)

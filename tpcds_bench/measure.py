@@ -1,0 +1,114 @@
+"""Timing two ways of doing the same thing side by side."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psutil
+
+Action = Callable[[int], None]
+"""Does its work for the round with the given number; numbers below :data:`WARM_UP` do not count."""
+
+WARM_UP = 2
+"""Rounds before those that count: the JVM compiles what it has seen often."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """One way of doing something.
+
+    Args:
+        run: what is timed.
+        prepare: what has to happen before each round, not timed.
+    """
+
+    run: Action
+    prepare: Action = lambda _: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Cost of one run.
+
+    Args:
+        wall: seconds on the clock.
+        cpu: seconds of processor time of this process and those under it, Spark's JVM included.
+    """
+
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duel:
+    """Samples of a subject and of what it is compared with, round by round.
+
+    Args:
+        subject: the samples whose cost is in question.
+        yardstick: the samples that it is divided by.
+    """
+
+    subject: tuple[Sample, ...]
+    yardstick: tuple[Sample, ...]
+
+    @property
+    def wall_ratios(self) -> tuple[float, ...]:
+        """Ratio of wall times of each round."""
+        pairs = zip(self.subject, self.yardstick, strict=True)
+        return tuple(a.wall / b.wall for a, b in pairs)
+
+    @property
+    def wall_ratio(self) -> float:
+        """Median ratio of wall times."""
+        return statistics.median(self.wall_ratios)
+
+    @property
+    def cpu_ratio(self) -> float:
+        """Median ratio of processor times; 0 where the yardstick's is too short to be seen."""
+        pairs = zip(self.subject, self.yardstick, strict=True)
+        return statistics.median(a.cpu / b.cpu if b.cpu else 0.0 for a, b in pairs)
+
+
+def duel(
+    subject: Contender, yardstick: Contender, *, rounds: int, progress: Callable[[], object]
+) -> Duel:
+    """Run two contenders in turns, changing who begins, after rounds that warm both up.
+
+    Args:
+        subject: contender whose cost is in question.
+        yardstick: contender that it is compared with.
+        rounds: number of rounds that count.
+        progress: called after each round.
+    """
+    samples: tuple[list[Sample], list[Sample]] = ([], [])
+    for number in range(WARM_UP + rounds):
+        order = (0, 1) if number % 2 else (1, 0)
+        for index in order:
+            sample = _sample((subject, yardstick)[index], number)
+            if number >= WARM_UP:
+                samples[index].append(sample)
+        progress()
+    return Duel(subject=tuple(samples[0]), yardstick=tuple(samples[1]))
+
+
+def _sample(contender: Contender, number: int) -> Sample:
+    contender.prepare(number)
+    cpu, wall = _cpu_seconds(), time.perf_counter()
+    contender.run(number)
+    return Sample(wall=time.perf_counter() - wall, cpu=_cpu_seconds() - cpu)
+
+
+def _cpu_seconds() -> float:
+    root = psutil.Process()
+    total = 0.0
+    for process in (root, *root.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            # Ended since it was listed; its parent counts it among its ended children.
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total

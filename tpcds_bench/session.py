@@ -1,0 +1,61 @@
+"""The Spark session in which every suite runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# The 99 texts name columns as "30 days"; without this Spark takes them for strings. It needs ANSI
+# mode, which is Spark 4's default and not Spark 3.5's.
+SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+@contextmanager
+def spark_session(
+    work: Path, *, driver_memory: str = "4g", cores: int = 2
+) -> Iterator[SparkSession]:
+    """Start Spark with its warehouse in ``work`` and stop it at the end.
+
+    Args:
+        work: directory for the warehouse and the embedded metastore.
+        driver_memory: heap of the JVM, in Spark's notation.
+        cores: threads of the local master.
+
+    Raises:
+        RuntimeError: a session is already active, and its heap and warehouse are fixed.
+    """
+    if SparkSession.getActiveSession() is not None:
+        raise RuntimeError("a Spark session is already active (stop it, or run in another process)")
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = (
+        SparkSession.builder.appName("tpcds_bench")
+        .master(f"local[{cores}]")
+        .config("spark.driver.memory", driver_memory)
+        .config("spark.sql.warehouse.dir", (work / "warehouse").resolve().as_uri())
+    )
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()
