@@ -20,12 +20,12 @@ def sql(
     spark: SparkSession,
     text: str,
     args: Mapping[str, Any] | Sequence[Any] | None = None,
-    **frames: Any,  # noqa: ANN401 - as spark.sql
+    **frames: Any,
 ) -> DataFrame:
     """Run a SQL statement, as ``spark.sql`` does, with Hive ACID tables in it.
 
-    Statements that write run at once and return one row of counts; a query returns a DataFrame over one
-    snapshot of all its ACID tables.
+    Statements that write run at once and return one row of counts; a query returns a DataFrame over
+    one snapshot of all its ACID tables.
 
     Args:
         spark: the session.
@@ -73,5 +73,7 @@ def location(spark: SparkSession, name: str) -> str:
 
 
 def release(spark: SparkSession) -> None:
-    """End the leases of all DataFrames returned so far: compaction may remove the files that they read."""
+    """End the leases of all DataFrames returned so far: compaction may remove the files that they
+    read.
+    """
     AcidSession.of(spark).leases.release()

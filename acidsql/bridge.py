@@ -1,25 +1,29 @@
 """Every call into the JVM that is not part of PySpark's public API.
 
-Tried on Spark 3.5.9, 4.0.5, 4.1.4 and 4.3.0. Nothing outside this module touches py4j objects other than
-to hand them back to it. A Scala ``Map`` serves as the partial function of plan transformations, so that
-no callback from the JVM into Python is needed.
+Tried on Spark 3.5.9, 4.0.5, 4.1.4 and 4.3.0. Nothing outside this module touches py4j objects other
+than to hand them back to it. A Scala ``Map`` serves as the partial function of plan
+transformations, so that no callback from the JVM into Python is needed.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import lit
+from pyspark.sql.functions import col, lit
 from pyspark.sql.types import DataType, StructType
+
+from acidsql.errors import AcidAnalysisError
 
 JavaObject = Any  # py4j has no static types
 
 _CATALYST = "org.apache.spark.sql.catalyst"
+_SOURCES = "org.apache.spark.sql.execution.datasources"
 
 
 # -- Scala and Java values ------------------------------------------------------------------------
@@ -30,27 +34,38 @@ def _jvm(spark: SparkSession) -> JavaObject:
 
 
 def _class(spark: SparkSession, name: str) -> JavaObject:
-    """A class, or the Scala object of that name, by its full name."""
-    found = _jvm(spark)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
+    """A class, or the Scala object of that name, by its full name; looked up once per JVM.
+
+    py4j asks the JVM about every part of the name, a round trip each.
+    """
+    jvm = _jvm(spark)
+    known: dict[str, JavaObject] = jvm.__dict__.setdefault("_acidsql_classes", {})
+    if name not in known:
+        found = jvm
+        for part in name.split("."):
+            found = getattr(found, part)
+        known[name] = found
+    return known[name]
 
 
 def _object(spark: SparkSession, name: str) -> JavaObject:
     """The singleton instance of a Scala object."""
-    return getattr(_class(spark, name + "$"), "MODULE$")
+    jvm = _jvm(spark)
+    known: dict[str, JavaObject] = jvm.__dict__.setdefault("_acidsql_objects", {})
+    if name not in known:
+        known[name] = getattr(_class(spark, name + "$"), "MODULE$")
+    return known[name]
 
 
 def _seq(spark: SparkSession, items: Sequence[Any]) -> JavaObject:
-    return _jvm(spark).org.apache.spark.api.python.PythonUtils.toSeq(list(items))
+    return _class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(list(items))
 
 
 def _map(spark: SparkSession, items: Mapping[Any, Any]) -> JavaObject:
-    java_map = _jvm(spark).java.util.HashMap()
+    java_map = _class(spark, "java.util.HashMap")()
     for key, value in items.items():
         java_map[key] = value
-    return _jvm(spark).org.apache.spark.api.python.PythonUtils.toScalaMap(java_map)
+    return _class(spark, "org.apache.spark.api.python.PythonUtils").toScalaMap(java_map)
 
 
 def _list(seq: JavaObject) -> list[Any]:
@@ -58,7 +73,11 @@ def _list(seq: JavaObject) -> list[Any]:
 
 
 def _type(spark: SparkSession, schema: StructType) -> JavaObject:
-    return _jvm(spark).org.apache.spark.sql.types.DataType.fromJson(schema.json())
+    return _class(spark, "org.apache.spark.sql.types.DataType").fromJson(schema.json())
+
+
+def _major(spark: SparkSession) -> int:
+    return int(spark.version.split(".")[0])
 
 
 def _name(node: JavaObject) -> str:
@@ -68,7 +87,7 @@ def _name(node: JavaObject) -> str:
 def _copy(spark: SparkSession, node: JavaObject, changes: Mapping[int, Any]) -> JavaObject:
     """A copy of a tree node with some constructor arguments changed, by position."""
     arity = node.productArity()
-    arguments = spark.sparkContext._gateway.new_array(_jvm(spark).java.lang.Object, arity)
+    arguments = spark.sparkContext._gateway.new_array(_class(spark, "java.lang.Object"), arity)
     for i in range(arity):
         arguments[i] = changes[i] if i in changes else node.productElement(i)
     return node.makeCopy(arguments)
@@ -78,19 +97,40 @@ def parse_type(spark: SparkSession, text: str) -> DataType:
     """The type of its SQL text; char and varchar keep their lengths."""
     parsed = spark._jsparkSession.sessionState().sqlParser().parseDataType(text)
     return StructType.fromJson(
-        {"type": "struct", "fields": [{"name": "c", "type": json.loads(parsed.json()), "nullable": True, "metadata": {}}]}
+        {
+            "type": "struct",
+            "fields": [
+                {"name": "c", "type": json.loads(parsed.json()), "nullable": True, "metadata": {}}
+            ],
+        }
     )["c"].dataType
 
 
 def type_sql(spark: SparkSession, data_type: DataType) -> str:
     """The SQL text of a type."""
-    return str(_jvm(spark).org.apache.spark.sql.types.DataType.fromJson(data_type.json()).sql())
+    return str(
+        _class(spark, "org.apache.spark.sql.types.DataType").fromJson(data_type.json()).sql()
+    )
 
 
 def parse_columns(spark: SparkSession, text: str) -> StructType:
-    """The columns of a CREATE TABLE, from the text between its parentheses, defaults in their metadata."""
-    plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(f"CREATE TABLE t ({text}) USING orc")
+    """The columns of a CREATE TABLE, from the text between its parentheses, defaults in their
+    metadata.
+    """
+    plan = parse(spark, f"CREATE TABLE t ({text}) USING orc")
+    if _major(spark) >= 4 and _has_constraints(plan.tableSpec()):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.TABLE_CONSTRAINT",
+            "constraints other than NOT NULL are not supported: leave them out of CREATE TABLE",
+        )
     return StructType.fromJson(json.loads(plan.tableSchema().json()))
+
+
+def _has_constraints(table_spec: JavaObject) -> bool:
+    for i in range(table_spec.productArity()):
+        if table_spec.productElementName(i) == "constraints":
+            return bool(table_spec.productElement(i).nonEmpty())
+    return False
 
 
 def literal_sql(spark: SparkSession, value: object) -> str:
@@ -117,7 +157,7 @@ def alias_of(frame: DataFrame) -> str | None:
 
 
 def _expression(spark: SparkSession, value: Column) -> JavaObject:
-    if int(spark.version.split(".")[0]) >= 4:
+    if _major(spark) >= 4:
         converter = _object(spark, "org.apache.spark.sql.classic.ColumnNodeToExpressionConverter")
         return converter.apply(value._jc.node())
     return value._jc.expr()
@@ -136,10 +176,15 @@ def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
 # -- Hadoop file systems --------------------------------------------------------------------------
 
 
-def hadoop_path(spark: SparkSession, path: str) -> tuple[JavaObject, JavaObject]:
+def hadoop_conf(spark: SparkSession) -> JavaObject:
+    """The session's Hadoop configuration, a copy as of now."""
+    return spark._jsparkSession.sessionState().newHadoopConf()
+
+
+def hadoop_path(spark: SparkSession, path: str, conf: JavaObject) -> tuple[JavaObject, JavaObject]:
     """The file system of a path and the qualified path."""
-    raw = _jvm(spark).org.apache.hadoop.fs.Path(path)
-    filesystem = raw.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    raw = _class(spark, "org.apache.hadoop.fs.Path")(path)
+    filesystem = raw.getFileSystem(conf)
     return filesystem, filesystem.makeQualified(raw)
 
 
@@ -148,12 +193,13 @@ def list_names(
 ) -> tuple[list[str], JavaObject]:
     """Names in a directory and the Java array of their ``FileStatus``.
 
-    One call lists, one fetches all paths as text: a getter per file would cost a round trip each. The
-    text is cut at ``, <directory>/``, which no file name can contain because of its slash.
+    One call lists, one fetches all paths as text: a getter per file would cost a round trip each.
+    The text is cut at ``, <directory>/``, which no file name can contain because of its slash.
     """
     statuses = filesystem.listStatus(path)
-    jvm = _jvm(spark)
-    text = jvm.scala.runtime.ScalaRunTime.stringOf(jvm.org.apache.hadoop.fs.FileUtil.stat2Paths(statuses))
+    text = _class(spark, "scala.runtime.ScalaRunTime").stringOf(
+        _class(spark, "org.apache.hadoop.fs.FileUtil").stat2Paths(statuses)
+    )
     body = text[len("Array(") : -1]
     prefix = str(path.toString()).rstrip("/") + "/"
     if not body:
@@ -162,16 +208,20 @@ def list_names(
 
 
 def list_sizes(statuses: JavaObject) -> list[tuple[str, bool, int]]:
-    """(name, is a directory, bytes) of each entry of a listing; a few calls per entry, for small listings."""
+    """(name, is a directory, bytes) of each entry of a listing; a few calls per entry, for small
+    listings.
+    """
     return [(s.getPath().getName(), s.isDirectory(), s.getLen()) for s in statuses]
 
 
-def read_bytes(spark: SparkSession, filesystem: JavaObject, path: JavaObject, start: int, length: int) -> bytes:
+def read_bytes(
+    spark: SparkSession, filesystem: JavaObject, path: JavaObject, start: int, length: int
+) -> bytes:
     """``length`` bytes of a file from ``start``."""
     stream = filesystem.open(path)
     try:
         stream.seek(start)
-        return bytes(_jvm(spark).org.apache.commons.io.IOUtils.toByteArray(stream, length))
+        return bytes(_class(spark, "org.apache.commons.io.IOUtils").toByteArray(stream, length))
     finally:
         stream.close()
 
@@ -196,7 +246,7 @@ def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> No
 
 def jvm_time_zone(spark: SparkSession) -> str:
     """The JVM's default time zone, in which Spark's ORC writer stores wall clocks."""
-    return str(_jvm(spark).java.util.TimeZone.getDefault().getID())
+    return str(_class(spark, "java.util.TimeZone").getDefault().getID())
 
 
 # -- relations ------------------------------------------------------------------------------------
@@ -210,7 +260,8 @@ class ScanDirectory:
         path: qualified Hadoop path (Java object).
         statuses: the Java ``FileStatus[]`` of its listing.
         files: names of the files to read, or None for all of the listing that are not hidden.
-        ordinal: a number that every row of the directory carries (as its file modification time), or None.
+        ordinal: a number that every row of the directory carries (as its file modification time),
+            or None.
     """
 
     path: JavaObject
@@ -221,7 +272,9 @@ class ScanDirectory:
 
 @dataclass(frozen=True)
 class Relation:
-    """A scan, and a weak reference to its file index: while any plan can reach the index, it can run."""
+    """A scan, and a weak reference to its file index: while any plan can reach the index, it can
+    run.
+    """
 
     frame: DataFrame
     index: JavaObject
@@ -230,18 +283,21 @@ class Relation:
 def _scan_statuses(spark: SparkSession, directory: ScanDirectory) -> JavaObject:
     if directory.files is None and directory.ordinal is None:
         return directory.statuses
-    jvm = _jvm(spark)
+    file_status = _class(spark, "org.apache.hadoop.fs.FileStatus")
     chosen = []
     for status in directory.statuses:
         path = status.getPath()
         if directory.files is not None and path.getName() not in directory.files:
             continue
-        if directory.ordinal is not None:
-            status = jvm.org.apache.hadoop.fs.FileStatus(
-                status.getLen(), False, 1, status.getBlockSize(), directory.ordinal, path
-            )
-        chosen.append(status)
-    array = spark.sparkContext._gateway.new_array(jvm.org.apache.hadoop.fs.FileStatus, len(chosen))
+        ordinal = directory.ordinal
+        chosen.append(
+            status
+            if ordinal is None
+            else file_status(status.getLen(), False, 1, status.getBlockSize(), ordinal, path)
+        )
+    array = spark.sparkContext._gateway.new_array(
+        _class(spark, "org.apache.hadoop.fs.FileStatus"), len(chosen)
+    )
     for i, status in enumerate(chosen):
         array[i] = status
     return array
@@ -255,13 +311,13 @@ def orc_relation(
 ) -> Relation:
     """A DataFrame over the files of some directories, through Spark's own ORC file format.
 
-    The listings that the caller made are handed over in Spark's file status cache, so that nothing is
-    listed twice. The format class is named, so that settings of the session (``spark.sql.orc.impl``, V2
-    sources) cannot choose another reader.
+    The listings that the caller made are handed over in Spark's file status cache, so that nothing
+    is listed twice. The format class is named, so that settings of the session
+    (``spark.sql.orc.impl``, V2 sources) cannot choose another reader.
     """
     relation, index = _file_relation(spark, directories, schema, options, StructType([]))
     frame = DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)
-    return Relation(frame=frame, index=_jvm(spark).java.lang.ref.WeakReference(index))
+    return Relation(frame=frame, index=_class(spark, "java.lang.ref.WeakReference")(index))
 
 
 def _file_relation(
@@ -272,28 +328,26 @@ def _file_relation(
     partitions: StructType,
 ) -> tuple[JavaObject, JavaObject]:
     """A ``HadoopFsRelation`` and its file index."""
-    jvm = _jvm(spark)
     session = spark._jsparkSession
-    sources = jvm.org.apache.spark.sql.execution.datasources
-    cache = _object(spark, "org.apache.spark.sql.execution.datasources.FileStatusCache").getOrCreate(session)
+    cache = _object(spark, f"{_SOURCES}.FileStatusCache").getOrCreate(session)
     for directory in directories:
         cache.putLeafFiles(directory.path, _scan_statuses(spark, directory))
-    nothing = jvm.scala.Option.empty()
-    index = sources.InMemoryFileIndex(
+    nothing = _class(spark, "scala.Option").empty()
+    index = _class(spark, f"{_SOURCES}.InMemoryFileIndex")(
         session,
         _seq(spark, [d.path for d in directories]),
         _map(spark, {}),
-        jvm.scala.Some(_type(spark, schema)),
+        _class(spark, "scala.Some")(_type(spark, schema)),
         cache,
         nothing,
         nothing,
     )
-    relation = sources.HadoopFsRelation(
+    relation = _class(spark, f"{_SOURCES}.HadoopFsRelation")(
         index,
         _type(spark, partitions),
         _type(spark, schema),
         nothing,
-        sources.orc.OrcFileFormat(),
+        _class(spark, f"{_SOURCES}.orc.OrcFileFormat")(),
         _map(spark, dict(options)),
         session,
     )
@@ -306,11 +360,28 @@ def reachable(relation_index: JavaObject) -> bool:
 
 
 def collect_garbage(spark: SparkSession) -> None:
-    """Ask the JVM to find unreachable objects now."""
-    import gc
-
+    """Ask Python and the JVM to find unreachable objects now."""
     gc.collect()
-    _jvm(spark).java.lang.System.gc()
+    _drop_dead_proxies(spark)
+    _class(spark, "java.lang.System").gc()
+
+
+def _drop_dead_proxies(spark: SparkSession) -> None:
+    """Have the JVM forget the objects whose Python proxies are gone.
+
+    py4j's worker does the same, once a second: too late for a collection that follows at once.
+    """
+    pending = getattr(spark.sparkContext._gateway._gateway_client, "finalizer_deque", ())
+    while pending:
+        try:
+            task = pending.pop()
+        except IndexError:  # the worker was faster
+            return
+        if not isinstance(task, tuple):  # the order to the worker to end
+            pending.append(task)
+            return
+        client, target_id = task
+        client.garbage_collect_object(target_id, False)
 
 
 # -- plans ----------------------------------------------------------------------------------------
@@ -321,17 +392,21 @@ class Reference:
     """A reference to a relation in a statement: its name's parts and where the name stands.
 
     ``start`` and ``end`` (exclusive) are offsets in code points of the text, None where unknown.
+    ``node`` is to be replaced; where it is an alias over the relation, ``alias`` is its name.
     """
 
     parts: tuple[str, ...]
     start: int | None
     end: int | None
     node: JavaObject
+    alias: str | None = None
 
 
 def substitute_variables(spark: SparkSession, text: str) -> str:
     """The text with ``${…}`` replaced from the configuration, as Spark does before it parses."""
-    return str(_jvm(spark).org.apache.spark.sql.internal.VariableSubstitution().substitute(text))
+    return str(
+        _class(spark, "org.apache.spark.sql.internal.VariableSubstitution")().substitute(text)
+    )
 
 
 def parse(spark: SparkSession, text: str) -> JavaObject:
@@ -341,7 +416,9 @@ def parse(spark: SparkSession, text: str) -> JavaObject:
 
 def parse_name(spark: SparkSession, text: str) -> tuple[str, ...]:
     """The parts of a multi-part identifier."""
-    return tuple(_list(spark._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(text)))
+    return tuple(
+        _list(spark._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(text))
+    )
 
 
 def substitute_ctes(spark: SparkSession, plan: JavaObject) -> JavaObject:
@@ -349,29 +426,39 @@ def substitute_ctes(spark: SparkSession, plan: JavaObject) -> JavaObject:
     return _class(spark, f"{_CATALYST}.analysis.CTESubstitution").apply(plan)
 
 
-def references(plan: JavaObject) -> list[Reference]:
+def references(spark: SparkSession, plan: JavaObject) -> list[Reference]:
     """The unresolved relations of a plan and of all its subqueries."""
-    found = []
-    subqueries = _list(plan.subqueriesAll())
-    for tree in [plan, *subqueries]:
-        for leaf in _list(tree.collectLeaves()):
-            if _name(leaf) != "UnresolvedRelation":
-                continue
-            origin = leaf.origin()
-            start, stop = origin.startIndex(), origin.stopIndex()
-            known = start.isDefined() and stop.isDefined()
-            found.append(
-                Reference(
-                    parts=tuple(_list(leaf.multipartIdentifier())),
-                    start=start.get() if known else None,
-                    end=stop.get() + 1 if known else None,
-                    node=leaf,
-                )
-            )
-    return found
+    trees = [plan, *_list(plan.subqueriesAll())]
+    if _major(spark) >= 4:
+        leaves = [leaf for tree in trees for leaf in _list(tree.collectLeaves())]
+        return [_reference(leaf) for leaf in leaves if _name(leaf) == "UnresolvedRelation"]
+    return [reference for tree in trees for reference in _aliased_references(tree)]
 
 
-def replace(spark: SparkSession, plan: JavaObject, relations: Mapping[JavaObject, JavaObject]) -> JavaObject:
+def _reference(leaf: JavaObject) -> Reference:
+    origin = leaf.origin()
+    start, stop = origin.startIndex(), origin.stopIndex()
+    known = start.isDefined() and stop.isDefined()
+    return Reference(
+        parts=tuple(_list(leaf.multipartIdentifier())),
+        start=start.get() if known else None,
+        end=stop.get() + 1 if known else None,
+        node=leaf,
+    )
+
+
+def _aliased_references(tree: JavaObject) -> list[Reference]:
+    """References with their aliases: Spark 3.5 does not see hidden columns through an alias."""
+    if _name(tree) == "UnresolvedRelation":
+        return [_reference(tree)]
+    if _name(tree) == "SubqueryAlias" and _name(tree.child()) == "UnresolvedRelation":
+        return [replace(_reference(tree.child()), node=tree, alias=str(tree.alias()))]
+    return [r for child in _list(tree.children()) for r in _aliased_references(child)]
+
+
+def replace_relations(
+    spark: SparkSession, plan: JavaObject, relations: Mapping[JavaObject, JavaObject]
+) -> JavaObject:
     """The plan with these unresolved relations replaced, in its subqueries too."""
     return plan.transformDownWithSubqueries(_map(spark, relations))
 
@@ -381,11 +468,28 @@ def logical_plan(frame: DataFrame) -> JavaObject:
     return frame._jdf.queryExecution().analyzed()
 
 
+def input_bytes(frame: DataFrame) -> int:
+    """Spark's estimate of what a plan reads: the bytes of all its leaves, those of subqueries too."""
+    plan = logical_plan(frame)
+    trees = [plan, *_list(plan.subqueriesAll())]
+    leaves = [leaf for tree in trees for leaf in _list(tree.collectLeaves())]
+    return sum(int(str(leaf.stats().sizeInBytes())) for leaf in leaves)
+
+
+def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Shuffle by columns into partitions of sensible size (PySpark 3.5's hint takes no columns)."""
+    spark = frame.sparkSession
+    names = [col(c)._jc if _major(spark) >= 4 else col(c)._jc.expr() for c in columns]
+    hinted = frame._jdf.hint("rebalance", _seq(spark, names))
+    return DataFrame(hinted, spark)
+
+
 def frame_of(spark: SparkSession, plan: JavaObject) -> DataFrame:
     """The DataFrame of a plan; analyses it, and runs it if it is a command."""
     package = "org.apache.spark.sql"
-    version = tuple(int(p) for p in spark.version.split(".")[:1])
-    dataset = _class(spark, f"{package}.classic.Dataset" if version >= (4,) else f"{package}.Dataset")
+    dataset = _class(
+        spark, f"{package}.classic.Dataset" if _major(spark) >= 4 else f"{package}.Dataset"
+    )
     return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
 
 
@@ -398,13 +502,31 @@ def hide_columns(
     """
     plan = logical_plan(frame)
     output = _list(plan.output())
-    logical = _jvm(spark).org.apache.spark.sql.catalyst.plans.logical
+    if _major(spark) < 4:
+        qualifier = _seq(spark, list(name))
+        output = [attribute.withQualifier(qualifier) for attribute in output]
+    logical = f"{_CATALYST}.plans.logical"
     visible = [a for a in output if a.name() not in hidden]
-    project = logical.Project(_seq(spark, visible), plan)
+    project = _class(spark, f"{logical}.Project")(_seq(spark, visible), plan)
     tag = _object(spark, f"{_CATALYST}.plans.logical.Project").hiddenOutputTag()
     project.setTagValue(tag, _seq(spark, output))
+    if _major(spark) < 4:
+        return project
     alias = _class(spark, f"{_CATALYST}.AliasIdentifier")(name[-1], _seq(spark, list(name[:-1])))
-    return logical.SubqueryAlias(alias, project)
+    return _class(spark, f"{logical}.SubqueryAlias")(alias, project)
+
+
+def _exposed(spark: SparkSession, table: JavaObject) -> JavaObject:
+    """The analysed plan of ``hide_columns`` with its hidden columns in its output.
+
+    Spark 3.5 loses the mark of the projection when it analyses it.
+    """
+    if _name(table) == "SubqueryAlias":
+        return _copy(spark, table, {1: _exposed(spark, table.child())})
+    shown = {a.exprId().id() for a in _list(table.output())}
+    hidden = [a for a in _list(table.child().output()) if a.exprId().id() not in shown]
+    columns = [*_list(table.projectList()), *hidden]
+    return _copy(spark, table, {0: _seq(spark, columns)})
 
 
 def is_temp_view(spark: SparkSession, parts: Sequence[str]) -> bool:
@@ -424,14 +546,20 @@ def same(one: JavaObject, other: JavaObject) -> bool:
 
 
 def insert_into_files(
-    spark: SparkSession, plan: JavaObject, path: JavaObject, schema: StructType, partitions: StructType
+    spark: SparkSession,
+    plan: JavaObject,
+    path: JavaObject,
+    schema: StructType,
+    partitions: StructType,
 ) -> JavaObject:
     """An ``InsertIntoStatement`` whose target is an empty file relation of these columns.
 
-    It is analysed, so that Spark resolves partition values, column lists and defaults and casts by its
-    store-assignment policy, and never run.
+    It is analysed, so that Spark resolves partition values, column lists and defaults and casts by
+    its store-assignment policy, and never run.
     """
-    nothing = spark.sparkContext._gateway.new_array(_jvm(spark).org.apache.hadoop.fs.FileStatus, 0)
+    nothing = spark.sparkContext._gateway.new_array(
+        _class(spark, "org.apache.hadoop.fs.FileStatus"), 0
+    )
     directory = ScanDirectory(path=path, statuses=nothing)
     relation = _file_relation(spark, [directory], schema, {}, partitions)[0]
     logical = _object(spark, "org.apache.spark.sql.execution.datasources.LogicalRelation")
@@ -452,11 +580,14 @@ def analyze(spark: SparkSession, plan: JavaObject) -> JavaObject:
 
 
 def insert_query(spark: SparkSession, plan: JavaObject) -> DataFrame:
-    """The query of an analysed INSERT: columns in the table's order, cast by the store-assignment policy."""
+    """The query of an analysed INSERT: columns in the table's order, cast by the store-assignment
+    policy.
+    """
     return frame_of(spark, plan.query())
 
 
-# -- row-level commands -----------------------------------------------------------------------------
+# -- row-level commands
+# -----------------------------------------------------------------------------
 
 # Positions of constructor arguments, the same in all versions tried.
 _INSERT_TABLE = 0
@@ -465,10 +596,14 @@ _MERGE_CONDITION, _MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOUR
 _ACTION_ASSIGNMENTS = 1
 
 
-def _align(spark: SparkSession, method: str, attributes: JavaObject, assignments: JavaObject) -> JavaObject:
-    """Spark's own alignment of assignments with a table's columns: one value per column, in order, cast."""
+def _align(
+    spark: SparkSession, method: str, attributes: JavaObject, assignments: JavaObject
+) -> JavaObject:
+    """Spark's own alignment of assignments with a table's columns: one value per column, in order,
+    cast.
+    """
     utils = _class(spark, f"{_CATALYST}.analysis.AssignmentUtils")
-    java_class = _jvm(spark).java.lang.Class.forName(f"{_CATALYST}.analysis.AssignmentUtils")
+    java_class = _class(spark, "java.lang.Class").forName(f"{_CATALYST}.analysis.AssignmentUtils")
     arity = next(m.getParameterCount() for m in java_class.getMethods() if m.getName() == method)
     return getattr(utils, method)(attributes, assignments, *([False] * (arity - 2)))
 
@@ -478,11 +613,13 @@ def _never_resolved(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession.sessionState().sqlParser().parseExpression("CAST(array(1) AS INT)")
 
 
-def _analyze_partly(spark: SparkSession, plan: JavaObject, position: int, condition: JavaObject) -> JavaObject:
+def _analyze_partly(
+    spark: SparkSession, plan: JavaObject, position: int, condition: JavaObject
+) -> JavaObject:
     """Resolve a command's expressions and stop before Spark casts its assignments for itself.
 
-    That rule acts on resolved commands only, so a condition that stays unresolved holds it back; the casts
-    of ``AssignmentUtils``, which follow the store-assignment policy, are made later.
+    That rule acts on resolved commands only, so a condition that stays unresolved holds it back;
+    the casts of ``AssignmentUtils``, which follow the store-assignment policy, are made later.
     """
     held = _copy(spark, plan, {position: condition})
     return spark._jsparkSession.sessionState().analyzer().execute(held)
@@ -494,7 +631,7 @@ def _resolved(assignments: JavaObject) -> bool:
 
 def analyze_update(spark: SparkSession, plan: JavaObject) -> JavaObject:
     """The analysed ``UpdateTable``, with one assignment per column of the table, in its order."""
-    some = _jvm(spark).scala.Some
+    some = _class(spark, "scala.Some")
     partly = _analyze_partly(spark, plan, _UPDATE_CONDITION, some(_never_resolved(spark)))
     assignments = partly.assignments()
     if not (_resolved(assignments) and partly.table().resolved()):
@@ -506,30 +643,62 @@ def analyze_update(spark: SparkSession, plan: JavaObject) -> JavaObject:
 
 
 def analyze_merge(spark: SparkSession, plan: JavaObject) -> JavaObject:
-    """The analysed ``MergeIntoTable``, each action with one assignment per column of the table, in its order."""
+    """The analysed ``MergeIntoTable``, each action with one assignment per column of the table, in
+    its order.
+    """
     both = _class(spark, f"{_CATALYST}.expressions.And")
     held = both(plan.productElement(_MERGE_CONDITION), _never_resolved(spark))
     partly = _analyze_partly(spark, plan, _MERGE_CONDITION, held)
-    changes: dict[int, JavaObject] = {_MERGE_CONDITION: partly.mergeCondition().left()}
+    on = partly.mergeCondition().left()
+    _check_merge_condition(spark, "ON", on)
+    changes: dict[int, JavaObject] = {_MERGE_CONDITION: on}
     for position in (_MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOURCE):
         actions = []
         for action in _list(partly.productElement(position)):
+            if action.condition().isDefined():
+                _check_merge_condition(spark, "WHEN", action.condition().get())
             if not action.resolved():
                 return analyze(spark, plan)
-            kind = _name(action)
-            if kind != "DeleteAction":
-                method = "alignInsertAssignments" if kind == "InsertAction" else "alignUpdateAssignments"
-                output = partly.targetTable().output()
-                aligned = _align(spark, method, output, action.assignments())
-                action = _copy(spark, action, {_ACTION_ASSIGNMENTS: aligned})
-            actions.append(action)
+            actions.append(_aligned_action(spark, partly.targetTable().output(), action))
         changes[position] = _seq(spark, actions)
-    return analyze(spark, _copy(spark, partly, changes))
+    # Not checked as a command, which would refuse rand() in values; its parts are, where they are used.
+    return spark._jsparkSession.sessionState().analyzer().execute(_copy(spark, partly, changes))
+
+
+def _check_merge_condition(spark: SparkSession, clause: str, condition: JavaObject) -> None:
+    """Refuse what Spark refuses in MERGE conditions, under its names."""
+    if not condition.resolved():
+        return
+    subqueries = _object(spark, f"{_CATALYST}.expressions.SubqueryExpression")
+    patterns = _class(spark, f"{_CATALYST}.trees.TreePattern")
+    problems = {
+        "SUBQUERY": subqueries.hasSubquery(condition),
+        "AGGREGATE": condition.containsPattern(patterns.AGGREGATE_EXPRESSION()),
+        "NON_DETERMINISTIC": not condition.deterministic(),
+    }
+    for problem, found in problems.items():
+        if found:
+            raise AcidAnalysisError(
+                f"UNSUPPORTED_MERGE_CONDITION.{problem}",
+                f"the {clause} condition {condition.sql()} of MERGE holds something that it may not "
+                f"({problem.lower().replace('_', ' ')}): compute it in the source instead",
+            )
+
+
+def _aligned_action(spark: SparkSession, output: JavaObject, action: JavaObject) -> JavaObject:
+    kind = _name(action)
+    if kind == "DeleteAction":
+        return action
+    method = "alignInsertAssignments" if kind == "InsertAction" else "alignUpdateAssignments"
+    aligned = _align(spark, method, output, action.assignments())
+    return _copy(spark, action, {_ACTION_ASSIGNMENTS: aligned})
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A WHEN clause of an analysed MERGE: ``kind`` is update, delete or insert; ``values`` one per column."""
+    """A WHEN clause of an analysed MERGE: ``kind`` is update, delete or insert; ``values`` one per
+    column.
+    """
 
     kind: str
     condition: Column | None
@@ -553,9 +722,11 @@ _CLAUSE_KINDS = {"UpdateAction": "update", "DeleteAction": "delete", "InsertActi
 
 def column(spark: SparkSession, expression: JavaObject) -> Column:
     """A PySpark column of a resolved Catalyst expression."""
-    if int(spark.version.split(".")[0]) >= 4:
-        return Column(_object(spark, "org.apache.spark.sql.classic.ExpressionUtils").column(expression))
-    return Column(_jvm(spark).org.apache.spark.sql.Column(expression))
+    if _major(spark) >= 4:
+        return Column(
+            _object(spark, "org.apache.spark.sql.classic.ExpressionUtils").column(expression)
+        )
+    return Column(_class(spark, "org.apache.spark.sql.Column")(expression))
 
 
 def _option(spark: SparkSession, option: JavaObject) -> Column | None:
@@ -566,6 +737,17 @@ def _values(spark: SparkSession, assignments: JavaObject) -> tuple[Column, ...]:
     return tuple(column(spark, a.value()) for a in _list(assignments))
 
 
+def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
+    """The same value, as an expression that Spark cannot push into a scan, at no cost when it runs.
+
+    Spark would push ``row.c = 5``, under a name that ORC does not know in ACID files, and ORC fails on
+    a comparison with NULL, which an empty scalar subquery becomes.
+    """
+    tag = "KnownNullable" if nullable else "KnownNotNull"
+    tagged = _class(spark, f"{_CATALYST}.expressions.{tag}")(_expression(spark, value))
+    return column(spark, tagged)
+
+
 def merge_pieces(spark: SparkSession, plan: JavaObject) -> MergePlan:
     """Take an analysed ``MergeIntoTable`` apart."""
 
@@ -574,13 +756,15 @@ def merge_pieces(spark: SparkSession, plan: JavaObject) -> MergePlan:
             Clause(
                 kind=_CLAUSE_KINDS[_name(action)],
                 condition=_option(spark, action.condition()),
-                values=() if _name(action) == "DeleteAction" else _values(spark, action.assignments()),
+                values=()
+                if _name(action) == "DeleteAction"
+                else _values(spark, action.assignments()),
             )
             for action in _list(actions)
         )
 
     return MergePlan(
-        target=plan.targetTable(),
+        target=_exposed(spark, plan.targetTable()),
         source=plan.sourceTable(),
         condition=plan.mergeCondition(),
         matched=clauses(plan.matchedActions()),
@@ -591,13 +775,15 @@ def merge_pieces(spark: SparkSession, plan: JavaObject) -> MergePlan:
 
 def update_pieces(spark: SparkSession, plan: JavaObject) -> tuple[DataFrame, tuple[Column, ...]]:
     """The rows that an analysed ``UpdateTable`` matches, and their new values."""
-    rows = frame_of(spark, _filtered(spark, plan.table(), plan.condition()))
+    table = _exposed(spark, plan.table())
+    rows = frame_of(spark, _filtered(spark, table, plan.condition()))
     return rows, _values(spark, plan.assignments())
 
 
 def delete_rows(spark: SparkSession, plan: JavaObject) -> DataFrame:
     """The rows that an analysed ``DeleteFromTable`` matches."""
-    return frame_of(spark, _with_condition(spark, plan.table(), plan.condition()))
+    table = _exposed(spark, plan.table())
+    return frame_of(spark, _with_condition(spark, table, plan.condition()))
 
 
 def _filtered(spark: SparkSession, table: JavaObject, condition: JavaObject) -> JavaObject:
@@ -605,16 +791,26 @@ def _filtered(spark: SparkSession, table: JavaObject, condition: JavaObject) -> 
 
 
 def _with_condition(spark: SparkSession, table: JavaObject, condition: JavaObject) -> JavaObject:
-    return _jvm(spark).org.apache.spark.sql.catalyst.plans.logical.Filter(condition, table)
+    if condition.resolved() and condition.dataType().typeName() == "void":
+        parser = spark._jsparkSession.sessionState().sqlParser()
+        condition = parser.parseExpression("CAST(NULL AS BOOLEAN)")
+    return _class(spark, "org.apache.spark.sql.catalyst.plans.logical.Filter")(condition, table)
 
 
-def join(spark: SparkSession, left: DataFrame, right: DataFrame, kind: str, condition: JavaObject) -> DataFrame:
-    """Join two analysed DataFrames on a resolved condition (``kind``: Spark's name, as ``left outer``)."""
-    logical = _jvm(spark).org.apache.spark.sql.catalyst.plans.logical
+def join(
+    spark: SparkSession, left: DataFrame, right: DataFrame, kind: str, condition: JavaObject
+) -> DataFrame:
+    """Join two analysed DataFrames on a resolved condition (``kind``: Spark's name, as ``left
+    outer``).
+    """
     join_type = _class(spark, f"{_CATALYST}.plans.JoinType").apply(kind)
     none = _object(spark, f"{_CATALYST}.plans.logical.JoinHint").NONE()
-    plan = logical.Join(
-        logical_plan(left), logical_plan(right), join_type, _jvm(spark).scala.Some(condition), none
+    plan = _class(spark, f"{_CATALYST}.plans.logical.Join")(
+        logical_plan(left),
+        logical_plan(right),
+        join_type,
+        _class(spark, "scala.Some")(condition),
+        none,
     )
     return frame_of(spark, plan)
 

@@ -1,6 +1,7 @@
 """The errors that acidsql raises.
 
-Every error has a condition name as Spark's have (``err.getCondition()``), a sentence and a next step::
+Every error has a condition name as Spark's have (``err.getCondition()``), a sentence and a next
+step::
 
     AcidSqlError
     ├── AcidParseError            the text is not a statement (line, column, caret)
@@ -43,7 +44,9 @@ class AcidSqlError(Exception):
 
 
 class AcidParseError(AcidSqlError, ValueError):
-    """The text is not a statement: has 1-based ``line``, 1-based ``column`` and a ``context`` with a caret."""
+    """The text is not a statement: has 1-based ``line``, 1-based ``column`` and a ``context`` with
+    a caret.
+    """
 
     def __init__(self, message: str, *, line: int, column: int, context: str) -> None:
         super().__init__(
@@ -67,7 +70,9 @@ class ConcurrencyError(AcidSqlError, RuntimeError):
 
 
 class WriteConflictError(ConcurrencyError):
-    """Two transactions changed the same partition; the later committer loses (first committer wins)."""
+    """Two transactions changed the same partition; the later committer loses (first committer
+    wins).
+    """
 
 
 class LockTimeoutError(ConcurrencyError):

@@ -1,4 +1,6 @@
-"""Names and references: which table a name means, and plans in which ACID tables are snapshot scans."""
+"""Names and references: which table a name means, and plans in which ACID tables are snapshot
+scans.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.valid_lists import ValidTxnList
-from acidsql.metastore.protocol import Table, TableType
+from acidsql.metastore.protocol import Table, TableType, TxnType
 from acidsql.scan.plan import scan
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema import ROW_ID_COLUMN, quote
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings
 
+_MICROSECONDS = 1_000_000
 CATALOG = "spark_catalog"
 # Property of a view: the database in which the names of its text are looked up.
 VIEW_DATABASE = "view.database"
@@ -49,11 +51,15 @@ def find(session: AcidSession, parts: Sequence[str]) -> Table | None:
 def known_to_spark(session: AcidSession, parts: Sequence[str]) -> bool:
     """Whether Spark itself has a table or view of this name."""
     name = ".".join(map(quote, parts))
-    return bridge.is_temp_view(session.spark, parts) or bool(session.spark.catalog.tableExists(name))
+    return bridge.is_temp_view(session.spark, parts) or bool(
+        session.spark.catalog.tableExists(name)
+    )
 
 
 def find_acid_table(session: AcidSession, parts: Sequence[str]) -> Table | None:
-    """The transactional table that a name means, or None: views and other tables are Spark's to handle."""
+    """The transactional table that a name means, or None: views and other tables are Spark's to
+    handle.
+    """
     table = find(session, parts)
     return table if table is not None and table.table_type is TableType.MANAGED else None
 
@@ -76,7 +82,8 @@ def acid_table(session: AcidSession, parts: Sequence[str]) -> Table:
     if table is None:
         raise AcidLookupError(
             "TABLE_OR_VIEW_NOT_FOUND",
-            f"there is no table {name}: check the spelling, the current database (USE) and SHOW TABLES",
+            f"there is no table {name}: check the spelling, the current database (USE) and SHOW "
+            f"TABLES",
         )
     if table.table_type is TableType.VIEW:
         raise AcidAnalysisError("EXPECT_TABLE_NOT_VIEW", f"{name} is a view: name a table")
@@ -93,12 +100,9 @@ class StatementSnapshot:
 
     session: AcidSession
     txns: ValidTxnList
+    listings: Listings
     expires: int | None = None
     snapshots: dict[str, TableSnapshot] = field(default_factory=dict)
-    listings: Listings = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.listings = Listings(self.session.files)
 
     def snapshot(self, table: Table) -> TableSnapshot:
         """The table as this statement sees it."""
@@ -108,18 +112,18 @@ class StatementSnapshot:
             )
         return self.snapshots[table.full_name]
 
-    def relation(self, table: Table) -> bridge.JavaObject:
-        """A new plan of a table or view, under its own name, with ``row__id`` hidden."""
+    def relation(self, table: Table, alias: str | None = None) -> bridge.JavaObject:
+        """A new plan of a table or view, under its own name or alias, with ``row__id`` hidden."""
         spark = self.session.spark
+        name: tuple[str, ...] = (CATALOG, table.database, table.name)
+        if alias is not None or not table.database:
+            name = (alias or table.name,)
         if table.table_type is TableType.VIEW:
-            name = (CATALOG, table.database, table.name) if table.database else (table.name,)
             return bridge.hide_columns(spark, self._view(table), (), name)
         frame = scan(self.session, self.snapshot(table))
         if self.expires is not None:
             frame = frame.where(_not_expired(self.expires))
-        return bridge.hide_columns(
-            spark, frame, (ROW_ID_COLUMN,), (CATALOG, table.database, table.name)
-        )
+        return bridge.hide_columns(spark, frame, (ROW_ID_COLUMN,), name)
 
     def _view(self, view: Table) -> DataFrame:
         with _current_database(self.session, view.properties[VIEW_DATABASE]):
@@ -127,7 +131,9 @@ class StatementSnapshot:
         return frame.toDF(*[c.name for c in view.columns]) if view.columns else frame
 
     def plan(self, text: str) -> bridge.JavaObject:
-        """Spark's plan of a statement, not analysed yet, with every ACID table replaced by its scan."""
+        """Spark's plan of a statement, not analysed yet, with every ACID table replaced by its
+        scan.
+        """
         spark = self.session.spark
         text = bridge.substitute_variables(spark, text)
         found = _tables(self.session, text)
@@ -138,11 +144,36 @@ class StatementSnapshot:
             found = _Found(plan=again.plan, references=again.references, tables=found.tables)
             found.tables.update({(name,): found.tables[parts] for name, parts in renamed.items()})
         relations = {
-            r.node: self.relation(found.tables[r.parts])
+            r.node: self.relation(found.tables[r.parts], r.alias)
             for r in found.references
             if r.parts in found.tables
         }
-        return bridge.replace(spark, found.plan, relations)
+        return bridge.replace_relations(spark, found.plan, relations)
+
+
+def latest_snapshot(session: AcidSession) -> StatementSnapshot:
+    """What a statement sees that needs no lease, because its plan is not kept."""
+    txns = session.metastore.valid_txns()
+    return StatementSnapshot(session=session, txns=txns, listings=Listings(session.files))
+
+
+@contextmanager
+def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
+    """What a query sees; the files stay for as long as a DataFrame made in the block can be
+    reached.
+    """
+    session.leases.prune()
+    txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
+    lease = session.leases.begin(txn_id)
+    try:
+        yield StatementSnapshot(
+            session=session,
+            txns=session.metastore.valid_txns(txn_id),
+            listings=Listings(session.files),
+            expires=int((lease.opened + session.leases.max_age) * _MICROSECONDS),
+        )
+    finally:
+        session.leases.end_statement()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -156,7 +187,7 @@ class _Found:
 
 def _tables(session: AcidSession, text: str) -> _Found:
     plan = bridge.substitute_ctes(session.spark, bridge.parse(session.spark, text))
-    references = bridge.references(plan)
+    references = bridge.references(session.spark, plan)
     tables = {}
     for parts in {r.parts for r in references}:
         table = find(session, parts)
@@ -175,8 +206,8 @@ def _rename_repeated(
 ) -> tuple[str, dict[str, tuple[str, ...]]]:
     """Give each occurrence of a name that stands more than once a name of its own.
 
-    Every occurrence needs a scan of its own: a self-join has two filters, and two ``row__id``s. The scan's
-    plan is named after the table, so that qualified columns are found all the same.
+    Every occurrence needs a scan of its own: a self-join has two filters, and two ``row__id``s. The
+    scan's plan is named after the table, so that qualified columns are found all the same.
 
     Returns:
         The new text, and the old name of every new one.
@@ -211,9 +242,12 @@ def _current_database(session: AcidSession, database: str) -> Iterator[None]:
 
 
 def _not_expired(expires: int) -> str:
-    """A condition that Spark folds away when it plans a run in time, and that raises in one that is late."""
+    """A condition that Spark folds away when it plans a run in time, and that raises in one that is
+    late.
+    """
     message = (
-        "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than spark.acidsql.snapshot.maxAge: "
+        "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "
+        "spark.acidsql.snapshot.maxAge: "
         "run the statement again"
     )
     return f"IF(unix_micros(current_timestamp()) > {expires}L, raise_error('{message}'), true)"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     ByteType,
@@ -25,7 +28,8 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.protocol import Column, Table
 
 ROW_ID_COLUMN = "row__id"
-# Where Spark keeps the declared type of a char or varchar column, which it reads and writes as a string.
+# Where Spark keeps the declared type of a char or varchar column, which it reads and writes as a
+# string.
 _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 # Where Spark keeps the SQL text of a column's default.
 DEFAULT_KEY = "CURRENT_DEFAULT"
@@ -37,7 +41,9 @@ def quote(name: str) -> str:
 
 
 def pad_name(columns: Sequence[str]) -> str:
-    """A field name that no column of the table has: ORC gives nulls for it without reading anything."""
+    """A field name that no column of the table has: ORC gives nulls for it without reading
+    anything.
+    """
     name = "__pad"
     while name in columns:
         name += "_"
@@ -70,7 +76,9 @@ def _without_char(data_type: DataType) -> DataType:
             data_type.valueContainsNull,
         )
     if isinstance(data_type, StructType):
-        fields = [StructField(f.name, _without_char(f.dataType), f.nullable) for f in data_type.fields]
+        fields = [
+            StructField(f.name, _without_char(f.dataType), f.nullable) for f in data_type.fields
+        ]
         return StructType(fields)
     return data_type
 
@@ -88,20 +96,27 @@ def _field(spark: SparkSession, column: Column) -> StructField:
     return StructField(column.name, _without_char(declared), column.nullable, metadata)
 
 
+@lru_cache(maxsize=1024)
+def _fields(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
+    return StructType([_field(spark, c) for c in columns])
+
+
 def data_schema(spark: SparkSession, table: Table) -> StructType:
-    """The columns that are stored in files, with their metadata (char and varchar, default, comment)."""
-    return StructType([_field(spark, c) for c in table.columns])
+    """The columns that are stored in files, with their metadata (char and varchar, default,
+    comment).
+    """
+    return _fields(spark, table.columns)
 
 
 def partition_schema(spark: SparkSession, table: Table) -> StructType:
     """The partition columns."""
-    return StructType([_field(spark, c) for c in table.partition_columns])
+    return _fields(spark, table.partition_columns)
 
 
 def event_schema(row: StructType) -> StructType:
-    """The six columns of an ACID file (OrcRecordUpdater), all nullable but ``row``'s own fields.
+    """The six columns of an ACID file (OrcRecordUpdater); ``row`` is null in delete events only.
 
-    No column may count as never null: the guard of a scan must not be folded away.
+    No other column may count as never null: the guard of a scan must not be folded away.
     """
     return StructType(
         [
@@ -110,7 +125,7 @@ def event_schema(row: StructType) -> StructType:
             StructField("bucket", IntegerType()),
             StructField("rowId", LongType()),
             StructField("currentTransaction", LongType()),
-            StructField("row", row),
+            StructField("row", row, nullable=not row.names),
         ]
     )
 
@@ -121,12 +136,34 @@ def padded(row: StructType) -> StructType:
     return StructType([*fields, StructField(pad_name(row.names), ByteType())])
 
 
+def guard(row: StructType) -> SparkColumn:
+    """The filter that keeps all six columns in a scan; true for every event.
+
+    ORC knows ACID files by their six top-level columns and fails on a scan that asks for fewer. No
+    optimizer rule can simplify the filter, push it down, or turn it into ``IS NOT NULL``:
+    ``greatest`` skips nulls, where ``coalesce`` would be cut short by a filter on ``row__id``. The
+    pad stands for ``row`` without being read.
+    """
+    pad = F.col("row").getField(pad_name(row.names))
+    keys = ("originalTransaction", "bucket", "rowId", "currentTransaction")
+    return F.greatest("operation", *keys, pad) > F.lit(-1)
+
+
 def has_timestamp(data_type: DataType) -> bool:
     """Whether values of the type hold instants, which shift between time zones."""
     return has_type(data_type, (TimestampType,))
 
 
-_REFUSED = ("timestamp_ntz", "interval", "void", "variant", "time(", "geometry", "geography", "object")
+_REFUSED = (
+    "timestamp_ntz",
+    "interval",
+    "void",
+    "variant",
+    "time(",
+    "geometry",
+    "geography",
+    "object",
+)
 
 
 def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
@@ -137,11 +174,18 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
     """
     columns = []
     for field in schema.fields:
+        if "GENERATION_EXPRESSION" in field.metadata or "identity.start" in field.metadata:
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.GENERATED_COLUMN",
+                f"column {field.name!r} is a generated one, which is not supported: use DEFAULT, or "
+                "compute the value in each statement",
+            )
         text = bridge.type_sql(spark, field.dataType)
         if any(word in text.lower() for word in _REFUSED):
             raise AcidAnalysisError(
                 "UNSUPPORTED_DATATYPE",
-                f"column {field.name!r} has type {text}, which Hive cannot read from an ACID table: "
+                f"column {field.name!r} has type {text}, which Hive cannot read from an ACID "
+                f"table: "
                 "use TIMESTAMP, a numeric type or a string",
             )
         columns.append(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import getpass
-import os
 import socket
 import threading
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlparse
 
 from pyspark.sql import SparkSession
@@ -30,10 +31,13 @@ class Settings:
     """Settings, read from the Spark session's configuration once, when it is first used.
 
     Attributes:
-        metastore: ``spark.acidsql.metastore``: path of the embedded metastore's SQLite file, on a local disk.
+        metastore: ``spark.acidsql.metastore``: path of the embedded metastore's SQLite file, on a
+            local disk.
         lock_timeout: ``spark.acidsql.lock.timeout``: seconds to wait for locks.
-        txn_timeout: ``spark.acidsql.txn.timeout``: seconds without a heartbeat until a transaction is aborted.
-        snapshot_max_age: ``spark.acidsql.snapshot.maxAge``: seconds that a returned DataFrame may be read.
+        txn_timeout: ``spark.acidsql.txn.timeout``: seconds without a heartbeat until a transaction
+            is aborted.
+        snapshot_max_age: ``spark.acidsql.snapshot.maxAge``: seconds that a returned DataFrame may
+            be read.
     """
 
     metastore: str
@@ -58,10 +62,11 @@ def _default_metastore(spark: SparkSession) -> str:
     if warehouse.scheme not in ("", "file"):
         raise AcidAnalysisError(
             "METASTORE_PATH_NEEDED",
-            f"the warehouse {warehouse.geturl()} is not on a local disk: set spark.acidsql.metastore to the "
+            f"the warehouse {warehouse.geturl()} is not on a local disk: set "
+            f"spark.acidsql.metastore to the "
             "path of a SQLite file on one",
         )
-    return os.path.join(os.path.dirname(warehouse.path.rstrip("/")), _METASTORE_FILE)
+    return str(Path(warehouse.path).parent / _METASTORE_FILE)
 
 
 def _read_settings(spark: SparkSession) -> Settings:
@@ -70,7 +75,8 @@ def _read_settings(spark: SparkSession) -> Settings:
     if parsed.scheme not in ("", "file"):
         raise AcidAnalysisError(
             "UNSUPPORTED_METASTORE",
-            f"spark.acidsql.metastore is {place!r}: only the path of a local SQLite file is supported",
+            f"spark.acidsql.metastore is {place!r}: only the path of a local SQLite file is "
+            f"supported",
         )
     return Settings(
         metastore=parsed.path,
@@ -83,13 +89,13 @@ def _read_settings(spark: SparkSession) -> Settings:
 class AcidSession:
     """acidsql's side of one Spark session; ``AcidSession.of(spark)`` finds or makes it."""
 
-    _sessions: dict[str, AcidSession] = {}
-    _lock = threading.Lock()
+    _sessions: ClassVar[dict[str, AcidSession]] = {}
+    _lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self.settings = _read_settings(spark)
-        os.makedirs(os.path.dirname(self.settings.metastore) or ".", exist_ok=True)
+        Path(self.settings.metastore).parent.mkdir(parents=True, exist_ok=True)
         self.metastore: Metastore = EmbeddedMetastore(
             self.settings.metastore, txn_timeout=self.settings.txn_timeout
         )
@@ -102,6 +108,9 @@ class AcidSession:
         self.temp_views = TempViews(spark)
         self.user = getpass.getuser()
         self.host = socket.gethostname()
+        # The zone whose wall clocks Hive is to read. A later SET TIME ZONE changes how instants are
+        # parsed and printed, as in Spark, not which instants the tables hold.
+        self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
         self._mirror_databases()
 
     @classmethod
@@ -117,11 +126,6 @@ class AcidSession:
     def jvm_time_zone(self) -> str:
         """The zone of the wall clocks that Spark's ORC reader and writer use."""
         return bridge.jvm_time_zone(self.spark)
-
-    @property
-    def time_zone(self) -> str:
-        """The zone of the wall clocks that the user sees."""
-        return str(self.spark.conf.get("spark.sql.session.timeZone"))
 
     @property
     def warehouse(self) -> str:

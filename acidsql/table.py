@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from acidsql import api, bridge
 from acidsql.schema import quote
 
-Expression = str | Column
+Expression: TypeAlias = str | Column
 
 
 def _text(spark: SparkSession, value: Expression) -> str:

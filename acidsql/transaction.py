@@ -1,4 +1,6 @@
-"""One write transaction: opened, locked, given a write id, kept alive, published, committed or undone."""
+"""One write transaction: opened, locked, given a write id, kept alive, published, committed or
+undone.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.protocol import LockRequest, LockType, Operation, Partition, Table, TxnType
 from acidsql.session import AcidSession
-from acidsql.storage.filesystem import child
+from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.settle import Settled
 
 logger = logging.getLogger(__name__)
@@ -27,6 +29,7 @@ class WriteTransaction:
     Attributes:
         txns: the transactions that the statement sees.
         write_id: of this transaction in the table.
+        listings: those of the statement.
         staging: directory below the table that readers ignore; gone when the transaction ends.
     """
 
@@ -35,6 +38,7 @@ class WriteTransaction:
     txn_id: int
     write_id: int
     txns: ValidTxnList
+    listings: Listings
     staging: str
     published: list[str] = field(default_factory=list)
     added: list[Partition] = field(default_factory=list)
@@ -59,7 +63,9 @@ class WriteTransaction:
         return {p.values: p.location for p in partitions}
 
     def _new_partition(self, values: tuple[str, ...], known: dict[tuple[str, ...], str]) -> str:
-        partition = Partition(values=values, location=child(self.table.location, self._name(values)))
+        partition = Partition(
+            values=values, location=child(self.table.location, self._name(values))
+        )
         self.session.files.make_directory(partition.location)
         self.added.append(partition)
         known[values] = partition.location
@@ -69,17 +75,19 @@ class WriteTransaction:
         return partition_name([c.name for c in self.table.partition_columns], values)
 
     def _check_write_id_is_new(self, location: str) -> None:
-        """Refuse to write beside directories of this or a later write id that this transaction did not make."""
-        for name in self.session.files.list(location).names:
+        """Refuse to write beside directories of this or a later write id that this transaction did
+        not make.
+        """
+        for name in self.listings.get(location).names:
             directory = parse_directory(name)
-            mine = child(location, name) in self.published
-            if directory and directory.max_write_id == self.write_id and not mine:
+            if directory and directory.min_write_id <= self.write_id <= directory.max_write_id:
                 self.session.metastore.seed_write_id(
                     self.table.database, self.table.name, directory.max_write_id + 1
                 )
                 raise FormatError(
                     "WRITE_ID_IN_USE",
-                    f"{child(location, name)} has write id {self.write_id}, which the metastore gave to this "
+                    f"{child(location, name)} has write id {self.write_id}, which the metastore "
+                    f"gave to this "
                     "transaction: its file is older than the table. Run the statement again",
                 )
 
@@ -90,7 +98,8 @@ class WriteTransaction:
             changed: the partitions changed, by values, for each kind of operation.
 
         Raises:
-            WriteConflictError: another transaction changed the same rows' partition and committed first.
+            WriteConflictError: another transaction changed the same rows' partition and committed
+                first.
         """
         metastore, table = self.session.metastore, self.table
         if table.partition_columns:
@@ -112,7 +121,7 @@ class WriteTransaction:
 
     def _forget_added(self) -> None:
         """Take back partitions that only this transaction needed."""
-        unused = [p for p in self.added if not self.session.files.list(p.location).names]
+        unused = [p for p in self.added if not self.session.files.names(p.location)]
         self.session.metastore.drop_partitions(
             self.table.database, self.table.name, [p.values for p in unused]
         )
@@ -129,8 +138,8 @@ def write_transaction(
 ) -> Iterator[WriteTransaction]:
     """Open a transaction on a table with its lock and write id; undone if the block raises.
 
-    The block must call ``commit``. A failed commit raises, and its files go too, unless the metastore could
-    not say whether it committed.
+    The block must call ``commit``. A failed commit raises, and its files go too, unless the
+    metastore could not say whether it committed.
     """
     metastore = session.metastore
     txn_id = metastore.open_txn(session.user, session.host, TxnType.DEFAULT)
@@ -153,6 +162,7 @@ def write_transaction(
             txn_id=txn_id,
             write_id=metastore.allocate_write_id(txn_id, table.database, table.name),
             txns=metastore.valid_txns(txn_id),
+            listings=Listings(session.files),
             staging=staging,
         )
         yield transaction
@@ -167,7 +177,9 @@ def write_transaction(
 def _undo(
     session: AcidSession, txn_id: int, transaction: WriteTransaction | None, error: BaseException
 ) -> None:
-    """Abort after an error; an error of the abort itself is logged, the first one is what the user needs."""
+    """Abort after an error; an error of the abort itself is logged, the first one is what the user
+    needs.
+    """
     if isinstance(error, MetastoreError):
         # The commit may have been made: files whose fate is unknown stay, invisible unless it was.
         logger.error("txn %s: fate unknown after %s; its directories stay", txn_id, error)

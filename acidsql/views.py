@@ -1,4 +1,6 @@
-"""Temporary views over ACID tables: Spark keeps a frozen plan, so their text is kept here and read anew."""
+"""Temporary views over ACID tables: Spark keeps a frozen plan, so their text is kept here and read
+anew.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class TempViews:
         if known is None:
             return None
         current = bridge.temp_view(self._spark, parts[0])
-        return known.view if current is not None and bridge.same(current, known.definition) else None
+        return (
+            known.view if current is not None and bridge.same(current, known.definition) else None
+        )
 
     def __len__(self) -> int:
         return len(self._views)

@@ -46,11 +46,14 @@ require_java() {
 # make_environment DIRECTORY EXTRA [HIGHEST_PYTHON_MINOR [REQUIREMENT]]
 # Installs this checkout with an extra ("" for none), unless the directory holds it already.
 make_environment() {
-  local venv=$1 extra=$2 highest=${3:-99} requirement=${4:-} python wanted
+  local venv=$1 extra=$2 highest=${3:-99} requirement=${4:-} python wanted present
   wanted="$(cksum <"$root/pyproject.toml") $root $requirement"
-  if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/.installed-$extra" 2>/dev/null)" = "$wanted" ]; then
-    return
-  fi
+  for present in "$extra" dev; do # dev has everything
+    if [ -x "$venv/bin/python" ] &&
+      [ "$(cat "$venv/.installed-$present" 2>/dev/null)" = "$wanted" ]; then
+      return
+    fi
+  done
   python=$(find_python "$highest") || exit 1
   echo "installing acidsql${extra:+[$extra]} in $venv with $("$python" --version)" >&2
   [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"

@@ -14,6 +14,7 @@ import click
 
 from tpcds_bench import cost, maintenance, queries
 from tpcds_bench.data import Dataset, ExtensionMissingError, dataset
+from tpcds_bench.product import CompactionError
 from tpcds_bench.report import Section, markdown, write
 from tpcds_bench.session import spark_session
 
@@ -50,7 +51,7 @@ class Settings:
             try:
                 with spark_session(work, driver_memory=self.driver_memory) as spark:
                     yield spark, data, work
-            except (cost.AnswerError, queries.LoadError) as err:
+            except (CompactionError, cost.AnswerError, queries.LoadError) as err:
                 raise click.ClickException(str(err)) from err
 
     def report(self, name: str, sections: Sequence[Section], payload: object) -> None:

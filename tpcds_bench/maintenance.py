@@ -22,6 +22,7 @@ from tpcds_bench.report import Section, environment
 from tpcds_bench.script import (
     PARTITION_COLUMN,
     PARTITIONED,
+    SALES,
     TABLES,
     Compact,
     Step,
@@ -50,6 +51,7 @@ class StepResult:
         check_seconds: wall time of DuckDB's statements and of comparing all tables.
         affected: rows that its statements changed.
         tables: comparison of every table.
+        layouts: directories of each copy of ``store_sales``.
         mismatches: every difference from DuckDB.
     """
 
@@ -58,6 +60,7 @@ class StepResult:
     check_seconds: float
     affected: int
     tables: tuple[Comparison, ...]
+    layouts: tuple[product.Layout, ...]
     mismatches: tuple[Mismatch, ...]
 
 
@@ -97,15 +100,26 @@ def sections(data: Dataset, results: Sequence[StepResult]) -> tuple[Section, ...
     )
     steps = Section(
         title="TPC-DS maintenance",
-        text=f"{environment(data.scale)} {verdict}",
-        headers=("step", "seconds", "check seconds", "rows changed", "store_sales", PARTITIONED),
+        text=(
+            f"{environment(data.scale)} {verdict} Directories are counted as"
+            " base + delta + delete delta, all partitions together."
+        ),
+        headers=(
+            "step",
+            "seconds",
+            "check seconds",
+            "rows changed",
+            "rows of store_sales",
+            *(f"directories of {table}" for table in SALES),
+        ),
         rows=[
             (
                 result.step,
                 result.seconds,
                 result.check_seconds,
                 result.affected,
-                *(t.rows for t in result.tables if t.table in {"store_sales", PARTITIONED}),
+                *(t.rows for t in result.tables if t.table == "store_sales"),
+                *(str(layout) for layout in result.layouts),
             )
             for result in results
         ],
@@ -180,6 +194,7 @@ def _checked(
         check_seconds=time.perf_counter() - started,
         affected=affected,
         tables=tables,
+        layouts=tuple(product.layout(spark, table) for table in SALES),
         mismatches=(*mismatches, *(m for table in tables for m in table.mismatches)),
     )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -54,6 +57,55 @@ def create_table(
     )
 
 
+class CompactionError(RuntimeError):
+    """A compaction did not do what it had to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Directories of a table, all partitions together.
+
+    Args:
+        bases: number of base directories.
+        deltas: number of delta directories.
+        delete_deltas: number of delete delta directories.
+    """
+
+    bases: int
+    deltas: int
+    delete_deltas: int
+
+    def __str__(self) -> str:
+        return f"{self.bases} + {self.deltas} + {self.delete_deltas}"
+
+
 def compact(spark: SparkSession, table: str, kind: str) -> None:
-    """Compact a table, every partition of it, and wait for the end."""
-    execute(spark, f"ALTER TABLE {table} COMPACT '{kind}' AND WAIT")
+    """Compact a table, every partition of it, and have what it replaced removed.
+
+    Raises:
+        CompactionError: a partition was not compacted, or its old directories are still there.
+    """
+    # DataFrames of earlier statements have been read; their leases would keep old directories.
+    acidsql.release(spark)
+    rows = acidsql.sql(spark, f"ALTER TABLE {table} COMPACT '{kind}' AND WAIT").collect()
+    for row in rows:
+        if row["state"] != "succeeded":
+            raise CompactionError(
+                f"{kind} compaction of {table}, partition {row['partname']}, is {row['state']}:"
+                f" {row['errormessage']}"
+            )
+    left = layout(spark, table)
+    most = 0 if kind == "major" else len(rows)
+    if left.deltas > most or left.delete_deltas > most:
+        raise CompactionError(f"{kind} compaction of {table} left {left} directories")
+
+
+def layout(spark: SparkSession, table: str) -> Layout:
+    """Count the directories of a table on the local disk."""
+    root = Path(urlparse(acidsql.location(spark, table)).path)
+    names = [path.name for path in root.rglob("*") if path.is_dir()]
+    return Layout(
+        bases=sum(name.startswith("base_") for name in names),
+        deltas=sum(name.startswith("delta_") for name in names),
+        delete_deltas=sum(name.startswith("delete_delta_") for name in names),
+    )

@@ -35,7 +35,8 @@ PARTITION_COLUMN = "ss_store_sk"
 
 _Schema = Mapping[str, Sequence[Column]]
 
-_SALES = ("store_sales", PARTITIONED)
+SALES = ("store_sales", PARTITIONED)
+"""Both copies of ``store_sales``; what is done to one is done to the other."""
 
 
 class Compaction(str, Enum):
@@ -133,11 +134,11 @@ WHERE i_rec_end_date IS NULL AND i_item_sk % 10 = 4"""
 
 
 def _on_sales(make: Callable[[str, Sequence[Column]], str], columns: _Schema) -> tuple[str, ...]:
-    return tuple(make(table, columns[table]) for table in _SALES)
+    return tuple(make(table, columns[table]) for table in SALES)
 
 
 def _compact(kind: Compaction) -> tuple[Compact, ...]:
-    return tuple(Compact(table=table, kind=kind) for table in (*_SALES, "item", "customer"))
+    return tuple(Compact(table=table, kind=kind) for table in (*SALES, "item", "customer"))
 
 
 def _insert(table: str, columns: Sequence[Column], *, remainder: int, shift: int) -> str:

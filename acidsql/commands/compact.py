@@ -27,7 +27,8 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
     if statement.compaction_type not in known:
         raise AcidAnalysisError(
             "INVALID_COMPACTION_TYPE",
-            f"there is no compaction of type {statement.compaction_type!r}: use {' or '.join(known)}",
+            f"there is no compaction of type {statement.compaction_type!r}: use "
+            f"{' or '.join(known)}",
         )
     names: list[str | None] = [None]
     if table.partition_columns:

@@ -25,10 +25,10 @@ from acidsql.format.partitions import unescape
 from acidsql.format.selection import max_write_id
 from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.protocol import Column, LockRequest, LockType, Operation, Partition, Table
-from acidsql.resolution import StatementSnapshot, find, known_to_spark, qualified
+from acidsql.resolution import find, known_to_spark, leased_snapshot, qualified
+from acidsql.scan.plan import bucket_files
 from acidsql.schema import ROW_ID_COLUMN, columns_of, quote
 from acidsql.session import AcidSession
-from acidsql.scan.plan import bucket_files
 from acidsql.storage.filesystem import child
 from acidsql.storage.tails import read_tail
 from acidsql.syntax.statements import CreateTable, DropTable
@@ -37,7 +37,13 @@ from acidsql.transaction import write_transaction
 _CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
 # Settings of ORC's writer that reach it from table properties.
 _ORC_PROPERTIES = frozenset(
-    {"orc.compress", "orc.stripe.size", "orc.row.index.stride", "orc.compress.size", "orc.block.size"}
+    {
+        "orc.compress",
+        "orc.stripe.size",
+        "orc.row.index.stride",
+        "orc.compress.size",
+        "orc.block.size",
+    }
 )
 _TABLE_SCHEMA_FIELD = 6  # ORC column id of ``row``
 
@@ -48,7 +54,8 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
     if name is None:
         raise AcidAnalysisError(
             "REQUIRES_SINGLE_PART_NAMESPACE",
-            f"{'.'.join(statement.name)} does not name a table of spark_catalog: write database.table",
+            f"{'.'.join(statement.name)} does not name a table of spark_catalog: write "
+            f"database.table",
         )
     database, table_name = name
     session.metastore.database_location(database)
@@ -57,7 +64,8 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
             return result.nothing(session.spark)
         raise AcidAnalysisError(
             "TABLE_OR_VIEW_ALREADY_EXISTS",
-            f"{database}.{table_name} exists already: use another name, IF NOT EXISTS, or drop it first",
+            f"{database}.{table_name} exists already: use another name, IF NOT EXISTS, or drop it "
+            f"first",
         )
     _refuse(statement)
     _check_properties(statement.properties)
@@ -77,7 +85,8 @@ def _refuse(statement: CreateTable) -> None:
         "CLUSTERED BY": statement.clustered_by is not None,
     }
     reasons = {
-        "EXTERNAL": "an external table cannot be transactional; leave EXTERNAL out, LOCATION may stay",
+        "EXTERNAL": "an external table cannot be transactional; leave EXTERNAL out, LOCATION may "
+        "stay",
         "OR REPLACE": "drop the table first",
         "SORTED BY": "a transactional table is sorted by its row ids; leave SORTED BY out",
         "CLUSTERED BY": "buckets are not written yet; leave CLUSTERED BY out",
@@ -106,15 +115,19 @@ def _check_properties(properties: Mapping[str, str]) -> None:
         lowered = key.lower()
         if lowered == "transactional_properties" and value.lower() != "default":
             raise _unsupported(
-                f"transactional_properties {value}", "only full ACID tables ('default') are supported"
+                f"transactional_properties {value}",
+                "only full ACID tables ('default') are supported",
             )
         if lowered == "orc.compress" and value.lower() not in _CODECS:
             raise AcidAnalysisError(
-                "INVALID_TABLE_PROPERTY", f"orc.compress is {value!r}: use one of {', '.join(_CODECS)}"
+                "INVALID_TABLE_PROPERTY",
+                f"orc.compress is {value!r}: use one of {', '.join(_CODECS)}",
             )
         if lowered.startswith("orc.") and lowered not in _ORC_PROPERTIES:
-            raise _unsupported(f"table property {key}", f"known are {', '.join(sorted(_ORC_PROPERTIES))}")
-        if lowered == "external.table.purge" or lowered == "external":
+            raise _unsupported(
+                f"table property {key}", f"known are {', '.join(sorted(_ORC_PROPERTIES))}"
+            )
+        if lowered in ("external", "external.table.purge"):
             raise _unsupported(f"table property {key}", "the table is a managed one")
 
 
@@ -149,7 +162,8 @@ def _split(
     missing = [n for n in names if n.lower() not in by_name]
     if missing:
         raise AcidAnalysisError(
-            "COLUMN_NOT_FOUND", f"partition column {missing[0]} has no type: write {missing[0]} with its type"
+            "COLUMN_NOT_FOUND",
+            f"partition column {missing[0]} has no type: write {missing[0]} with its type",
         )
     chosen = tuple(by_name[n.lower()] for n in names)
     return tuple(c for c in columns if c not in chosen), chosen
@@ -166,11 +180,13 @@ def _check_columns(
             )
     if ROW_ID_COLUMN in names:
         raise AcidAnalysisError(
-            "RESERVED_COLUMN_NAME", f"{ROW_ID_COLUMN} is the name of the row's identity: use another"
+            "RESERVED_COLUMN_NAME",
+            f"{ROW_ID_COLUMN} is the name of the row's identity: use another",
         )
     if not columns:
         raise AcidAnalysisError(
-            "MISSING_COLUMNS", "all columns are partition columns: at least one must be stored in files"
+            "MISSING_COLUMNS",
+            "all columns are partition columns: at least one must be stored in files",
         )
     for column in partition_columns:
         declared = bridge.parse_type(session.spark, column.type)
@@ -214,32 +230,35 @@ def _create(
         owner=session.user,
         created=int(time.time()),
     )
-    partitions, highest = _existing(session, table)
+    partitions, highest, highest_txn = _existing(session, table)
     session.files.make_directory(table.location)
     session.metastore.create_table(table)
     session.metastore.add_partitions(database, name, partitions)
     if highest:
         session.metastore.seed_write_id(database, name, highest + 1)
+    session.metastore.seed_txn_id(highest_txn + 1)
     return table
 
 
-def _existing(session: AcidSession, table: Table) -> tuple[list[Partition], int]:
-    """The partitions and the highest write id of an ACID table that lies at the location already.
+def _existing(session: AcidSession, table: Table) -> tuple[list[Partition], int, int]:
+    """The partitions and the highest write id and compactor's transaction of an ACID table that
+    lies there.
 
     Raises:
-        AcidAnalysisError: its files have other columns (ADOPTED_SCHEMA_MISMATCH), or are no ACID files
-            (UNSUPPORTED_ORIGINAL_FILES).
+        AcidAnalysisError: its files have other columns (ADOPTED_SCHEMA_MISMATCH), or are no ACID
+            files (UNSUPPORTED_ORIGINAL_FILES).
     """
     found: list[Partition] = []
-    highest = 0
+    highest = highest_txn = 0
     for values, location in _places(session, table):
-        names = session.files.list(location).names
+        names = session.files.names(location)
         directories = [d for d in map(parse_directory, names) if d]
         strangers = [n for n in names if not is_hidden(n) and not parse_directory(n)]
         if strangers:
             raise AcidAnalysisError(
                 "UNSUPPORTED_ORIGINAL_FILES",
-                f"{location} holds {strangers[0]}, which is no directory of an ACID table: choose an empty "
+                f"{location} holds {strangers[0]}, which is no directory of an ACID table: choose "
+                f"an empty "
                 "location or one with base and delta directories only",
             )
         if directories and values:
@@ -247,7 +266,8 @@ def _existing(session: AcidSession, table: Table) -> tuple[list[Partition], int]
         for directory in directories:
             _check_files(session, table, child(location, directory.name))
         highest = max(highest, max_write_id(names))
-    return found, highest
+        highest_txn = max([highest_txn, *(d.visibility_txn_id for d in directories)])
+    return found, highest, highest_txn
 
 
 def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -256,7 +276,7 @@ def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...
     for column in table.partition_columns:
         deeper = []
         for values, location in places:
-            for name in session.files.list(location).names:
+            for name in session.files.names(location):
                 key, equals, value = name.partition("=")
                 if equals and unescape(key).lower() == column.name.lower():
                     deeper.append(((*values, unescape(value)), child(location, name)))
@@ -271,8 +291,10 @@ def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...
 
 
 def _check_files(session: AcidSession, table: Table, path: str) -> None:
-    """Compare the columns of a directory's first file with the table's; files of a directory share them."""
-    for name in bucket_files(session.files.list(path).names)[:1]:
+    """Compare the columns of a directory's first file with the table's; files of a directory share
+    them.
+    """
+    for name in bucket_files(session.files.names(path))[:1]:
         tail = read_tail(session.files, child(path, name))
         present = [field.lower() for field, _ in tail.struct_fields(_TABLE_SCHEMA_FIELD)]
         expected = [c.name.lower() for c in table.columns]
@@ -287,15 +309,17 @@ def _check_files(session: AcidSession, table: Table, path: str) -> None:
 def _create_as_select(
     session: AcidSession, statement: CreateTable, database: str, name: str
 ) -> DataFrame:
-    """Create the table with the query's columns and insert its rows; if that fails, the table goes again."""
+    """Create the table with the query's columns and insert its rows; if that fails, the table goes
+    again.
+    """
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.CTAS_COLUMNS", "CREATE TABLE … AS SELECT takes its columns from the query"
+            "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
+            "CREATE TABLE … AS SELECT takes its columns from the query",
         )
-    txns = session.metastore.valid_txns()
-    snapshot = StatementSnapshot(session=session, txns=txns)
-    query = statement.query.of(statement.text)
-    rows = bridge.frame_of(session.spark, snapshot.plan(query))
+    with leased_snapshot(session) as snapshot:
+        plan = snapshot.plan(statement.query.of(statement.text))
+        rows = bridge.frame_of(session.spark, plan)
     columns = columns_of(session.spark, rows.schema)
     columns = tuple(_nullable(c) for c in columns)
     partition_columns: tuple[Column, ...] = ()
@@ -361,4 +385,3 @@ def exclusive(session: AcidSession, table: Table) -> Iterator[None]:
         raise
     finally:
         session.heartbeater.remove(txn_id)
-

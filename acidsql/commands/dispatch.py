@@ -8,15 +8,19 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.commands import compact, create, insert, names, result, row_level, show
+from acidsql.commands import compact, create, events, insert, names, result, row_level, show
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.protocol import Table, TxnType
-from acidsql.resolution import StatementSnapshot, acid_table, find_acid_table, refers_to_acid
+from acidsql.metastore.protocol import Table
+from acidsql.resolution import (
+    StatementSnapshot,
+    acid_table,
+    find_acid_table,
+    leased_snapshot,
+    refers_to_acid,
+)
 from acidsql.session import AcidSession
 from acidsql.syntax import parse
 from acidsql.syntax import statements as ast
-
-_MICROSECONDS = 1_000_000
 
 
 def run(session: AcidSession, text: str) -> DataFrame:
@@ -31,39 +35,39 @@ def run_on_spark(session: AcidSession, text: str) -> DataFrame:
     """Run a statement of Spark's, its references to ACID tables replaced by scans of one snapshot."""
     if not refers_to_acid(session, text):
         return session.spark.sql(text)
-    return with_snapshot(session, lambda s: bridge.frame_of(session.spark, s.plan(text)))
-
-
-def with_snapshot(
-    session: AcidSession, make: Callable[[StatementSnapshot], DataFrame]
-) -> DataFrame:
-    """Plan a DataFrame over a snapshot, which stays readable for as long as the DataFrame can be reached."""
-    session.leases.prune()
-    txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
-    lease = session.leases.begin(txn_id)
-    try:
-        expires = int((lease.opened + session.leases.max_age) * _MICROSECONDS)
-        txns = session.metastore.valid_txns(txn_id)
-        return make(StatementSnapshot(session=session, txns=txns, expires=expires))
-    finally:
-        session.leases.end_statement()
+    with leased_snapshot(session) as snapshot:
+        return bridge.frame_of(session.spark, snapshot.plan(text))
 
 
 def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
+    """EXPLAIN: of a statement that writes, the plan that finds and makes its events; nothing runs."""
     explained = statement.statement.of(statement.text)
     inner = parse(explained)
-    if isinstance(inner, ast.Update | ast.Delete | ast.Merge | ast.Insert) and find_acid_table(
-        session, inner.name
-    ):
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.EXPLAIN",
-            "EXPLAIN of a statement that writes a transactional table is not supported: explain its SELECT",
-        )
-    if not refers_to_acid(session, explained):
+    table = None
+    if isinstance(inner, ast.Update | ast.Delete | ast.Merge | ast.Insert):
+        table = find_acid_table(session, inner.name)
+    if table is None and not refers_to_acid(session, explained):
         return None
-    frame = run_on_spark(session, explained)
-    plan = bridge.explain(frame, statement.mode)
+    with leased_snapshot(session) as snapshot:
+        if table is None:
+            frame = bridge.frame_of(session.spark, snapshot.plan(explained))
+        else:
+            frame = _planned_events(events.shape_of(session, table), inner, snapshot)
+        plan = bridge.explain(frame, statement.mode)
     return result.table(session.spark, [("plan", "STRING")], [(plan,)])
+
+
+def _planned_events(
+    shape: events.Shape, statement: ast.Statement | None, snapshot: StatementSnapshot
+) -> DataFrame:
+    if isinstance(statement, ast.Insert):
+        return insert.query(shape.session, shape, snapshot, statement)
+    plan = snapshot.plan(statement.text) if statement else None
+    if isinstance(statement, ast.Update):
+        return row_level.update_events(shape, plan)
+    if isinstance(statement, ast.Delete):
+        return row_level.delete_events(shape, plan)
+    return row_level.merge_events(shape, row_level.merge_pieces(shape, plan))
 
 
 def _update(session: AcidSession, statement: ast.Update) -> DataFrame | None:
@@ -107,7 +111,7 @@ def _compact(session: AcidSession, statement: ast.Compact) -> DataFrame | None:
 def _refused(feature: str, instead: str) -> Callable[[AcidSession, Any], DataFrame | None]:
     """A command that is not supported on transactional tables, and is Spark's on all others."""
 
-    def command(session: AcidSession, statement: Any) -> DataFrame | None:  # noqa: ANN401
+    def command(session: AcidSession, statement: Any) -> DataFrame | None:
         table = find_acid_table(session, statement.name)
         if table is not None:
             raise _unsupported(table, feature, instead)
@@ -122,7 +126,8 @@ def _cache(session: AcidSession, statement: ast.CacheTable) -> DataFrame | None:
     if table is not None or (query is not None and refers_to_acid(session, query)):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CACHE_TABLE",
-            "CACHE TABLE over transactional tables is not supported, it would freeze one snapshot: use "
+            "CACHE TABLE over transactional tables is not supported, it would freeze one "
+            "snapshot: use "
             "acidsql.sql(spark, 'SELECT …').cache()",
         )
     return None
@@ -137,7 +142,8 @@ def _abort(session: AcidSession, statement: ast.AbortTransactions) -> DataFrame:
 def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
     condition = "UNSUPPORTED_FEATURE." + "_".join(w for w in feature.split() if w.isalpha())
     return AcidAnalysisError(
-        condition, f"{feature} is not supported on the transactional table {table.full_name}: {instead}"
+        condition,
+        f"{feature} is not supported on the transactional table {table.full_name}: {instead}",
     )
 
 

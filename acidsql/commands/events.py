@@ -10,11 +10,20 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from acidsql.metastore.protocol import Operation, Table
+from acidsql.resolution import StatementSnapshot
 from acidsql.scan.plan import to_file_zone
 from acidsql.schema import ROW_ID_COLUMN, data_schema, event_schema, partition_schema, quote
 from acidsql.session import AcidSession
-from acidsql.storage.settle import DeleteRule, Settled, settle
-from acidsql.storage.staging import CHECK_TARGET, TARGET, Target, part_columns, partition_text, write_events
+from acidsql.storage.settle import Settled, Staging
+from acidsql.storage.settle_deletes import settle
+from acidsql.storage.staging import (
+    CHECK_TARGET,
+    TARGET,
+    Target,
+    part_columns,
+    partition_text,
+    write_events,
+)
 from acidsql.transaction import WriteTransaction
 
 _DELETE = 2
@@ -32,7 +41,7 @@ class Shape:
     @property
     def row(self) -> StructType:
         """The type of ``row``: the columns in files, without metadata, all nullable."""
-        schema: StructType = event_schema(self.data)["row"].dataType  # type: ignore[assignment]
+        schema: StructType = event_schema(self.data)["row"].dataType
         return StructType().fromJson(schema.jsonValue())
 
     def row_value(self, values: Sequence[Column]) -> Column:
@@ -64,7 +73,16 @@ def shape_of(session: AcidSession, table: Table) -> Shape:
     )
 
 
-def delete_event(shape: Shape, statement_id: int, row_id: Column, parts: Sequence[Column]) -> Column:
+def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
+    """What the statement of a write transaction sees."""
+    return StatementSnapshot(
+        session=transaction.session, txns=transaction.txns, listings=transaction.listings
+    )
+
+
+def delete_event(
+    shape: Shape, statement_id: int, row_id: Column, parts: Sequence[Column]
+) -> Column:
     """The event that deletes a row."""
     return _keyed(shape, Target(deletes=True, statement_id=statement_id).name, row_id, parts)
 
@@ -132,35 +150,34 @@ def write(
     shape: Shape,
     events: DataFrame,
     inserting: Sequence[int],
-    rule: DeleteRule = DeleteRule(),  # noqa: B008 - immutable
+    *,
+    once: bool = True,
 ) -> Outcome:
     """Write events, given as a column ``event``, and publish what they became.
 
     Args:
         inserting: the statement ids that add rows.
+        once: a row id that is deleted twice is an error (MERGE), otherwise it counts as one.
     """
     flat = events.select("event.*").withColumn(
         "currentTransaction", F.lit(transaction.write_id).cast("long")
     )
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
     write_events(flat, transaction.staging, shape.table, transaction.write_id, rows)
-    return finish(transaction, shape, rule)
+    return finish(transaction, shape, once=once)
 
 
-def finish(
-    transaction: WriteTransaction,
-    shape: Shape,
-    rule: DeleteRule = DeleteRule(),  # noqa: B008 - immutable
-) -> Outcome:
+def finish(transaction: WriteTransaction, shape: Shape, *, once: bool = True) -> Outcome:
     """Settle what is in staging, and publish it."""
-    settled = settle(
-        transaction.session,
-        transaction.staging,
-        shape.table,
-        shape.row,
-        transaction.write_id,
-        rule,
+    staging = Staging(
+        session=transaction.session,
+        path=transaction.staging,
+        table=shape.table,
+        row=shape.row,
+        write_id=transaction.write_id,
+        once=once,
     )
+    settled = settle(staging)
     transaction.publish(settled)
     return Outcome(settled=tuple(settled))
 
@@ -171,7 +188,8 @@ def changes(
     """The partitions that each kind of operation changed.
 
     Args:
-        kinds: operation, its statement ids, and whether to look at its delete events or at its rows.
+        kinds: operation, its statement ids, and whether to look at its delete events or at its
+            rows.
     """
     return [
         (

@@ -25,12 +25,13 @@ def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
     if statement.overwrite:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.INSERT_OVERWRITE",
-            f"INSERT OVERWRITE of the transactional table {table.full_name} is not supported yet: use DELETE "
+            f"INSERT OVERWRITE of the transactional table {table.full_name} is not supported yet: "
+            f"use DELETE "
             "and INSERT INTO",
         )
     shape = events.shape_of(session, table)
     with write_transaction(session, table, Operation.INSERT) as transaction:
-        rows = _query(session, shape, StatementSnapshot(session=session, txns=transaction.txns), statement)
+        rows = query(session, shape, events.snapshot_of(transaction), statement)
         outcome = write_query(transaction, shape, rows, _static_values(session, shape, statement))
         transaction.commit(events.changes(outcome, [(Operation.INSERT, [0], False)]))
     inserted = outcome.events(deletes=False)
@@ -66,20 +67,18 @@ def _numbered_names(rows: DataFrame) -> list[str]:
     return [f"c{i}" for i in range(len(rows.columns))]
 
 
-def _query(
+def query(
     session: AcidSession, shape: Shape, snapshot: StatementSnapshot, statement: Insert
 ) -> DataFrame:
     """The rows to insert, as Spark aligns and casts them for a file table of the same columns."""
     spark = session.spark
-    path = bridge.hadoop_path(spark, shape.table.location)[1]
+    path = session.files.hadoop_path(shape.table.location)[1]
     plan = snapshot.plan(statement.text)
     plan = bridge.insert_into_files(spark, plan, path, shape.data, shape.partitions)
     return bridge.insert_query(spark, bridge.analyze(spark, plan))
 
 
-def _static_values(
-    session: AcidSession, shape: Shape, statement: Insert
-) -> tuple[str, ...] | None:
+def _static_values(session: AcidSession, shape: Shape, statement: Insert) -> tuple[str, ...] | None:
     """The partition's values if the statement names them all; () for a table without partitions."""
     if not shape.partitions.fields:
         return ()

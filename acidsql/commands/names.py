@@ -12,13 +12,13 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.protocol import Column, Table, TableType
 from acidsql.resolution import (
     VIEW_DATABASE,
-    StatementSnapshot,
     find,
     known_to_spark,
+    latest_snapshot,
     qualified,
     refers_to_acid,
 )
-from acidsql.session import AcidSession, mirror_database, unmirror_database
+from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
 from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Name, Use
 
@@ -33,7 +33,8 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
             mirror_database(session, name)
             return result.nothing(session.spark)
         raise AcidAnalysisError(
-            "SCHEMA_ALREADY_EXISTS", f"database {name} exists already: use another name or IF NOT EXISTS"
+            "SCHEMA_ALREADY_EXISTS",
+            f"database {name} exists already: use another name or IF NOT EXISTS",
         )
     place = statement.location or child(session.warehouse, f"{name}.db")
     location = session.files.qualify(place)
@@ -64,7 +65,9 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
 
 
 def use(session: AcidSession, statement: Use) -> DataFrame | None:
-    """USE: a database that only the metastore knows yet becomes known to Spark; Spark does the rest."""
+    """USE: a database that only the metastore knows yet becomes known to Spark; Spark does the
+    rest.
+    """
     name = _database(session, statement.name)
     if name is not None and name in session.metastore.databases():
         mirror_database(session, name)
@@ -78,7 +81,9 @@ def _database(session: AcidSession, parts: Name) -> str | None:
 
 
 def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None:
-    """CREATE VIEW over ACID tables: the text is kept and read anew by each query. Other views are Spark's."""
+    """CREATE VIEW over ACID tables: the text is kept and read anew by each query. Other views are
+    Spark's.
+    """
     query = statement.query.of(statement.text)
     if not refers_to_acid(session, query):
         return None
@@ -89,9 +94,10 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     if statement.global_temporary:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.GLOBAL_TEMPORARY_VIEW",
-            "a global temporary view of ACID tables is not supported: use CREATE TEMPORARY VIEW or CREATE VIEW",
+            "a global temporary view of ACID tables is not supported: use CREATE TEMPORARY VIEW "
+            "or CREATE VIEW",
         )
-    snapshot = StatementSnapshot(session=session, txns=session.metastore.valid_txns())
+    snapshot = latest_snapshot(session)
     frame = bridge.frame_of(session.spark, snapshot.plan(query))
     columns: tuple[Column, ...] = ()
     if statement.columns is not None:
@@ -121,14 +127,19 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
             "SCHEMA_NOT_FOUND", f"{'.'.join(statement.name)} is not in a database of spark_catalog"
         )
     existing = find(session, name)
-    if existing is None and known_to_spark(session, name) or existing and not statement.or_replace:
+    if (existing is None and known_to_spark(session, name)) or (
+        existing and not statement.or_replace
+    ):
         if statement.if_not_exists:
             return result.nothing(session.spark)
         raise AcidAnalysisError(
-            "TABLE_OR_VIEW_ALREADY_EXISTS", f"{'.'.join(name)} exists already: use OR REPLACE or drop it"
+            "TABLE_OR_VIEW_ALREADY_EXISTS",
+            f"{'.'.join(name)} exists already: use OR REPLACE or drop it",
         )
     if existing is not None and existing.table_type is TableType.MANAGED:
-        raise AcidAnalysisError("EXPECT_VIEW_NOT_TABLE", f"{existing.full_name} is a table: drop it first")
+        raise AcidAnalysisError(
+            "EXPECT_VIEW_NOT_TABLE", f"{existing.full_name} is a table: drop it first"
+        )
     placed = Table(
         database=name[0],
         name=name[1],

@@ -12,9 +12,7 @@ from acidsql.storage.staging import partition_text
 from acidsql.syntax.statements import PartitionSpec
 
 
-def matching(
-    session: AcidSession, table: Table, spec: PartitionSpec | None
-) -> list[Partition]:
+def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
     """The partitions that a specification names, all of them without one.
 
     Raises:
@@ -29,7 +27,8 @@ def matching(
         if name.lower() not in fields:
             raise AcidAnalysisError(
                 "PARTITION_COLUMN_NOT_FOUND",
-                f"{table.full_name} has no partition column {name}: it has {', '.join(fields) or 'none'}",
+                f"{table.full_name} has no partition column {name}: it has "
+                f"{', '.join(fields) or 'none'}",
             )
         position, field = fields[name.lower()]
         if text is not None:

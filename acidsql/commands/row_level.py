@@ -12,11 +12,9 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import Shape
 from acidsql.metastore.protocol import Operation, Table
-from acidsql.resolution import StatementSnapshot
 from acidsql.schema import ROW_ID_COLUMN
 from acidsql.session import AcidSession
-from acidsql.storage.settle import DeleteRule
-from acidsql.transaction import WriteTransaction, write_transaction
+from acidsql.transaction import write_transaction
 
 _ROW_ID, _OLD, _EVENT, _BRANCH, _FROM_SOURCE = "__row_id", "__old_", "event", "__branch", "__source"
 
@@ -25,63 +23,63 @@ def update(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run an UPDATE: each matched row becomes a delete event and a row, both of statement id 0."""
     shape = events.shape_of(session, table)
     with write_transaction(session, table, Operation.UPDATE) as transaction:
-        plan = _statement(session, transaction).plan(text)
-        analyzed = bridge.analyze_update(session.spark, plan)
-        rows, values = bridge.update_pieces(session.spark, analyzed)
-        old = shape.parts(shape.current())
-        pair = F.array(
-            events.delete_event(shape, 0, events.row_id(), old),
-            events.insert_event(shape, 0, values),
-        )
-        staged = rows.select(F.explode(pair).alias(_EVENT))
+        staged = update_events(shape, events.snapshot_of(transaction).plan(text))
         outcome = events.write(transaction, shape, staged, inserting=[0])
-        transaction.commit(
-            events.changes(
-                outcome, [(Operation.UPDATE, [0], True), (Operation.INSERT, [0], False)]
-            )
-        )
+        kinds = [(Operation.UPDATE, [0], True), (Operation.INSERT, [0], False)]
+        transaction.commit(events.changes(outcome, kinds))
     updated = outcome.events(deletes=True)
     return result.counts(session.spark, affected=updated, updated=updated)
+
+
+def update_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
+    """The events of an UPDATE."""
+    spark = shape.session.spark
+    rows, values = bridge.update_pieces(spark, bridge.analyze_update(spark, plan))
+    old = shape.parts(shape.current())
+    pair = F.array(
+        events.delete_event(shape, 0, events.row_id(), old),
+        events.insert_event(shape, 0, values),
+    )
+    return _exploded(rows, pair)
 
 
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a DELETE: each matched row becomes a delete event."""
     shape = events.shape_of(session, table)
     with write_transaction(session, table, Operation.DELETE) as transaction:
-        plan = _statement(session, transaction).plan(text)
-        rows = bridge.delete_rows(session.spark, bridge.analyze(session.spark, plan))
-        old = shape.parts(shape.current())
-        event = events.delete_event(shape, 0, events.row_id(), old)
-        outcome = events.write(transaction, shape, rows.select(event.alias(_EVENT)), inserting=[])
+        staged = delete_events(shape, events.snapshot_of(transaction).plan(text))
+        outcome = events.write(transaction, shape, staged, inserting=[])
         transaction.commit(events.changes(outcome, [(Operation.DELETE, [0], True)]))
     deleted = outcome.events(deletes=True)
     return result.counts(session.spark, affected=deleted, deleted=deleted)
 
 
+def delete_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
+    """The events of a DELETE."""
+    spark = shape.session.spark
+    rows = bridge.delete_rows(spark, bridge.analyze(spark, plan))
+    old = shape.parts(shape.current())
+    return rows.select(events.delete_event(shape, 0, events.row_id(), old).alias(_EVENT))
+
+
 def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a MERGE: one join, each WHEN clause with a statement id of its own."""
     shape = events.shape_of(session, table)
-    # Before the clauses are known, the lock is that of an UPDATE; the write set is told the truth at commit.
+    # Before the clauses are known, the lock is that of an UPDATE; the write set is told the truth.
     with write_transaction(session, table, Operation.UPDATE) as transaction:
-        plan = _statement(session, transaction).plan(text)
-        pieces = bridge.merge_pieces(session.spark, bridge.analyze_merge(session.spark, plan))
+        pieces = merge_pieces(shape, events.snapshot_of(transaction).plan(text))
         clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
-        rows = _joined(session, shape, pieces)
-        staged = _merge_events(shape, pieces, rows)
-        lone_delete = _is_lone_delete(pieces.matched)
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
-        rule = DeleteRule(collapse=lone_delete)
-        outcome = events.write(transaction, shape, staged, [*ids["update"], *ids["insert"]], rule)
-        transaction.commit(
-            events.changes(
-                outcome,
-                [
-                    (Operation.UPDATE, ids["update"], True),
-                    (Operation.DELETE, ids["delete"], True),
-                    (Operation.INSERT, [*ids["insert"], *ids["update"]], False),
-                ],
-            )
-        )
+        inserting = [*ids["update"], *ids["insert"]]
+        once = not _is_lone_delete(pieces.matched)
+        staged = merge_events(shape, pieces)
+        outcome = events.write(transaction, shape, staged, inserting, once=once)
+        kinds = [
+            (Operation.UPDATE, ids["update"], True),
+            (Operation.DELETE, ids["delete"], True),
+            (Operation.INSERT, inserting, False),
+        ]
+        transaction.commit(events.changes(outcome, kinds))
     updated = outcome.events(deletes=True, statement_ids=ids["update"])
     deleted = outcome.events(deletes=True, statement_ids=ids["delete"])
     inserted = outcome.events(deletes=False, statement_ids=ids["insert"])
@@ -94,8 +92,22 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     )
 
 
-def _statement(session: AcidSession, transaction: WriteTransaction) -> StatementSnapshot:
-    return StatementSnapshot(session=session, txns=transaction.txns)
+def merge_pieces(shape: Shape, plan: bridge.JavaObject) -> bridge.MergePlan:
+    """The parts of a MERGE, analysed."""
+    spark = shape.session.spark
+    return bridge.merge_pieces(spark, bridge.analyze_merge(spark, plan))
+
+
+def merge_events(shape: Shape, pieces: bridge.MergePlan) -> DataFrame:
+    """The events of a MERGE."""
+    return _merge_events(shape, pieces, _joined(shape.session, shape, pieces))
+
+
+def _exploded(rows: DataFrame, made: Column) -> DataFrame:
+    """The events of each row; in a projection of their own, where Spark allows correlated
+    subqueries.
+    """
+    return rows.select(made.alias("events")).select(F.explode("events").alias(_EVENT))
 
 
 def _ids(clauses: Sequence[bridge.Clause], kind: str) -> list[int]:
@@ -103,7 +115,9 @@ def _ids(clauses: Sequence[bridge.Clause], kind: str) -> list[int]:
 
 
 def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
-    """Whether matching a row twice is harmless, as in Spark: it is deleted, whichever match does it."""
+    """Whether matching a row twice is harmless, as in Spark: it is deleted, whichever match does
+    it.
+    """
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 
 
@@ -148,7 +162,7 @@ def _merge_events(shape: Shape, pieces: bridge.MergePlan, rows: DataFrame) -> Da
     arrays = [(condition, F.array(*made)) for condition, made in branches]
     first, made = arrays[0]
     chosen = reduce(lambda case, branch: case.when(*branch), arrays[1:], F.when(first, made))
-    return rows.select(F.explode(chosen).alias(_EVENT))
+    return _exploded(rows, chosen)
 
 
 def _clause_events(

@@ -68,9 +68,7 @@ def show_columns(session: AcidSession, statement: ast.ShowColumns) -> DataFrame 
     return result.table(session.spark, [("col_name", "STRING")], rows)
 
 
-def show_tbl_properties(
-    session: AcidSession, statement: ast.ShowTblProperties
-) -> DataFrame | None:
+def show_tbl_properties(session: AcidSession, statement: ast.ShowTblProperties) -> DataFrame | None:
     """SHOW TBLPROPERTIES."""
     table = find(session, statement.name)
     if table is None:
@@ -160,7 +158,8 @@ def _describe_column(session: AcidSession, table: Table, name: str) -> DataFrame
             columns = [("info_name", "STRING"), ("info_value", "STRING")]
             return result.table(session.spark, columns, rows)
     raise AcidAnalysisError(
-        "COLUMN_NOT_FOUND", f"{table.full_name} has no column {name}: see DESCRIBE {table.full_name}"
+        "COLUMN_NOT_FOUND",
+        f"{table.full_name} has no column {name}: see DESCRIBE {table.full_name}",
     )
 
 
@@ -243,7 +242,9 @@ def compaction_rows(session: AcidSession, entries: Sequence[Compaction]) -> Data
         for c in entries
     ]
     frame = result.table(
-        session.spark, [(n, "BIGINT" if t == "TIMESTAMP" else t) for n, t in _COMPACTION_COLUMNS], rows
+        session.spark,
+        [(n, "BIGINT" if t == "TIMESTAMP" else t) for n, t in _COMPACTION_COLUMNS],
+        rows,
     )
     times = {n for n, t in _COMPACTION_COLUMNS if t == "TIMESTAMP"}
     return frame.selectExpr(
@@ -258,7 +259,15 @@ def _time(seconds: int | None) -> int | None:
 def show_transactions(session: AcidSession) -> DataFrame:
     """SHOW TRANSACTIONS: those open, and those aborted that nobody cleaned after."""
     rows = [
-        (t.txn_id, t.state.value, t.type.value, int(t.started), int(t.last_heartbeat), t.user, t.host)
+        (
+            t.txn_id,
+            t.state.value,
+            t.type.value,
+            int(t.started),
+            int(t.last_heartbeat),
+            t.user,
+            t.host,
+        )
         for t in session.metastore.open_txns()
     ]
     columns = [

@@ -21,11 +21,13 @@ def clean(session: AcidSession) -> None:
 
 
 def _clean(session: AcidSession, compaction: Compaction) -> None:
-    """Remove what is obsolete or aborted at the compaction's own high-water marks (CompactionCleaner)."""
+    """Remove what is obsolete or aborted at the compaction's own high-water marks
+    (CompactionCleaner).
+    """
     metastore = session.metastore
     table = metastore.table(compaction.database, compaction.table)
     place = find_partition(session, table, compaction.partition)
-    names = session.files.list(place.location).names
+    names = session.files.names(place.location)
     txns = metastore.valid_txns()
     watermark = (compaction.next_txn_id or txns.high_water_mark + 1) - 1
     capped = ValidTxnList(
@@ -50,7 +52,7 @@ def _clean(session: AcidSession, compaction: Compaction) -> None:
 def _remove_staging(session: AcidSession, location: str) -> None:
     """Remove what writers that died left behind."""
     # Listed first: what is there now belongs to a transaction that was opened before.
-    names = session.files.list(location).names
+    names = session.files.names(location)
     running = {t.txn_id for t in session.metastore.open_txns() if t.state is TxnState.OPEN}
     for name in names:
         number = name.removeprefix(STAGING_PREFIX)

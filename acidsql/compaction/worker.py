@@ -1,7 +1,9 @@
-"""The worker: merges the directories of a partition into one delta pair (minor) or one base (major).
+"""The worker: merges the directories of a partition into one delta pair (minor) or one base
+(major).
 
-Rows keep their identity, so a compaction conflicts with nobody; no write id is allocated. What it writes
-becomes visible when its transaction commits, because the names carry the transaction's id (``_v``).
+Rows keep their identity, so a compaction conflicts with nobody; no write id is allocated. What it
+writes becomes visible when its transaction commits, because the names carry the transaction's id
+(``_v``).
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from acidsql.format.names import (
     VERSION_CONTENT,
     VERSION_FILE,
     base_name,
-    bucket_file_name,
     delete_delta_name,
     delta_name,
 )
@@ -44,9 +45,8 @@ from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot, base_formats
 from acidsql.schema import data_schema, event_schema
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
-from acidsql.storage.settle import bucket_parts, in_parallel
+from acidsql.storage.settle import name_bucket_parts
 from acidsql.storage.staging import BUCKET_COLUMN, write_buckets
-from acidsql.storage.tails import stamp
 
 logger = logging.getLogger(__name__)
 
@@ -132,9 +132,7 @@ def _snapshot(
     txns = metastore.valid_txns(txn_id)
     listings = Listings(session.files)
     names = listings.get(place.location).names
-    write_ids = compactor_write_ids(
-        metastore.valid_write_ids(table.database, table.name, txns)
-    )
+    write_ids = compactor_write_ids(metastore.valid_write_ids(table.database, table.name, txns))
     formats = base_formats(session.files, place.location, names)
     state = select(names, write_ids, txns, formats)
     partition = PartitionSnapshot(values=place.values, location=place.location, state=state)
@@ -169,7 +167,11 @@ def _write(
         outputs = [(base_name(high, txn_id), scan_events(session, snapshot), False)]
     else:
         outputs = [
-            (delta_name(low, high, None, txn_id), scan_events(session, snapshot, minor=True), False),
+            (
+                delta_name(low, high, None, txn_id),
+                scan_events(session, snapshot, minor=True),
+                False,
+            ),
             (
                 delete_delta_name(low, high, None, txn_id),
                 compaction_deletes(session, snapshot),
@@ -199,14 +201,9 @@ def _write_buckets(
     bucket = F.expr(decode_bucket_sql("bucket"))
     schema = event_schema(row)
     columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
-    own_row = F.lit(None).cast(schema["row"].dataType) if deletes else F.struct("row.*")
+    # The scan's row has the pad as well, which must not be written.
+    fields = [F.col("row").getField(f.name).alias(f.name) for f in row.fields]
+    own_row = F.lit(None).cast(schema["row"].dataType) if deletes else F.struct(*fields)
     placed = events.select(*columns, own_row.alias("row"), bucket.alias(BUCKET_COLUMN))
     write_buckets(placed.repartition(BUCKET_COLUMN), staged, table, [BUCKET_COLUMN])
-
-    def finish(part: tuple[int, str]) -> None:
-        bucket_id, path = part
-        stamp(session.files, path, deletes=deletes, one_writer=False)
-        session.files.rename(path, child(staged, bucket_file_name(bucket_id)))
-        session.files.delete(path.rsplit("/", 1)[0])
-
-    in_parallel(finish, bucket_parts(session, staged))
+    name_bucket_parts(session, staged, deletes=deletes)

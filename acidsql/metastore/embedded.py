@@ -172,15 +172,10 @@ class EmbeddedMetastore:
         """See ``Metastore``."""
         return self._txn_timeout
 
-    def seed_txn_id(self, next_txn_id: int) -> None:
-        """Make sure that no transaction id below ``next_txn_id`` is ever given.
-
-        For directories that know more than this store: the output of a compaction carries its
-        transaction's id (``base_0000005_v0000123``), and only snapshots that know the id read it.
-        Transactions that are open already do not know it.
-        """
+    def seed_txn_id(self, next_txn_id: int) -> int:
+        """See ``Metastore``."""
         with self._database.write() as connection:
-            transactions.seed_txn_id(connection, next_txn_id)
+            return transactions.seed_txn_id(connection, next_txn_id)
 
     def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
         """See ``Metastore``."""

@@ -1,7 +1,9 @@
-"""What acidsql needs of a metastore: tables, partitions, transactions, write ids, locks, compactions.
+"""What acidsql needs of a metastore: tables, partitions, transactions, write ids, locks,
+compactions.
 
-Shaped like the Hive Metastore's Thrift interface, so that one behaviour suite serves the embedded store
-and Hive's. Semantics follow Hive 4 (``hive_metastore.thrift``, ``TxnHandler``). Nothing here knows Spark.
+Shaped like the Hive Metastore's Thrift interface, so that one behaviour suite serves the embedded
+store and Hive's. Semantics follow Hive 4 (``hive_metastore.thrift``, ``TxnHandler``). Nothing here
+knows Spark.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ class LockState(str, Enum):
 
 
 class Operation(str, Enum):
-    """What a transaction does to an object; UPDATE and DELETE conflict with each other, INSERT never does."""
+    """What a transaction does to an object; UPDATE and DELETE conflict with each other, INSERT
+    never does.
+    """
 
     SELECT = "s"
     INSERT = "i"
@@ -82,7 +86,9 @@ class CompactionState(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column: ``type`` is Hive's/Spark's type text (``decimal(10,2)``, ``struct<a:int>``), ``default`` SQL text."""
+    """A column: ``type`` is Hive's/Spark's type text (``decimal(10,2)``, ``struct<a:int>``),
+    ``default`` SQL text.
+    """
 
     name: str
     type: str
@@ -93,7 +99,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table or view of the catalog. Database, table and column names are kept in lower case, as Hive keeps them."""
+    """A table or view of the catalog. Database, table and column names are kept in lower case, as
+    Hive keeps them.
+    """
 
     database: str
     name: str
@@ -151,7 +159,9 @@ class LockInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnInfo:
-    """A transaction that is open or aborted, as SHOW TRANSACTIONS lists it (times in seconds since 1970)."""
+    """A transaction that is open or aborted, as SHOW TRANSACTIONS lists it (times in seconds since
+    1970).
+    """
 
     txn_id: int
     state: TxnState
@@ -185,8 +195,8 @@ class Compaction:
 class Metastore(Protocol):
     """The contract. All methods are atomic, and durable when they return.
 
-    Raises (everywhere): ``AcidLookupError`` (TABLE_OR_VIEW_NOT_FOUND, SCHEMA_NOT_FOUND, PARTITION_NOT_FOUND),
-    ``TransactionStateError`` (TXN_ABORTED, NO_SUCH_TXN), ``MetastoreError``.
+    Raises (everywhere): ``AcidLookupError`` (TABLE_OR_VIEW_NOT_FOUND, SCHEMA_NOT_FOUND,
+    PARTITION_NOT_FOUND), ``TransactionStateError`` (TXN_ABORTED, NO_SUCH_TXN), ``MetastoreError``.
     """
 
     # -- catalog --------------------------------------------------------------------------------
@@ -206,7 +216,9 @@ class Metastore(Protocol):
         """Create a table or view; TABLE_OR_VIEW_ALREADY_EXISTS if the name is taken."""
 
     def drop_table(self, database: str, name: str) -> None:
-        """Forget a table with its partitions, write ids, locks and queue entries. Files are the caller's."""
+        """Forget a table with its partitions, write ids, locks and queue entries. Files are the
+        caller's.
+        """
 
     def alter_table(self, table: Table) -> None:
         """Replace the definition of a table of the same name."""
@@ -234,7 +246,8 @@ class Metastore(Protocol):
         """Open a transaction; ids grow and are never given twice."""
 
     def commit_txn(self, txn_id: int) -> None:
-        """Commit. Checks the write set: if a transaction that committed after this one opened changed
+        """Commit. Checks the write set: if a transaction that committed after this one opened
+        changed
         (UPDATE or DELETE, both sides) the same table or partition, this one is aborted and
         ``WriteConflictError`` (CONCURRENT_WRITE) names both transactions and the object.
         Committing a committed transaction again does nothing. Releases its locks.
@@ -247,19 +260,30 @@ class Metastore(Protocol):
         """Say that these transactions live; returns those that are not open any more."""
 
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
-        """The snapshot now: open and aborted transactions up to the highest id (to ``txn_id`` when given,
-        which itself counts as valid)."""
+        """The snapshot now: open and aborted transactions up to the highest id (to ``txn_id`` when
+        given,
+        which itself counts as valid).
+        """
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
         """Open and aborted transactions, by id."""
 
     def reap(self) -> tuple[int, ...]:
         """Abort open transactions whose last heartbeat is older than the time-out; returns them.
-        Called by every open_txn and lock as well."""
+        Called by every open_txn and lock as well.
+        """
 
     @property
     def txn_timeout(self) -> float:
         """Seconds without a heartbeat after which a transaction is aborted."""
+
+    def seed_txn_id(self, next_txn_id: int) -> int:
+        """Make sure that no transaction id below ``next_txn_id`` is ever given; those never given
+        here
+        count as committed. For directories that know more than this store: the output of a
+        compaction carries its transaction's id (``base_0000005_v0000123``). Returns the highest id
+        given before.
+        """
 
     # -- write ids ------------------------------------------------------------------------------
     def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
@@ -269,17 +293,21 @@ class Metastore(Protocol):
         """The write ids that a snapshot sees (TxnCommonUtils, GetValidWriteIdsForTableFunction)."""
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
-        """Make sure that no write id below ``next_write_id`` is ever given again; those never allocated
-        here count as committed. For tables whose directories know more than this store."""
+        """Make sure that no write id below ``next_write_id`` is ever given again; those never
+        allocated
+        here count as committed. For tables whose directories know more than this store.
+        """
 
     def next_write_id(self, database: str, table: str) -> int:
         """The write id that the next allocation would return."""
 
     # -- locks ----------------------------------------------------------------------------------
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
-        """Ask for all locks of a statement at once: all are granted or all wait, first come first served.
-        INSERT, UPDATE and DELETE requests also enter the transaction's write set (a dynamic-partition
-        request only as a placeholder, until ``add_dynamic_partitions``)."""
+        """Ask for all locks of a statement at once: all are granted or all wait, first come first
+        served.
+        INSERT, UPDATE and DELETE requests also enter the transaction's write set (a
+        dynamic-partition request only as a placeholder, until ``add_dynamic_partitions``).
+        """
 
     def check_lock(self, txn_id: int) -> LockState:
         """Ask again for the locks of ``lock``; counts as a heartbeat."""
@@ -291,7 +319,12 @@ class Metastore(Protocol):
         """All locks, by id."""
 
     def add_dynamic_partitions(
-        self, txn_id: int, database: str, table: str, partitions: Sequence[str], operation: Operation
+        self,
+        txn_id: int,
+        database: str,
+        table: str,
+        partitions: Sequence[str],
+        operation: Operation,
     ) -> None:
         """Record the partitions that a dynamic-partition statement wrote, in the write set."""
 
@@ -299,18 +332,24 @@ class Metastore(Protocol):
     def request_compaction(
         self, database: str, table: str, partition: str | None, compaction_type: CompactionType
     ) -> Compaction:
-        """Queue a compaction. The answer is in state REFUSED, with the reason in ``error``, when the same
-        object is queued or being worked on already (CompactFunction)."""
+        """Queue a compaction. The answer is in state REFUSED, with the reason in ``error``, when
+        the same
+        object is queued or being worked on already (CompactFunction).
+        """
 
     def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
-        """Take the oldest INITIATED entry (or that one) and make it WORKING; never given to two workers."""
+        """Take the oldest INITIATED entry (or that one) and make it WORKING; never given to two
+        workers.
+        """
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
         """Record the compactor's transaction and the highest write id of its snapshot."""
 
     def compaction_done(self, compaction_id: int) -> None:
-        """WORKING → READY_FOR_CLEANING; ``next_txn_id`` is set when the transaction commits (or now, for
-        an entry without one): once nothing below it is open, nobody can need the old directories."""
+        """WORKING → READY_FOR_CLEANING; ``next_txn_id`` is set when the transaction commits (or
+        now, for
+        an entry without one): once nothing below it is open, nobody can need the old directories.
+        """
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
         """WORKING → FAILED; kept in the history."""
@@ -319,10 +358,14 @@ class Metastore(Protocol):
         """WORKING → REFUSED; kept in the history."""
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
-        """READY_FOR_CLEANING entries whose ``next_txn_id`` is not above the lowest open transaction."""
+        """READY_FOR_CLEANING entries whose ``next_txn_id`` is not above the lowest open
+        transaction.
+        """
 
     def compaction_cleaned(self, compaction_id: int) -> None:
-        """READY_FOR_CLEANING → SUCCEEDED; aborted transactions that only wrote what was cleaned may be forgotten."""
+        """READY_FOR_CLEANING → SUCCEEDED; aborted transactions that only wrote what was cleaned may
+        be forgotten.
+        """
 
     def compactions(self) -> tuple[Compaction, ...]:
         """Queue and history, newest first."""

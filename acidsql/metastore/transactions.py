@@ -35,14 +35,20 @@ def open_txn(
     return int(cursor.lastrowid or 0)
 
 
-def seed_txn_id(connection: sqlite3.Connection, next_txn_id: int) -> None:
-    """Give no transaction id below ``next_txn_id``; those never given here count as committed."""
+def seed_txn_id(connection: sqlite3.Connection, next_txn_id: int) -> int:
+    """Give no transaction id below ``next_txn_id``; those never given here count as committed.
+
+    Returns:
+        The highest transaction id given before.
+    """
+    before = highest_txn_id(connection)
     if highest_txn_id(connection) == 0:
         connection.execute("DELETE FROM sqlite_sequence WHERE name = 'txns'")
         connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('txns', 0)")
     connection.execute(
         "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'txns'", (next_txn_id - 1,)
     )
+    return before
 
 
 def highest_txn_id(connection: sqlite3.Connection) -> int:

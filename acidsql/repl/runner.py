@@ -14,7 +14,7 @@ from types import FrameType
 
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - PySpark's customary name
+from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, BooleanType, DataType, IntegralType, NumericType
 from tqdm import tqdm
 

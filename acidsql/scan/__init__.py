@@ -1,0 +1,1 @@
+"""Snapshots, leases, and the Spark plans that read them."""

@@ -1,8 +1,9 @@
 """Leases: as long as a DataFrame can still run, the directories that it reads stay.
 
-A read transaction holds the cleaner back from everything that its snapshot sees. It ends when the JVM has
-collected every file index of the statement, so that no DataFrame, view or cache can reach the files any
-more; or when the session releases it; or at its maximum age, after which a read raises SNAPSHOT_EXPIRED.
+A read transaction holds the cleaner back from everything that its snapshot sees. It ends when the
+JVM has collected every file index of the statement, so that no DataFrame, view or cache can reach
+the files any more; or when the session releases it; or at its maximum age, after which a read
+raises SNAPSHOT_EXPIRED.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.metastore.heartbeat import Heartbeater
 from acidsql.metastore.protocol import Metastore
+
+# Seconds to wait before each garbage collection that looks for plans nobody can reach.
+_COLLECTION_PAUSES = (0.0, 0.1)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +53,9 @@ class Leases:
         self.max_age = max_age
 
     def begin(self, txn_id: int) -> Lease:
-        """Start the lease of a statement under its read transaction; the thread's scans belong to it."""
+        """Start the lease of a statement under its read transaction; the thread's scans belong to
+        it.
+        """
         lease = Lease(txn_id=txn_id, opened=self._clock())
         with self._lock:
             self._leases[txn_id] = lease
@@ -73,15 +79,27 @@ class Leases:
         Args:
             collect: have the JVM look for unreachable plans first.
         """
+        if collect:
+            self._collect()
         current: Lease | None = getattr(self._local, "current", None)
-        if collect and self._leases:
-            bridge.collect_garbage(self._spark)
         now = self._clock()
         with self._lock:
             candidates = [lease for lease in self._leases.values() if lease is not current]
         for lease in candidates:
             if now - lease.opened > self.max_age or not any(map(bridge.reachable, lease.indexes)):
                 self._end(lease)
+
+    def _collect(self) -> None:
+        """Find unreachable plans. Spark's threads hold a plan for a moment after its result came
+        back, so a lease that is still needed is looked at again.
+        """
+        for pause in _COLLECTION_PAUSES:
+            with self._lock:
+                leases = list(self._leases.values())
+            if not any(bridge.reachable(index) for lease in leases for index in lease.indexes):
+                return
+            time.sleep(pause)
+            bridge.collect_garbage(self._spark)
 
     def release(self) -> None:
         """End all leases: DataFrames that were returned may find their files gone."""

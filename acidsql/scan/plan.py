@@ -1,9 +1,6 @@
-"""From a snapshot to a Spark DataFrame: one guarded ORC scan per kind of directory, less the deleted rows.
-
-ORC knows ACID files by their six top-level columns and fails on a scan that asks for fewer, so every scan
-has a *guard*: a filter that mentions all six, that no optimizer rule can simplify, push down, or turn into
-``IS NOT NULL`` (``greatest`` skips nulls; ``coalesce`` would be cut short by a filter on ``row__id``). The
-*pad*, a field of ``row`` that no file has, stands for ``row`` in the guard without being read.
+"""From a snapshot to a Spark DataFrame: one guarded ORC scan per kind of directory, less the
+deleted
+rows. What the guard is for: ``schema.guard``.
 """
 
 from __future__ import annotations
@@ -25,8 +22,8 @@ from acidsql.schema import (
     ROW_ID_COLUMN,
     data_schema,
     event_schema,
+    guard,
     has_timestamp,
-    pad_name,
     padded,
     partition_schema,
 )
@@ -34,7 +31,8 @@ from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.tails import ORIGINAL_WRITE_ID
 
-# A missing or broken file must fail the query: skipping a delete file would bring deleted rows back.
+# A missing or broken file must fail the query: skipping a delete file would bring deleted rows
+# back.
 _SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 # Delete events up to this number are broadcast; more are joined by sorting, which spills.
 _BROADCAST_EVENTS = 1_000_000
@@ -53,7 +51,9 @@ class _Directory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Deletes:
-    """The delete events of a snapshot: how many, and which write ids per partition they can concern."""
+    """The delete events of a snapshot: how many, and which write ids per partition they can
+    concern.
+    """
 
     directories: tuple[_Directory, ...]
     events: int
@@ -72,7 +72,8 @@ def scan(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
 
 
 def scan_events(session: AcidSession, snapshot: TableSnapshot, *, minor: bool = False) -> DataFrame:
-    """The insert events of a snapshot that no delete event meets, with the ordinal of their partition.
+    """The insert events of a snapshot that no delete event meets, with the ordinal of their
+    partition.
 
     Args:
         minor: take all events of the deltas instead, as a minor compaction does.
@@ -142,7 +143,10 @@ def bucket_files(names: Sequence[str]) -> list[str]:
 
 
 def _valid_rows(
-    session: AcidSession, snapshot: TableSnapshot, directories: Sequence[_Directory], row: StructType
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    directories: Sequence[_Directory],
+    row: StructType,
 ) -> DataFrame:
     """The events of some directories, less those of write ids that the snapshot does not see."""
     mixed = [d for d in directories if needs_row_filter(d.directory, snapshot.write_ids)]
@@ -160,7 +164,10 @@ def _valid_rows(
 
 
 def _relation(
-    session: AcidSession, snapshot: TableSnapshot, directories: Sequence[_Directory], row: StructType
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    directories: Sequence[_Directory],
+    row: StructType,
 ) -> DataFrame:
     """One guarded scan."""
     partitioned = bool(snapshot.table.partition_columns)
@@ -188,22 +195,19 @@ def _relation(
     return frame.select(*frame.columns, ordinal.alias(_ORDINAL))
 
 
-def guard(row: StructType) -> Column:
-    """The filter that keeps all six columns in a scan; true for every event."""
-    pad = F.col("row").getField(pad_name(row.names))
-    return F.greatest("operation", *_KEYS, "currentTransaction", pad) > F.lit(-1)
-
-
 def _project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -> DataFrame:
     table, spark = snapshot.table, session.spark
     columns = []
     for field in data_schema(spark, table).fields:
-        value = F.col("row").getField(field.name)
+        stored = F.col("row").getField(field.name)
+        value = bridge.opaque(spark, stored, nullable=field.nullable)
         value = to_session_zone(session, value, field.dataType)
         columns.append(value.alias(field.name, metadata=field.metadata))
     for i, field in enumerate(partition_schema(spark, table).fields):
         values = [partition.values[i] for partition in snapshot.partitions]
-        columns.append(_partition_value(values, field.dataType).alias(field.name, metadata=field.metadata))
+        columns.append(
+            _partition_value(values, field.dataType).alias(field.name, metadata=field.metadata)
+        )
     row_id = F.struct(
         F.col("originalTransaction").alias("writeid"),
         F.col("bucket").alias("bucketid"),
@@ -213,14 +217,20 @@ def _project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -
 
 
 def _partition_value(values: Sequence[str], data_type: DataType) -> Column:
-    """The value of a partition column by ordinal: a constant array, so that Spark prunes files by it."""
+    """The value of a partition column by ordinal: a constant array, so that Spark prunes files by
+    it.
+    """
     texts = [None if v == DEFAULT_PARTITION else v for v in values]
-    array = F.from_json(F.lit(json.dumps(texts)), ArrayType(StringType())).cast(ArrayType(data_type))
+    array = F.from_json(F.lit(json.dumps(texts)), ArrayType(StringType())).cast(
+        ArrayType(data_type)
+    )
     return F.get(array, F.col(_ORDINAL))
 
 
 def to_session_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
-    """A value read from a file, so that the session sees the wall clock that the file's writer meant."""
+    """A value read from a file, so that the session sees the wall clock that the file's writer
+    meant.
+    """
     return _shifted(value, data_type, session.jvm_time_zone, session.time_zone)
 
 
@@ -249,4 +259,3 @@ def _shifted(value: Column, data_type: DataType, source: str, target: str) -> Co
         ]
         return F.when(value.isNotNull(), F.struct(*fields))
     return value
-

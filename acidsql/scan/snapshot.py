@@ -1,4 +1,6 @@
-"""What one statement sees of a table: its valid write ids and, per partition, the directories they select."""
+"""What one statement sees of a table: its valid write ids and, per partition, the directories they
+select.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def take_snapshot(
     if table.partition_columns:
         places = [p for p in metastore.partitions(table.database, table.name) if wanted(p)]
     listed = [(place, listings.get(place.location).names) for place in places]
-    keep_write_ids_ahead(metastore, table, [name for _, names in listed for name in names])
+    every_name = [name for _, names in listed for name in names]
+    keep_write_ids_ahead(metastore, table, every_name)
+    txns = with_unknown_compactions(metastore, txns, every_name)
     write_ids = metastore.valid_write_ids(table.database, table.name, txns)
     partitions = tuple(
         PartitionSnapshot(
@@ -74,11 +78,34 @@ def take_snapshot(
 def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str]) -> None:
     """Make sure that no write id which a directory carries is ever given again.
 
-    Directories know more than the metastore where its file was lost, or restored from an older copy.
+    Directories know more than the metastore where its file was lost, or restored from an older
+    copy.
     """
     highest = max_write_id(names)
     if highest >= metastore.next_write_id(table.database, table.name):
         metastore.seed_write_id(table.database, table.name, highest + 1)
+
+
+def with_unknown_compactions(
+    metastore: Metastore, txns: ValidTxnList, names: Sequence[str]
+) -> ValidTxnList:
+    """The snapshot, extended by transactions that only the names of compacted directories tell of.
+
+    Where the metastore's file was lost or restored, a base may carry a transaction id that was
+    never given here. Its compaction was committed, or its directories would not be in place for so
+    long; ids that other writers got since the snapshot was taken stay invisible.
+    """
+    highest = max((d.visibility_txn_id for d in map(parse_directory, names) if d), default=0)
+    if highest <= txns.high_water_mark:
+        return txns
+    given = metastore.seed_txn_id(highest + 1)
+    if given >= highest:
+        return txns
+    return ValidTxnList(
+        high_water_mark=highest,
+        open=txns.open | frozenset(range(txns.high_water_mark + 1, given + 1)),
+        aborted=txns.aborted,
+    )
 
 
 def _select(
@@ -92,7 +119,8 @@ def _select(
     if state.originals:
         raise AcidAnalysisError(
             "UNSUPPORTED_ORIGINAL_FILES",
-            f"{location} holds files from before the table became transactional ({state.originals[0]}): "
+            f"{location} holds files from before the table became transactional "
+            f"({state.originals[0]}): "
             "run a major compaction in Hive first",
         )
     return state

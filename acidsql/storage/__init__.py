@@ -1,0 +1,1 @@
+"""Files: listing, ORC tails, staging, settling."""

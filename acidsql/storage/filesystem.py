@@ -1,15 +1,16 @@
 """Files and directories, wherever Spark's tables lie.
 
-Listing goes through Hadoop's file systems everywhere, because Spark's scans take the listings over. On the
-local file system the bytes are read and written by Python itself: it is the same disk, without a round trip
-to the JVM, and without the checksum files that Hadoop keeps beside local files.
+Listing goes through Hadoop's file systems everywhere, because Spark's scans take the listings over.
+On the local file system the bytes are read and written by Python itself: it is the same disk,
+without a round trip to the JVM, and without the checksum files that Hadoop keeps beside local
+files.
 """
 
 from __future__ import annotations
 
 import io
-import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -40,28 +41,38 @@ class FileSystem:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self._conf = bridge.hadoop_conf(spark)
+
+    def hadoop_path(self, path: str) -> tuple[bridge.JavaObject, bridge.JavaObject]:
+        """Hadoop's file system and path object."""
+        return bridge.hadoop_path(self._spark, path, self._conf)
 
     def qualify(self, path: str) -> str:
         """The path with its scheme and authority."""
-        return str(bridge.hadoop_path(self._spark, path)[1].toString())
+        return str(self.hadoop_path(path)[1].toString())
 
     def exists(self, path: str) -> bool:
         """Whether a file or directory is there."""
         local = _local(path)
         if local is not None:
             return local.exists()
-        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem, java_path = self.hadoop_path(path)
         return bool(filesystem.exists(java_path))
 
     def list(self, path: str) -> Listing:
         """List a directory; one that does not exist is empty."""
-        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem, java_path = self.hadoop_path(path)
         if not self.exists(path):
             return Listing(path=path, names=(), java_path=java_path, java_statuses=None)
         names, statuses = bridge.list_names(self._spark, filesystem, java_path)
-        return Listing(
-            path=path, names=tuple(names), java_path=java_path, java_statuses=statuses
-        )
+        return Listing(path=path, names=tuple(names), java_path=java_path, java_statuses=statuses)
+
+    def names(self, path: str) -> Sequence[str]:
+        """The names in a directory, sorted; one that does not exist is empty."""
+        local = _local(path)
+        if local is not None:
+            return sorted(p.name for p in local.iterdir()) if local.is_dir() else []
+        return sorted(self.list(path).names)
 
     def sizes(self, listing: Listing) -> dict[str, int]:
         """Bytes of each file of a listing, by name (directories are left out)."""
@@ -75,7 +86,7 @@ class FileSystem:
         local = _local(path)
         if local is not None:
             return local.stat().st_size
-        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem, java_path = self.hadoop_path(path)
         return int(filesystem.getFileStatus(java_path).getLen())
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
@@ -85,7 +96,7 @@ class FileSystem:
             with local.open("rb") as stream:
                 stream.seek(start)
                 return stream.read() if length is None else stream.read(length)
-        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem, java_path = self.hadoop_path(path)
         wanted = self.size(path) - start if length is None else length
         return bridge.read_bytes(self._spark, filesystem, java_path, start, wanted)
 
@@ -104,18 +115,20 @@ class FileSystem:
             with local.open("xb") as stream:
                 stream.write(content)
             return
-        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem, java_path = self.hadoop_path(path)
         bridge.write_bytes(filesystem, java_path, content)
 
     def append(self, path: str, content: bytes) -> None:
-        """Append to a file. Local files lose the checksum file that Hadoop wrote for the old content."""
+        """Append to a file. Local files lose the checksum file that Hadoop wrote for the old
+        content.
+        """
         local = _local(path)
         if local is not None:
             local.with_name(f".{local.name}.crc").unlink(missing_ok=True)
             with local.open("ab") as stream:
                 stream.write(content)
             return
-        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem, java_path = self.hadoop_path(path)
         bridge.append_bytes(filesystem, java_path, content)
 
     def make_directory(self, path: str) -> None:
@@ -124,24 +137,30 @@ class FileSystem:
         if local is not None:
             local.mkdir(parents=True, exist_ok=True)
             return
-        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem, java_path = self.hadoop_path(path)
         filesystem.mkdirs(java_path)
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file or directory. The target must not exist: HDFS would move *into* a directory."""
+        """Rename a file or directory. The target must not exist: HDFS would move *into* a
+        directory.
+        """
         if self.exists(target):
-            raise FormatError("PATH_ALREADY_EXISTS", f"cannot rename {source} to {target}: it exists")
+            raise FormatError(
+                "PATH_ALREADY_EXISTS", f"cannot rename {source} to {target}: it exists"
+            )
         old, new = _local(source), _local(target)
         if old is not None and new is not None:
             new.parent.mkdir(parents=True, exist_ok=True)
             old.rename(new)
             old.with_name(f".{old.name}.crc").unlink(missing_ok=True)
             return
-        filesystem, java_source = bridge.hadoop_path(self._spark, source)
-        java_target = bridge.hadoop_path(self._spark, target)[1]
+        filesystem, java_source = self.hadoop_path(source)
+        java_target = self.hadoop_path(target)[1]
         filesystem.mkdirs(java_target.getParent())
         if not filesystem.rename(java_source, java_target):
-            raise FormatError("RENAME_FAILED", f"the file system refused to rename {source} to {target}")
+            raise FormatError(
+                "RENAME_FAILED", f"the file system refused to rename {source} to {target}"
+            )
 
     def delete(self, path: str) -> None:
         """Delete a file or a whole directory; one that does not exist is no error."""
@@ -152,7 +171,7 @@ class FileSystem:
             else:
                 local.unlink(missing_ok=True)
             return
-        filesystem, java_path = bridge.hadoop_path(self._spark, path)
+        filesystem, java_path = self.hadoop_path(path)
         filesystem.delete(java_path, True)
 
 

@@ -2,12 +2,14 @@
 
 Events are rows of the six ACID columns with these beside them:
 
-- ``__target``: where the event goes: ``i<statement id>`` for rows, ``d<statement id>`` for delete events,
+- ``__target``: where the event goes: ``i<statement id>`` for rows, ``d<statement id>`` for delete
+events,
   ``m`` for row ids that only take part in MERGE's cardinality check;
 - ``__part_0``, …: the values of the partition columns as text, in Hive's form, never null.
 
-Rows come without ``originalTransaction``, ``bucket`` and ``rowId``: they are numbered here, where they are
-written, above every union, coalesce and shuffle, because a task that runs again numbers anew.
+Rows come without ``originalTransaction``, ``bucket`` and ``rowId``: they are numbered here, where
+they are written, above every union, coalesce and shuffle, because a task that runs again numbers
+anew.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, StructField
 
+from acidsql import bridge
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
 from acidsql.format.partitions import DEFAULT_PARTITION, escape
 from acidsql.metastore.protocol import Table
@@ -28,7 +31,16 @@ TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
 CHECK_TARGET = "m"
 # Named by class, so that settings of the session cannot choose another writer.
 _ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
-_EVENT_COLUMNS = ("operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row")
+_EVENT_COLUMNS = (
+    "operation",
+    "originalTransaction",
+    "bucket",
+    "rowId",
+    "currentTransaction",
+    "row",
+)
+# A plan that reads no more than this runs as one task: a shuffle would cost more than it brings.
+_ONE_TASK_BYTES = 4 * 1024 * 1024
 _ROW_ID_BITS = (1 << 33) - 1  # monotonically_increasing_id keeps the task's number above these
 
 
@@ -52,7 +64,9 @@ def codec(table: Table) -> str:
 
 def writer_options(table: Table) -> dict[str, str]:
     """Options of the write job: the table's, and those that the user's session must not change."""
-    options = {k: v for k, v in table.properties.items() if k.startswith("orc.") and k != "orc.compress"}
+    options = {
+        k: v for k, v in table.properties.items() if k.startswith("orc.") and k != "orc.compress"
+    }
     return {
         **options,
         "compression": codec(table),
@@ -63,7 +77,9 @@ def writer_options(table: Table) -> dict[str, str]:
 
 
 def partition_text(value: Column, field: StructField) -> Column:
-    """A partition column's value as Hive spells it in directory names; NULL and '' are its default name."""
+    """A partition column's value as Hive spells it in directory names; NULL and '' are its default
+    name.
+    """
     text = value.cast("string")
     if isinstance(field.dataType, DecimalType) and field.dataType.scale > 0:
         text = F.regexp_replace(text, r"\.?0+$", "")
@@ -71,12 +87,19 @@ def partition_text(value: Column, field: StructField) -> Column:
 
 
 def part_columns(table: Table) -> list[str]:
-    """Names of the partition columns in staging; the table's own could collide with the ACID columns."""
+    """Names of the partition columns in staging; the table's own could collide with the ACID
+    columns.
+    """
     return [f"{PART}{i}" for i in range(len(table.partition_columns))]
 
 
 def write_rows(
-    rows: DataFrame, staging: str, table: Table, target: Target, write_id: int, values: Sequence[str]
+    rows: DataFrame,
+    staging: str,
+    table: Table,
+    target: Target,
+    write_id: int,
+    values: Sequence[str],
 ) -> None:
     """Write rows that all go to one directory, with no shuffle and no sort.
 
@@ -103,25 +126,28 @@ def write_events(
 ) -> None:
     """Write events of any targets and partitions in one job.
 
-    They are shuffled by directory first, so that a statement which touches few rows of many files writes few
-    files, and sorted by directory explicitly: the sort that Spark would add comes after the numbering and is
-    not stable once it spills.
+    They are shuffled by directory first, so that a statement which touches few rows of many files
+    writes few files (or, from a small table, written by one task), and sorted by directory
+    explicitly: the sort that Spark would add comes after the numbering and is not stable once it
+        spills.
 
     Args:
         rows: the targets that get rows.
     """
     directories = [TARGET, *part_columns(table)]
-    placed = events.hint("rebalance", *directories).coalesce(MAX_BUCKET_ID + 1)
+    if bridge.input_bytes(events) <= _ONE_TASK_BYTES:
+        placed = events.coalesce(1)
+    else:
+        placed = bridge.rebalance(events, directories).coalesce(MAX_BUCKET_ID + 1)
     placed = placed.sortWithinPartitions(*directories)
     numbered = _numbered(placed, rows, write_id, *directories)
     writer = numbered.write.format(_ORC).mode("append").options(**writer_options(table))
     writer.partitionBy(*directories).save(staging)
 
 
-def write_buckets(
-    events: DataFrame, path: str, table: Table, directories: Sequence[str]
-) -> None:
-    """Write events that keep their keys, sorted, below directories named by columns (none of them text).
+def write_buckets(events: DataFrame, path: str, table: Table, directories: Sequence[str]) -> None:
+    """Write events that keep their keys, sorted, below directories named by columns (none of them
+    text).
 
     The events of one directory must be in one task: it becomes one file.
     """
@@ -134,7 +160,8 @@ def write_buckets(
 def _numbered(events: DataFrame, rows: Sequence[Target], write_id: int, *keep: str) -> DataFrame:
     """Give rows their identity: write id, bucket property of the writing task, row id.
 
-    Each target has its own counter, which moves only when it is asked, so that a writer starts at 0.
+    Each target has its own counter, which moves only when it is asked, so that a writer starts at
+    0.
     """
     bucket, row_id = F.lit(None).cast("int"), F.lit(None).cast("long")
     for target in rows:

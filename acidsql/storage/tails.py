@@ -42,12 +42,14 @@ class TailCache:
 
 
 def stamp(files: FileSystem, path: str, *, deletes: bool, one_writer: bool) -> OrcTail:
-    """Append ``hive.acid.key.index``, ``hive.acid.stats`` and ``hive.acid.version`` to a finished file.
+    """Append ``hive.acid.key.index``, ``hive.acid.stats`` and ``hive.acid.version`` to a finished
+    file.
 
     Args:
         deletes: the file holds delete events, not rows.
-        one_writer: all rows have one write id and one bucket property, in ascending order of row id, so that
-            the last key of a stripe follows from its statistics; otherwise the keys are read.
+        one_writer: all rows have one write id and one bucket property, in ascending order of row
+            id, so that the last key of a stripe follows from its statistics; otherwise the keys are
+            read.
 
     Returns:
         The tail as it was before.

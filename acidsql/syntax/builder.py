@@ -1,45 +1,36 @@
 """The grammar's trees to the dataclasses of the statements.
 
-A rule has the name of the dataclass or of the field that it fills, so only rules whose value is not
-simply their content need a method here.
+A rule of the grammar has the name of the dataclass or of the field that it fills, so only rules
+whose value is not simply their content are named here.
 """
+
+# ruff: noqa: N802 - methods of Builder are named after the terminals that they turn into values
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, get_args
 
 from lark import Token, Transformer, v_args
 from lark.tree import Meta
 
-from acidsql.syntax import statements
 from acidsql.syntax.lexis import unquote_name, unquote_string
-from acidsql.syntax.statements import Clustering, CreateTable, PartitionSpec, Span, Statement
+from acidsql.syntax.statements import (
+    Clustering,
+    Compact,
+    CreateTable,
+    MultiInsert,
+    PartitionSpec,
+    Span,
+    Statement,
+)
 
-_UNSUPPORTED = frozenset(
-    {
-        "cluster_by", "clustered_into", "compaction_id", "default_collation", "like", "limit",
-        "options", "order_by", "partitioned_on", "pool", "replace_on", "replace_table",
-        "replace_using", "replace_where", "row_format", "skewed_by", "status", "stored_by",
-        "stored_as_directories", "temporary_table", "type", "with_overwrite_tblproperties",
-        "with_schema_evolution", "with_serdeproperties",
-    }
-)  # fmt: skip
 _TRANSACTIONAL = ("transactional", "true")
+_IDENTIFIER_CLAUSE = re.compile(
+    r"""identifier\s*\(\s*['"](.*)['"]\s*\)""", re.IGNORECASE | re.DOTALL
+)
 _PART = re.compile(r"`(?:[^`]|``)*`|\w+")
-
-
-def _rule_name(class_name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
-
-
-_STATEMENTS: dict[str, type[Any]] = {
-    _rule_name(name): kind
-    for name, kind in vars(statements).items()
-    if dataclasses.is_dataclass(kind) and "text" in {f.name for f in dataclasses.fields(kind)}
-}
 
 
 class RepetitionError(Exception):
@@ -69,6 +60,9 @@ class _NameAt(NamedTuple):
     parts: tuple[str, ...]
     span: Span
 
+    def dotted(self) -> str:
+        return ".".join(self.parts)
+
 
 class _Property(NamedTuple):
     """One entry of a property list."""
@@ -93,28 +87,30 @@ class Builder(Transformer[Token, Any]):
 
     def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
         """Build the statement that has the rule's name, or else a field of that name."""
-        if data in _STATEMENTS:
-            return self._build(_STATEMENTS[data], children, meta)
-        if data in _UNSUPPORTED:
+        if data in STATEMENTS:
+            return self._statement(STATEMENTS[data], children, meta)
+        if data in UNSUPPORTED:
             return _Field("unsupported", data.replace("_", " ").upper(), meta.start_pos)
-        value = children[0] if children else True
-        return _Field(data, value.parts if isinstance(value, _NameAt) else value, meta.start_pos)
+        if data in WHOLE:
+            return _Field(data, _span(meta), meta.start_pos)
+        return _Field(data, FIELDS.get(data, _content)(children), meta.start_pos)
 
-    def _build(self, kind: type[Any], children: list[Any], meta: Meta) -> Statement | None:
+    def _statement(self, kind: type[Any], children: list[Any], meta: Meta) -> Statement | None:
         fields, repetition = _gather(children)
-        if repetition is not None:
+        properties = fields.pop("properties", ())
+        if repetition or _repeated_key(properties):
             return None  # Spark refuses it in its own words
-        properties = fields.get("properties")
-        if properties is not None:
+        if properties:
             fields["properties"] = {entry.key: entry.value for entry in properties}
-        statement: Statement = kind(text=self._statement_text(meta), **fields)
+        statement: Statement = kind(text=self._text_around(meta), **fields)
         return statement
 
-    def _statement_text(self, meta: Meta) -> str:
-        semicolon = self._code.find(";", meta.end_pos)
+    def _text_around(self, meta: Meta) -> str:
+        semicolon = self._code.find(";", _span(meta).end)
         return self._text if semicolon < 0 else self._text[:semicolon]
 
-    # Statements whose fields are not simply those of their parts.
+    def start(self, children: list[Statement | None]) -> Statement | None:
+        return children[0]
 
     @v_args(meta=True)
     def create_table(self, meta: Meta, children: list[Any]) -> CreateTable | None:
@@ -126,31 +122,23 @@ class Builder(Transformer[Token, Any]):
         repetition = repetition or _repeated_key(properties)
         if repetition is not None:
             raise repetition
-        values = {entry.key: entry.value for entry in properties}
-        values |= dict([_TRANSACTIONAL])
-        return CreateTable(text=self._statement_text(meta), **fields, properties=values)
+        values = {entry.key: entry.value for entry in properties} | dict([_TRANSACTIONAL])
+        return CreateTable(text=self._text_around(meta), **fields, properties=values)
 
     @v_args(meta=True)
-    def optimize(self, meta: Meta, children: list[Any]) -> statements.Compact:
-        (name,) = children
-        return statements.Compact(
-            text=self._statement_text(meta),
-            name=name.parts,
-            name_span=name.span,
+    def optimize(self, meta: Meta, children: list[_NameAt]) -> Compact:
+        return Compact(
+            text=self._text_around(meta),
+            name=children[0].parts,
+            name_span=children[0].span,
             compaction_type="major",
             wait=True,
         )
 
     @v_args(meta=True)
-    def multi_insert(self, meta: Meta, children: list[Any]) -> statements.MultiInsert:
+    def multi_insert(self, meta: Meta, children: list[Any]) -> MultiInsert:
         targets = (c.value for c in children if isinstance(c, _Field) and c.name == "branch_target")
-        return statements.MultiInsert(text=self._statement_text(meta), targets=tuple(targets))
-
-    def start(self, children: list[Any]) -> Statement | None:
-        statement: Statement | None = children[0]
-        return statement
-
-    # Parts of statements.
+        return MultiInsert(text=self._text_around(meta), targets=tuple(targets))
 
     @v_args(meta=True)
     def name(self, meta: Meta, children: list[Token]) -> _NameAt:
@@ -158,110 +146,117 @@ class Builder(Transformer[Token, Any]):
 
     @v_args(meta=True)
     def inside(self, meta: Meta, _: list[Any]) -> Span:
-        return Span(start=meta.start_pos + 1, end=meta.end_pos - 1)
+        outside = _span(meta)
+        return Span(start=outside.start + 1, end=outside.end - 1)
 
     @v_args(meta=True)
     def literal(self, meta: Meta, _: list[Any]) -> str:
         return _span(meta).of(self._text)
 
     @v_args(meta=True)
-    def query(self, meta: Meta, _: list[Any]) -> _Field:
-        return _Field("query", _span(meta), meta.start_pos)
+    def property(self, meta: Meta, children: list[str]) -> _Property:
+        return _Property(children[0], children[-1], _span(meta).start)
 
-    @v_args(meta=True)
-    def rest(self, meta: Meta, _: list[Any]) -> _Field:
-        return _Field("rest", _span(meta), meta.start_pos)
-
-    @v_args(meta=True)
-    def with_clause(self, meta: Meta, _: list[Any]) -> _Field:
-        return _Field("with_clause", _span(meta), meta.start_pos)
-
-    @v_args(meta=True)
-    def clustered_by(self, meta: Meta, children: list[Any]) -> _Field:
-        columns, *sorted_by, buckets = children
-        value = Clustering(columns=columns, sorted=bool(sorted_by), buckets=buckets)
-        return _Field("clustered_by", value, meta.start_pos)
-
-    @v_args(meta=True)
-    def stored_as(self, meta: Meta, children: list[str]) -> _Field:
-        return _Field("stored_as", " ".join(children), meta.start_pos)
-
-    @v_args(meta=True)
-    def using(self, meta: Meta, children: list[_NameAt]) -> _Field:
-        return _Field("using", ".".join(children[0].parts), meta.start_pos)
-
-    @v_args(meta=True)
-    def schema_binding(self, meta: Meta, children: list[Token]) -> _Field:
-        words = " ".join(child.upper() for child in children[2:])
-        return _Field("schema_binding", words, meta.start_pos)
-
-    @v_args(meta=True)
-    def column(self, meta: Meta, children: list[_NameAt]) -> _Field:
-        return _Field("column", ".".join(children[0].parts), meta.start_pos)
-
-    @v_args(meta=True)
-    def mode(self, meta: Meta, children: list[Token]) -> _Field:
-        return _Field("mode", children[0].lower(), meta.start_pos)
-
-    @v_args(meta=True)
-    def compaction_type(self, meta: Meta, children: list[str]) -> _Field:
-        return _Field("compaction_type", children[0].lower(), meta.start_pos)
-
-    @v_args(meta=True)
-    def ids(self, meta: Meta, children: list[int]) -> _Field:
-        return _Field("ids", tuple(children), meta.start_pos)
-
-    @v_args(meta=True)
-    def insert_columns(self, meta: Meta, children: list[str]) -> _Field:
-        return _Field("columns", tuple(children), meta.start_pos)
-
-    @v_args(meta=True)
-    def partition(self, meta: Meta, children: list[tuple[str, str | None]]) -> _Field:
-        return _Field("partition", PartitionSpec(values=tuple(children)), meta.start_pos)
-
-    def partition_value(self, children: list[str]) -> tuple[str, str | None]:
-        return (children[0], children[-1] if len(children) > 1 else None)
-
-    def identifiers(self, children: list[str]) -> tuple[str, ...]:
-        return tuple(children)
-
-    def query_word(self, children: list[Token]) -> str:
-        return str(children[0])
+    def property_key(self, children: list[str | _NameAt]) -> str:
+        key = children[0]
+        return key.dotted() if isinstance(key, _NameAt) else key
 
     def property_list(self, children: list[_Property]) -> tuple[_Property, ...]:
         return tuple(children)
 
-    @v_args(meta=True)
-    def property(self, meta: Meta, children: list[str]) -> _Property:
-        return _Property(children[0], children[-1], meta.start_pos)
+    def partition_value(self, children: list[str]) -> tuple[str, str | None]:
+        return (children[0], children[1] if len(children) > 1 else None)
 
-    def property_key(self, children: list[str | _NameAt]) -> str:
-        key = children[0]
-        return ".".join(key.parts) if isinstance(key, _NameAt) else key
+    def identifiers(self, children: list[str]) -> tuple[str, ...]:
+        return tuple(str(child) for child in children)
 
-    # Terminals.
+    def NAME(self, token: Token) -> _NameAt:
+        clause = _IDENTIFIER_CLAUSE.fullmatch(token)
+        parts = _PART.findall(clause[1] if clause else token)
+        return _NameAt(tuple(unquote_name(part) for part in parts), _span(token))
 
-    def NAME(self, token: Token) -> _NameAt:  # noqa: N802 - the terminal's name
-        return _NameAt(tuple(unquote_name(part) for part in _PART.findall(token)), _span(token))
-
-    def PART(self, token: Token) -> str:  # noqa: N802 - the terminal's name
+    def PART(self, token: Token) -> str:
         return unquote_name(token)
 
-    def STRING(self, token: Token) -> str:  # noqa: N802 - the terminal's name
+    def STRING(self, token: Token) -> str:
         return unquote_string(token)
 
-    def VALUE(self, token: Token) -> str:  # noqa: N802 - the terminal's name
+    def VALUE(self, token: Token) -> str:
         return str(token)
 
-    def INTEGER(self, token: Token) -> int:  # noqa: N802 - the terminal's name
+    def INTEGER(self, token: Token) -> int:
         return int(token)
 
-    def TAIL(self, token: Token) -> Span:  # noqa: N802 - the terminal's name
+    def TAIL(self, token: Token) -> Span:
         return _span(token)
 
 
+def _rule_of(kind: type[Any]) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def _clustering(children: list[Any]) -> Clustering:
+    columns, *sorted_by, buckets = children
+    return Clustering(columns=columns, sorted=bool(sorted_by), buckets=buckets)
+
+
+def _partition(children: list[tuple[str, str | None]]) -> PartitionSpec:
+    return PartitionSpec(values=tuple(children))
+
+
+def _dotted(children: list[_NameAt]) -> str:
+    return children[0].dotted()
+
+
+def _lower(children: list[str]) -> str:
+    return children[0].lower()
+
+
+def _words(children: list[str]) -> str:
+    return " ".join(children)
+
+
+def _content(children: list[Any]) -> Any:
+    if not children:
+        return True
+    return children[0].parts if isinstance(children[0], _NameAt) else children[0]
+
+
+STATEMENTS: Mapping[str, type[Any]] = {_rule_of(kind): kind for kind in get_args(Statement)}
+
+# Fields that are a span of everything the rule covers.
+WHOLE = frozenset({"query", "rest", "with_clause"})
+
+# Fields whose value is made of the rule's content.
+FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
+    "clustered_by": _clustering,
+    "column": _dotted,
+    "compaction_type": _lower,
+    "ids": tuple,
+    "mode": _lower,
+    "partition": _partition,
+    "schema_binding": _words,
+    "stored_as": _words,
+    "using": _dotted,
+}
+
+UNSUPPORTED = frozenset(
+    {
+        "cluster_by", "clustered_into", "compaction_id", "default_collation", "like", "limit",
+        "options", "order_by", "partitioned_on", "pool", "replace_on", "replace_table",
+        "replace_using", "replace_where", "row_format", "skewed_by", "status", "stored_by",
+        "stored_as_directories", "temporary_table", "type", "with_overwrite_tblproperties",
+        "with_schema_evolution", "with_serdeproperties",
+    }
+)  # fmt: skip
+
+
 def _span(place: Meta | Token) -> Span:
-    return Span(start=place.start_pos, end=place.end_pos)
+    start, end = place.start_pos, place.end_pos
+    # lark leaves them out of tokens that were not read from a text.
+    assert start is not None
+    assert end is not None
+    return Span(start=start, end=end)
 
 
 def _gather(children: Iterable[Any]) -> tuple[dict[str, Any], RepetitionError | None]:

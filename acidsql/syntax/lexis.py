@@ -72,7 +72,9 @@ def unquote_string(token: str) -> str:
     """
     if token[0] in "rR":
         return token[2:-1]
-    return _ESCAPE.sub(lambda match: _unescaped(match, quote=token[0]), token[1:-1])
+    value = _ESCAPE.sub(lambda match: _unescaped(match, quote=token[0]), token[1:-1])
+    # Two UTF-16 escapes may make one character.
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _unescaped(match: re.Match[str], quote: str) -> str:

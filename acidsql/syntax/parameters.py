@@ -10,7 +10,7 @@ from acidsql.syntax.lexis import code_spans
 
 _NAMED = re.compile(r"""(?<![\w:`'")\]]):(?P<name>[^\W\d]\w*)""")
 _POSITIONAL = re.compile(r"\?")
-_NEEDS_NO_BLANK = re.compile(r"[\s(),=]?")
+_NEEDS_NO_BLANK = re.compile(r"[\s(),=\[\]]?")
 
 
 def bind(text: str, args: Mapping[str, str] | Sequence[str] | None) -> str:

@@ -1,23 +1,21 @@
-"""Text to statement: runs the grammar, and says where a statement that can only be ours is malformed."""
+"""Text to statement: runs the grammar, and says where a statement of ours is malformed."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
-from pathlib import Path
 
-from lark import Lark, Token, Tree, UnexpectedInput
+from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 from lark.exceptions import VisitError
-from lark.lexer import PatternRE, PatternStr, TerminalDef
 
 from acidsql.errors import AcidParseError
 from acidsql.syntax.builder import Builder, RepetitionError
+from acidsql.syntax.grammar import load_grammar
 from acidsql.syntax.lexis import blank_comments
 from acidsql.syntax.statements import Statement
 
 # A text that breaks off after one of these terminals or rules cannot be anything of Spark's.
-_OURS = frozenset(
+OURS = frozenset(
     {
         "COMPACT", "COMPACTIONS", "LOCKS", "REWRITE", "TRANSACTIONAL", "TRANSACTIONS",
         "abort_transactions", "compact", "optimize", "show_compactions", "show_locks",
@@ -29,8 +27,8 @@ _SAYS_TRANSACTIONAL = re.compile(
 )
 
 _TERMINALS = {
-    "$END": "the end of the statement",
     "CHUNK": "an expression",
+    "$END": "the end of the statement",
     "COMMA": "','",
     "_EQ": "'='",
     "NAME": "a name",
@@ -41,7 +39,11 @@ _TERMINALS = {
     "SEMICOLON": "the end of the statement",
     "STRING": "a string",
     "VALUE": "a value",
+    "VALUE_CHUNK": "a value",
 }
+_LONGEST_HINT = 6
+_WORD = re.compile(r"\w+|(['\"`]).*?\1|.", re.DOTALL)
+_CONTEXT = 60
 
 
 def parse(text: str) -> Statement | None:
@@ -77,68 +79,43 @@ def parse(text: str) -> Statement | None:
 
 @cache
 def _grammar() -> Lark:
-    return Lark(
-        _grammar_text(),
-        parser="lalr",
-        propagate_positions=True,
-        maybe_placeholders=False,
-        edit_terminals=_make_whole_word,
-    )
-
-
-def _grammar_text() -> str:
-    """Return the grammar from the installed package, or from the source checkout around it."""
-    packaged = resources.files("acidsql").joinpath("grammar", "acidsql.lark")
-    if packaged.is_file():
-        return packaged.read_text(encoding="utf-8")
-    checkout = Path(__file__).parents[2]
-    return (checkout / "grammar" / "acidsql.lark").read_text(encoding="utf-8")
-
-
-def _make_whole_word(terminal: TerminalDef) -> None:
-    """Make a keyword match whole words in any case, before any name unless it begins a dotted one."""
-    pattern = terminal.pattern
-    if isinstance(pattern, PatternStr) and pattern.value.isidentifier():
-        terminal.pattern = PatternRE(rf"{pattern.value}\b(?!\s*\.\s*(?:[^\W\d]|`))", flags=("i",))
-        terminal.priority = 1
+    return load_grammar()
 
 
 def _is_ours(err: UnexpectedInput, code: str) -> bool:
-    seen = {
-        item.type if isinstance(item, Token) else item.data
-        for item in err.interactive_parser.parser_state.value_stack
-        if isinstance(item, Token | Tree)
-    }
-    if seen & _OURS:
+    seen: set[str] = set()
+    for item in err.interactive_parser.parser_state.value_stack:
+        if isinstance(item, Token):
+            seen.add(item.type)
+        elif isinstance(item, Tree):
+            seen.update(tree.data for tree in item.iter_subtrees())
+    if seen & OURS:
         return True
-    is_create_table = seen >= {"CREATE", "TABLE"} or "create_table" in seen
+    is_create_table = seen >= {"CREATE", "TABLE"} or bool(seen & {"_create_head", "create_table"})
     return is_create_table and _SAYS_TRANSACTIONAL.search(code) is not None
 
 
 def _describe(err: UnexpectedInput, code: str) -> tuple[int, str]:
-    """Return where the text goes wrong and what was expected there."""
-    token = getattr(err, "token", None)
-    at_end = token is not None and token.type == "$END"
-    position = len(code.rstrip()) if at_end else err.pos_in_stream
-    found = re.compile(r"\w+|.", re.DOTALL).match(code, position)
-    accepted = err.interactive_parser.accepts()
-    expected = sorted({_TERMINALS.get(name, name) for name in accepted}, key=_words_last)
-    message = f"unexpected {found[0]!r}" if found and not at_end else "unexpected end"
-    return position, f"{message}, expected {' or '.join(expected)}"
-
-
-def _words_last(description: str) -> tuple[bool, str]:
-    return description.isupper(), description
+    """Return where the text goes wrong, and what is wrong there."""
+    accepted = err.interactive_parser.accepts()  # type: ignore[no-untyped-call] # lark has none
+    expected = sorted({_TERMINALS.get(name, name) for name in accepted}, key=str.swapcase)
+    hint = f", expected {' or '.join(expected)}" if len(expected) <= _LONGEST_HINT else ""
+    if isinstance(err, UnexpectedToken) and err.token.type == "$END":
+        return len(code.rstrip()), f"unexpected end of the statement{hint}"
+    position = err.pos_in_stream or 0
+    found = _WORD.match(code, position)
+    return position, f"unexpected {found[0] if found else ''!r}{hint}"
 
 
 def _parse_error(text: str, position: int, message: str) -> AcidParseError:
-    start = text.rfind("\n", 0, position) + 1
+    line_start = text.rfind("\n", 0, position) + 1
     line_end = text.find("\n", position)
-    line = text[start : line_end if line_end >= 0 else len(text)]
+    start = max(line_start, position - _CONTEXT)
+    end = min(line_end if line_end >= 0 else len(text), position + _CONTEXT)
     indent = re.sub(r"[^\t]", " ", text[start:position])
     return AcidParseError(
         message,
         line=text.count("\n", 0, position) + 1,
-        column=position - start + 1,
-        context=f"{line}\n{indent}^",
+        column=position - line_start + 1,
+        context=f"{text[start:end]}\n{indent}^",
     )

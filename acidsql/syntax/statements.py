@@ -54,7 +54,16 @@ class Clustering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTable:
+class _Named:
+    """What statements about one table, view or database have in common."""
+
+    text: str
+    name: Name
+    name_span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTable(_Named):
     """``CREATE TABLE`` of a transactional table; of other tables the parser returns ``None``.
 
     Attributes:
@@ -66,9 +75,6 @@ class CreateTable:
         query: of ``AS SELECT``, without the ``AS``.
     """
 
-    text: str
-    name: Name
-    name_span: Span
     or_replace: bool = False
     external: bool = False
     if_not_exists: bool = False
@@ -85,51 +91,39 @@ class CreateTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropTable:
+class DropTable(_Named):
     """``DROP TABLE``."""
 
-    text: str
-    name: Name
-    name_span: Span
     if_exists: bool = False
     purge: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truncate:
+class Truncate(_Named):
     """``TRUNCATE TABLE``."""
 
-    text: str
-    name: Name
-    name_span: Span
     partition: PartitionSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterTable:
+class AlterTable(_Named):
     """``ALTER TABLE`` other than ``COMPACT``.
 
     Attributes:
         rest: everything after the name.
     """
 
-    text: str
-    name: Name
-    name_span: Span
     rest: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compact:
+class Compact(_Named):
     """``ALTER TABLE … COMPACT``; ``OPTIMIZE TABLE … REWRITE DATA`` is the same with ``wait``.
 
     Attributes:
         compaction_type: the quoted word in lower case.
     """
 
-    text: str
-    name: Name
-    name_span: Span
     compaction_type: str
     partition: PartitionSpec | None = None
     wait: bool = False
@@ -137,7 +131,7 @@ class Compact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateView:
+class CreateView(_Named):
     """``CREATE VIEW … AS``.
 
     Attributes:
@@ -147,9 +141,6 @@ class CreateView:
         schema_binding: words after ``WITH SCHEMA``.
     """
 
-    text: str
-    name: Name
-    name_span: Span
     query: Span
     or_replace: bool = False
     temporary: bool = False
@@ -163,22 +154,16 @@ class CreateView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropView:
+class DropView(_Named):
     """``DROP VIEW``."""
 
-    text: str
-    name: Name
-    name_span: Span
     if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateDatabase:
+class CreateDatabase(_Named):
     """``CREATE DATABASE`` (``SCHEMA``, ``NAMESPACE``)."""
 
-    text: str
-    name: Name
-    name_span: Span
     if_not_exists: bool = False
     comment: str | None = None
     location: str | None = None
@@ -186,23 +171,16 @@ class CreateDatabase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropDatabase:
+class DropDatabase(_Named):
     """``DROP DATABASE`` (``SCHEMA``, ``NAMESPACE``)."""
 
-    text: str
-    name: Name
-    name_span: Span
     if_exists: bool = False
     cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Use(_Named):
     """``USE [DATABASE]``."""
-
-    text: str
-    name: Name
-    name_span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,51 +193,39 @@ class ShowTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowPartitions:
+class ShowPartitions(_Named):
     """``SHOW PARTITIONS``."""
 
-    text: str
-    name: Name
-    name_span: Span
     partition: PartitionSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowCreateTable:
+class ShowCreateTable(_Named):
     """``SHOW CREATE TABLE``."""
 
-    text: str
-    name: Name
-    name_span: Span
     as_serde: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowColumns:
+class ShowColumns(_Named):
     """``SHOW COLUMNS IN table [IN database]``.
 
     Attributes:
         database: as written after the table; the table's own name may hold one too.
     """
 
-    text: str
-    name: Name
-    name_span: Span
     database: Name | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTblProperties:
+class ShowTblProperties(_Named):
     """``SHOW TBLPROPERTIES table [(key)]``."""
 
-    text: str
-    name: Name
-    name_span: Span
     key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Describe:
+class Describe(_Named):
     """``DESCRIBE [TABLE]``; of queries, functions and databases the parser returns ``None``.
 
     Attributes:
@@ -267,9 +233,6 @@ class Describe:
         column: the parts of a column's name, joined with dots.
     """
 
-    text: str
-    name: Name
-    name_span: Span
     mode: str = "plain"
     partition: PartitionSpec | None = None
     column: str | None = None
@@ -277,20 +240,17 @@ class Describe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insert:
+class Insert(_Named):
     """``INSERT INTO`` or ``INSERT OVERWRITE`` a table.
 
     Attributes:
         if_not_exists: ``IF NOT EXISTS`` after the partition.
         columns: the column list, ``None`` without one.
-        query: ``SELECT …``, ``VALUES …``, ``TABLE t``, ``FROM t SELECT …``, ``WITH … SELECT …`` or a
-            query in parentheses; after ``REPLACE WHERE`` (unsupported) the condition too.
+        query: ``SELECT …``, ``VALUES …``, ``TABLE t``, ``FROM t SELECT …``, ``WITH … SELECT …`` or
+            a query in parentheses; after ``REPLACE WHERE`` (unsupported) the condition too.
         with_clause: a ``WITH`` that stands before ``INSERT``, keyword included.
     """
 
-    text: str
-    name: Name
-    name_span: Span
     query: Span
     overwrite: bool = False
     partition: PartitionSpec | None = None
@@ -314,49 +274,33 @@ class MultiInsert:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
-    """``UPDATE``.
+class _RowLevel(_Named):
+    """What statements that change rows have in common.
 
     Attributes:
-        with_clause: a ``WITH`` that stands before it, keyword included.
+        alias: of the table.
+        with_clause: a ``WITH`` that stands before the statement, keyword included.
     """
 
-    text: str
-    name: Name
-    name_span: Span
     alias: str | None = None
     with_clause: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
-    """``DELETE FROM``.
-
-    Attributes:
-        with_clause: a ``WITH`` that stands before it, keyword included.
-    """
-
-    text: str
-    name: Name
-    name_span: Span
-    alias: str | None = None
-    with_clause: Span | None = None
+class Update(_RowLevel):
+    """``UPDATE``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
-    """``MERGE INTO``.
+class Delete(_RowLevel):
+    """``DELETE FROM``."""
 
-    Attributes:
-        with_clause: a ``WITH`` that stands before it, keyword included.
-    """
 
-    text: str
-    name: Name
-    name_span: Span
-    alias: str | None = None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge(_RowLevel):
+    """``MERGE INTO``."""
+
     schema_evolution: bool = False
-    with_clause: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -413,82 +357,41 @@ class Explain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CacheTable:
+class CacheTable(_Named):
     """``CACHE [LAZY] TABLE``."""
 
-    text: str
-    name: Name
-    name_span: Span
     query: Span | None = None
     unsupported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshTable:
+class RefreshTable(_Named):
     """``REFRESH TABLE``."""
 
-    text: str
-    name: Name
-    name_span: Span
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnalyzeTable:
+class AnalyzeTable(_Named):
     """``ANALYZE TABLE``."""
 
-    text: str
-    name: Name
-    name_span: Span
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MsckRepair:
+class MsckRepair(_Named):
     """``[MSCK] REPAIR TABLE``."""
 
-    text: str
-    name: Name
-    name_span: Span
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadData:
+class LoadData(_Named):
     """``LOAD DATA … INTO TABLE``."""
 
-    text: str
-    name: Name
-    name_span: Span
+    partition: PartitionSpec | None = None
 
 
+# fmt: off
 Statement: TypeAlias = (
-    CreateTable
-    | DropTable
-    | Truncate
-    | AlterTable
-    | Compact
-    | CreateView
-    | DropView
-    | CreateDatabase
-    | DropDatabase
-    | Use
-    | ShowTables
-    | ShowPartitions
-    | ShowCreateTable
-    | ShowColumns
-    | ShowTblProperties
-    | Describe
-    | Insert
-    | MultiInsert
-    | Update
-    | Delete
-    | Merge
-    | ShowCompactions
-    | ShowTransactions
-    | ShowLocks
-    | AbortTransactions
-    | Explain
-    | CacheTable
-    | RefreshTable
-    | AnalyzeTable
-    | MsckRepair
-    | LoadData
+    CreateTable | DropTable | Truncate | AlterTable | Compact | CreateView | DropView |
+    CreateDatabase | DropDatabase | Use | ShowTables | ShowPartitions | ShowCreateTable |
+    ShowColumns | ShowTblProperties | Describe | Insert | MultiInsert | Update | Delete | Merge |
+    ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | Explain | CacheTable |
+    RefreshTable | AnalyzeTable | MsckRepair | LoadData
 )
+# fmt: on

@@ -1,0 +1,172 @@
+"""Delete events: read back from staging, sorted by row id, written to the file of their bucket.
+
+The pass sees a row id twice if a MERGE matched it twice, before anything is visible. A few thousand
+events are sorted and written by the driver, more by a second Spark job, which spills.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from acidsql import bridge
+from acidsql.errors import CardinalityError
+from acidsql.format.bucket_codec import decode_bucket, decode_bucket_sql
+from acidsql.format.names import bucket_file_name
+from acidsql.schema import event_schema, guard, padded
+from acidsql.session import AcidSession
+from acidsql.storage import delete_files
+from acidsql.storage.delete_files import RowId
+from acidsql.storage.filesystem import child
+from acidsql.storage.settle import (
+    Settled,
+    StagedDirectory,
+    Staging,
+    in_parallel,
+    name_bucket_parts,
+    settle_rows,
+    staged_directories,
+    write_versions,
+)
+from acidsql.storage.staging import BUCKET_COLUMN, CHECK_TARGET, codec, write_buckets
+from acidsql.storage.tails import read_tail
+
+# Up to so many delete events of a statement are sorted and written by the driver.
+DRIVER_EVENTS = 50_000
+_KEYS = ("originalTransaction", "bucket", "rowId")
+
+
+def settle(staging: Staging) -> list[Settled]:
+    """Finish everything that a statement staged.
+
+    Raises:
+        CardinalityError: a row id is there twice (MERGE_CARDINALITY_VIOLATION).
+        FormatError: Spark left something unexpected (UNEXPECTED_STAGED_FILE).
+    """
+    directories = staged_directories(staging.session, staging.path)
+    settled = settle_rows(staging, [d for d in directories if d.target.startswith("i")])
+    settled += _settle_deletes(staging, [d for d in directories if not d.target.startswith("i")])
+    write_versions(staging.session, settled)
+    return settled
+
+
+def _settle_deletes(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
+    files = staging.session.files
+    paths = [child(d.path, name) for d in directories for name in d.files]
+    tails = in_parallel(lambda path: read_tail(files, path), paths)
+    if sum(tail.rows for tail in tails) <= DRIVER_EVENTS:
+        return _settle_on_driver(staging, directories)
+    return _settle_with_spark(staging, directories)
+
+
+def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
+    files = staging.session.files
+    events: dict[StagedDirectory, list[RowId]] = {
+        d: [key for name in d.files for key in delete_files.read_keys(files, child(d.path, name))]
+        for d in directories
+    }
+    if staging.once:
+        _check_once(events)
+    settled = []
+    for number, (directory, keys) in enumerate(events.items()):
+        if directory.target == CHECK_TARGET or not keys:
+            continue
+        path = child(staging.path, f"deletes_{number}")
+        unique = sorted(set(keys))
+        buckets: dict[int, list[RowId]] = defaultdict(list)
+        for key in unique:
+            buckets[decode_bucket(key.bucket)].append(key)
+        for bucket_id, own in buckets.items():
+            content = delete_files.encode(own, staging.write_id, staging.row, codec(staging.table))
+            files.write(child(path, bucket_file_name(bucket_id)), content)
+        settled.append(_settled(directory, path, len(unique)))
+    return settled
+
+
+def _settled(directory: StagedDirectory, path: str, events: int) -> Settled:
+    return Settled(
+        path=path,
+        values=directory.values,
+        deletes=True,
+        statement_id=int(directory.target[1:]),
+        events=events,
+    )
+
+
+def _check_once(events: Mapping[StagedDirectory, Sequence[RowId]]) -> None:
+    seen: dict[tuple[str, ...], set[RowId]] = defaultdict(set)
+    for directory, keys in events.items():
+        for key in keys:
+            if key in seen[directory.values]:
+                raise _cardinality_error(key)
+            seen[directory.values].add(key)
+
+
+def _cardinality_error(key: RowId) -> CardinalityError:
+    return CardinalityError(
+        "MERGE_CARDINALITY_VIOLATION",
+        f"the ON condition of the MERGE matched the target row with row__id {tuple(key)} with more "
+        "than one source row: make the source rows unique on the columns of the ON condition",
+    )
+
+
+def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
+    """Sort and write the events in a second job."""
+    session = staging.session
+    scanned = []
+    for ordinal, directory in enumerate(directories):
+        listing = session.files.list(directory.path)
+        scanned.append(
+            bridge.ScanDirectory(
+                path=listing.java_path,
+                statuses=listing.java_statuses,
+                files=directory.files,
+                ordinal=ordinal,
+            )
+        )
+    nothing = StructType([])
+    relation = bridge.orc_relation(session.spark, scanned, event_schema(padded(nothing)), {})
+    place = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
+    values = sorted({d.values for d in directories})
+    partitions = F.lit([values.index(d.values) for d in directories])
+    events = relation.frame.where(guard(nothing)).select(
+        "operation",
+        *_KEYS,
+        "currentTransaction",
+        F.lit(None).cast(event_schema(staging.row)["row"].dataType).alias("row"),
+        place.alias("__place"),
+        F.get(partitions, place).alias("__partition"),
+        F.expr(decode_bucket_sql("bucket")).alias(BUCKET_COLUMN),
+    )
+    # One task has all events of a partition and bucket, so it sees a row id twice side by side.
+    window = Window.partitionBy("__partition", BUCKET_COLUMN).orderBy(*_KEYS)
+    again = F.lag(F.struct(*_KEYS)).over(window) == F.struct(*_KEYS)
+    events = events.withColumn("__again", F.coalesce(again, F.lit(False))).drop("__partition")
+    if not staging.once:
+        events = events.where("NOT __again")
+    out = child(staging.path, "deletes")
+    write_buckets(events, out, staging.table, ["__again", "__place", BUCKET_COLUMN])
+    twice = child(out, "__again=true")
+    if session.files.exists(twice):
+        raise _cardinality_error(_first_key(session, twice))
+    settled = []
+    root = child(out, "__again=false")
+    for name in session.files.names(root):
+        directory = directories[int(name.partition("=")[2])]
+        if directory.target != CHECK_TARGET:
+            path = child(root, name)
+            events_written = name_bucket_parts(session, path, deletes=True)
+            settled.append(_settled(directory, path, events_written))
+    return settled
+
+
+def _first_key(session: AcidSession, root: str) -> RowId:
+    """Any row id below a directory that a write job filled."""
+    path = root
+    while not (parts := [n for n in session.files.names(path) if n.startswith("part-")]):
+        path = child(path, next(n for n in session.files.names(path) if "=" in n))
+    return delete_files.read_keys(session.files, child(path, parts[0]))[0]

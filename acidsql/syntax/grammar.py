@@ -1,0 +1,38 @@
+"""Finds the grammar file and makes a parser of it."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from lark import Lark
+from lark.lexer import PatternRE, PatternStr, TerminalDef
+
+
+def load_grammar(*, debug: bool = False) -> Lark:
+    """Build the parser; with ``debug`` lark logs the conflicts of the grammar."""
+    return Lark(
+        grammar_text(),
+        parser="lalr",
+        propagate_positions=True,
+        maybe_placeholders=False,
+        edit_terminals=_make_whole_word,
+        debug=debug,
+    )
+
+
+def grammar_text() -> str:
+    """Return the grammar from the installed package, or from the source checkout around it."""
+    packaged = resources.files("acidsql") / "grammar" / "acidsql.lark"
+    if packaged.is_file():
+        return packaged.read_text(encoding="utf-8")
+    checkout = Path(__file__).parents[2]
+    return (checkout / "grammar" / "acidsql.lark").read_text(encoding="utf-8")
+
+
+def _make_whole_word(terminal: TerminalDef) -> None:
+    """Make a keyword match whole words in any case, rather than names, unless a dot follows."""
+    pattern = terminal.pattern
+    if isinstance(pattern, PatternStr) and pattern.value.isidentifier():
+        terminal.pattern = PatternRE(rf"{pattern.value}\b(?!\s*\.\s*(?:[^\W\d]|`))", flags=("i",))
+        terminal.priority = 1

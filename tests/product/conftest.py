@@ -1,0 +1,222 @@
+"""What the tests of the whole product share: tables, and a view of their files through pyorc."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pyorc
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import acidsql
+from acidsql.metastore.protocol import TxnState, TxnType
+from acidsql.session import AcidSession
+
+_numbers = itertools.count()
+# operation, originalTransaction, bucket, rowId, currentTransaction
+Event = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcidFile:
+    """A bucket file as another implementation of ORC sees it.
+
+    Attributes:
+        fields: names of the top-level columns.
+        row_fields: names of the columns of ``row``.
+        codec: name of the compression.
+        metadata: the user metadata of the footer.
+        stripes: the events of each stripe, without ``row``.
+    """
+
+    fields: tuple[str, ...]
+    row_fields: tuple[str, ...]
+    codec: str
+    metadata: dict[str, str]
+    stripes: tuple[tuple[Event, ...], ...]
+
+    @property
+    def events(self) -> list[Event]:
+        """All events, in their order."""
+        return [event for stripe in self.stripes for event in stripe]
+
+    @property
+    def keys(self) -> list[tuple[int, int, int]]:
+        """The row ids of all events, in their order."""
+        return [event[1:4] for event in self.events]
+
+    @property
+    def expected_key_index(self) -> str:
+        """What ``hive.acid.key.index`` must say: the last key of each stripe."""
+        lasts = [stripe[-1][1:4] for stripe in self.stripes]
+        return "".join(f"{w},{b},{r};" for w, b, r in lasts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """All that a statement which failed must leave as it was."""
+
+    rows: tuple[Any, ...]
+    tree: tuple[str, ...]
+    partitions: tuple[str, ...]
+    locks: int
+    open_writers: int
+
+
+class Lab:
+    """Statements, tables and files of one Spark session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    @property
+    def session(self) -> AcidSession:
+        """What acidsql keeps for the Spark session."""
+        return AcidSession.of(self.spark)
+
+    def frame(self, text: str, **frames: Any) -> DataFrame:
+        """Run a statement."""
+        return acidsql.sql(self.spark, text, **frames)
+
+    def sql(self, text: str, **frames: Any) -> list[tuple[Any, ...]]:
+        """Run a statement; its rows."""
+        return [tuple(row) for row in self.frame(text, **frames).collect()]
+
+    def create(
+        self,
+        columns: str,
+        *,
+        partitioned: str = "",
+        properties: Mapping[str, str] | None = None,
+        values: str = "",
+    ) -> str:
+        """Create a table of a new name, with one INSERT of ``values`` if there are any."""
+        name = f"t{next(_numbers)}"
+        pairs = {"transactional": "true", **(properties or {})}
+        self.sql(
+            f"CREATE TABLE {name} ({columns})"
+            + (f" PARTITIONED BY ({partitioned})" if partitioned else "")
+            + " STORED AS ORC TBLPROPERTIES ("
+            + ", ".join(f"'{k}'='{v}'" for k, v in pairs.items())
+            + ")"
+        )
+        if values:
+            self.insert(name, values)
+        return name
+
+    def insert(self, table: str, values: str) -> None:
+        """Insert rows with one task, so that they make one file per directory."""
+        self.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
+
+    def compact(self, table: str, kind: str, partition: str = "") -> Any:
+        """Compact a table that nobody reads; the entry of SHOW COMPACTIONS."""
+        acidsql.release(self.spark)
+        part = f" PARTITION ({partition})" if partition else ""
+        self.sql(f"ALTER TABLE {table}{part} COMPACT '{kind}'")
+        return self.compaction(table)
+
+    def rows(self, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
+        """The rows of a table, in an order of their own."""
+        return sorted(self.sql(f"SELECT {columns} FROM {table}"), key=repr)
+
+    def root(self, table: str) -> Path:
+        """The directory of a table."""
+        return Path(urlparse(acidsql.location(self.spark, table)).path)
+
+    def tree(self, table: str) -> list[str]:
+        """Everything below a table's directory: files, and directories with a slash at the end."""
+        root = self.root(table)
+        return sorted(
+            str(path.relative_to(root)) + ("/" if path.is_dir() else "")
+            for path in root.rglob("*")
+        )
+
+    def directories(self, table: str) -> list[str]:
+        """The directories directly below a table's."""
+        return sorted(path.name for path in self.root(table).iterdir())
+
+    def file(self, path: Path) -> AcidFile:
+        """Look into a bucket file."""
+        with path.open("rb") as stream:
+            reader = pyorc.Reader(stream, column_indices=[0, 1, 2, 3, 4])
+            fields = reader.schema.fields
+            with path.open("rb") as whole:
+                fields = pyorc.Reader(whole).schema.fields
+            return AcidFile(
+                fields=tuple(fields),
+                row_fields=tuple(fields["row"].fields),
+                codec=reader.compression.name,
+                metadata={k: v.decode() for k, v in reader.user_metadata.items()},
+                stripes=tuple(
+                    tuple(tuple(event[:5]) for event in stripe)
+                    for stripe in (reader.read_stripe(i) for i in range(reader.num_of_stripes))
+                ),
+            )
+
+    def files(self, table: str) -> dict[str, AcidFile]:
+        """All bucket files of a table, by their paths below it."""
+        root = self.root(table)
+        return {
+            str(path.relative_to(root)): self.file(path)
+            for path in sorted(root.rglob("bucket_*"))
+        }
+
+    def state(self, table: str) -> State:
+        """The table and its transactions as they are now."""
+        acid = self.session
+        definition = acid.metastore.table("default", table)
+        partitions: Sequence[tuple[str, ...]] = (
+            self.sql(f"SHOW PARTITIONS {table}") if definition.partition_columns else []
+        )
+        return State(
+            rows=tuple(self.rows(table, "*, row__id")),
+            tree=tuple(self.tree(table)),
+            partitions=tuple(name for (name,) in partitions),
+            locks=len(acid.metastore.locks()),
+            open_writers=sum(
+                txn.state is TxnState.OPEN and txn.type is not TxnType.READ_ONLY
+                for txn in acid.metastore.open_txns()
+            ),
+        )
+
+    def compaction(self, table: str) -> Any:
+        """The newest entry of SHOW COMPACTIONS for a table."""
+        return self.frame(f"SHOW COMPACTIONS {table}").collect()[0]
+
+    @contextmanager
+    def settings(self, **values: str) -> Iterator[None]:
+        """Spark settings for a while, their dots written as two underscores."""
+        given = {key.replace("__", "."): value for key, value in values.items()}
+        before = {key: self.spark.conf.get(key, None) for key in given}
+        for key, value in given.items():
+            self.spark.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key, old in before.items():
+                if old is None:
+                    self.spark.conf.unset(key)
+                else:
+                    self.spark.conf.set(key, old)
+
+
+@pytest.fixture
+def lab(spark: SparkSession) -> Iterator[Lab]:
+    """The shared session; DataFrames of earlier tests hold nothing back."""
+    acidsql.release(spark)
+    yield Lab(spark)
+    acidsql.release(spark)
+
+
+@pytest.fixture
+def other(spark: SparkSession) -> Iterator[Lab]:
+    """A second session with the same warehouse and metastore."""
+    session = spark.newSession()
+    yield Lab(session)
+    AcidSession.of(session).close()

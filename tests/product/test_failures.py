@@ -1,0 +1,293 @@
+"""A raise at each step of each command leaves the table as it was, and the next statement works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from acidsql.commands import events, row_level
+from acidsql.compaction import worker
+from acidsql.errors import MetastoreError
+from acidsql.format.names import STAGING_PREFIX
+from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.protocol import TxnState, TxnType
+from acidsql.resolution import StatementSnapshot
+from acidsql.storage import settle
+from acidsql.storage.filesystem import FileSystem
+from acidsql.transaction import WriteTransaction
+
+if TYPE_CHECKING:
+    from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+STATEMENTS = {
+    "insert": "INSERT INTO {t} SELECT /*+ COALESCE(1) */ * FROM VALUES (7, 'g', 1), (8, 'h', 5)",
+    "update": "UPDATE {t} SET v = 'x', p = p + 4",
+    "delete": "DELETE FROM {t} WHERE id <> 2",
+    "merge": """MERGE INTO {t} USING (SELECT * FROM VALUES (1, 1), (2, 2), (9, 5) AS s(id, p)) s
+        ON {t}.id = s.id
+        WHEN MATCHED AND s.id = 1 THEN UPDATE SET v = 'm', p = 6
+        WHEN MATCHED THEN DELETE
+        WHEN NOT MATCHED THEN INSERT (id, v, p) VALUES (s.id, 'n', s.p)""",
+}
+
+
+class Injected(Exception):
+    """An error that nothing in the product expects."""
+
+
+def failing(
+    monkeypatch: pytest.MonkeyPatch,
+    owner: object,
+    name: str,
+    *,
+    when: Callable[..., bool] = lambda *_: True,
+    error: BaseException | None = None,
+) -> list[int]:
+    """Make a function raise when its arguments say so; the list gets an item when it did."""
+    original = getattr(owner, name)
+    raised: list[int] = []
+
+    def replacement(*args: Any, **kwargs: Any) -> Any:
+        if when(*args):
+            raised.append(1)
+            raise error or Injected(name)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, replacement)
+    return raised
+
+
+def on_call(number: int, condition: Callable[..., bool]) -> Callable[..., bool]:
+    """True on the call of this number (from 1) for which the condition holds."""
+    calls = [0]
+
+    def when(*args: Any) -> bool:
+        calls[0] += bool(condition(*args))
+        return bool(condition(*args)) and calls[0] == number
+
+    return when
+
+
+def into_the_table(_files: FileSystem, _source: str, target: str) -> bool:
+    """Whether a rename puts a directory where readers see it."""
+    return STAGING_PREFIX not in target
+
+
+# Where each step's function is looked up, and on which of its calls it fails.
+STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
+    "planning": (StatementSnapshot, "plan", lambda: lambda *_: True),
+    "staging": (events, "settle", lambda: lambda *_: True),
+    "stamping": (settle, "stamp", lambda: lambda *_: True),
+    "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
+    "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
+    "adding partitions": (EmbeddedMetastore, "add_partitions", lambda: lambda *_: True),
+    "commit": (EmbeddedMetastore, "commit_txn", lambda: lambda *_: True),
+}
+APPLICABLE = [
+    (statement, step)
+    for statement in STATEMENTS
+    for step in STEPS
+    # A DELETE stamps nothing on the driver's path.
+    if (statement, step) != ("delete", "stamping")
+]
+
+
+def make_table(lab: Lab) -> str:
+    return lab.create(
+        "id int, v string", partitioned="p int", values="(1, 'a', 1), (2, 'b', 2), (3, 'c', 2)"
+    )
+
+
+@pytest.mark.parametrize(("statement", "step"), APPLICABLE)
+def test_a_failed_write_leaves_everything_as_it_was(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, statement: str, step: str
+) -> None:
+    t = make_table(lab)
+    before = lab.state(t)
+    text = STATEMENTS[statement].format(t=t)
+    owner, name, when = STEPS[step]
+    with monkeypatch.context() as patch:
+        raised = failing(patch, owner, name, when=when())
+        with pytest.raises(Injected, match=name):
+            lab.sql(text)
+        assert raised
+    assert lab.state(t) == before
+    assert lab.session.metastore.open_txns()[-1].state is not TxnState.COMMITTED
+    affected = lab.sql(text)[0][0]
+    assert affected == {"insert": 2, "update": 3, "delete": 2, "merge": 3}[statement]
+    assert lab.rows(t) != list(before.rows)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO {t} SELECT id, raise_error('oops'), p FROM {t}",
+        "UPDATE {t} SET v = IF(id = 3, raise_error('oops'), 'x')",
+        "DELETE FROM {t} WHERE IF(id = 3, raise_error('oops'), true)",
+        """MERGE INTO {t} USING (SELECT 1 AS id) s ON {t}.id = s.id
+        WHEN MATCHED THEN UPDATE SET v = raise_error('oops')""",
+        "UPDATE {t} SET no_such_column = 1",
+        "INSERT INTO {t} VALUES (1, 2)",
+        "DELETE FROM {t} WHERE id = no_such_column",
+    ],
+)
+def test_an_error_in_the_users_expressions_leaves_everything_as_it_was(
+    lab: Lab, text: str
+) -> None:
+    t = make_table(lab)
+    before = lab.state(t)
+    with pytest.raises(PySparkException):
+        lab.sql(text.format(t=t))
+    assert lab.state(t) == before
+
+
+def test_an_interrupted_write_leaves_everything_as_it_was(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = make_table(lab)
+    before = lab.state(t)
+    with monkeypatch.context() as patch:
+        when = on_call(2, into_the_table)
+        failing(patch, FileSystem, "rename", when=when, error=KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            lab.sql(STATEMENTS["merge"].format(t=t))
+    assert lab.state(t) == before
+
+
+def test_a_merge_that_matches_a_row_twice_leaves_everything_as_it_was(lab: Lab) -> None:
+    t = make_table(lab)
+    before = lab.state(t)
+    with pytest.raises(Exception, match="MERGE_CARDINALITY_VIOLATION"):
+        lab.sql(
+            f"""MERGE INTO {t} USING (SELECT * FROM VALUES (2, 1), (2, 2), (9, 3) AS s(id, n)) s
+            ON {t}.id = s.id
+            WHEN MATCHED THEN UPDATE SET v = 'twice'
+            WHEN NOT MATCHED THEN INSERT (id, v, p) VALUES (s.id, 'n', 9)"""
+        )
+    assert lab.state(t) == before
+
+
+def test_a_failed_create_table_as_select_leaves_nothing(lab: Lab) -> None:
+    t = make_table(lab)
+    root = lab.root(t).parent / f"{t}_copy"
+    with pytest.raises(PySparkException):
+        lab.sql(
+            f"CREATE TABLE {t}_copy STORED AS ORC TBLPROPERTIES ('transactional'='true') "
+            f"AS SELECT id, raise_error('oops') AS v FROM {t}"
+        )
+    assert not root.exists()
+    assert lab.session.metastore.find_table("default", f"{t}_copy") is None
+    assert lab.state(t).locks == lab.state(t).open_writers == 0
+
+
+def test_a_commit_of_unknown_fate_keeps_its_files_out_of_sight(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = make_table(lab)
+    before = lab.state(t)
+    error = MetastoreError("METASTORE_UNAVAILABLE", "the connection was lost")
+    with monkeypatch.context() as patch:
+        failing(patch, EmbeddedMetastore, "commit_txn", error=error)
+        with pytest.raises(MetastoreError):
+            lab.sql(f"UPDATE {t} SET v = 'x' WHERE id = 1")
+    after = lab.state(t)
+    assert after.rows == before.rows
+    new = set(after.tree) - set(before.tree)
+    assert {path.split("/")[1] for path in new} == {
+        "delta_0000002_0000002_0000",
+        "delete_delta_0000002_0000002_0000",
+    }
+    (writer,) = [
+        txn for txn in lab.session.metastore.open_txns()
+        if txn.state is TxnState.OPEN and txn.type is TxnType.DEFAULT
+    ]  # fmt: skip
+    lab.sql(f"ABORT TRANSACTIONS {writer.txn_id}")
+    assert lab.sql(f"UPDATE {t} SET v = 'y' WHERE id = 1") == [(1, 1)]
+    assert lab.rows(t) == [(1, "y", 1), (2, "b", 2), (3, "c", 2)]
+    assert lab.compact(t, "major", "p = 1").state == "succeeded"
+    assert not [path for path in lab.tree(t) if path.startswith("p=1/delta_0000002")]
+    assert lab.rows(t) == [(1, "y", 1), (2, "b", 2), (3, "c", 2)]
+
+
+def test_a_commit_that_was_made_but_not_answered_is_kept(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = make_table(lab)
+    original = EmbeddedMetastore.commit_txn
+
+    def commit_and_fail(metastore: EmbeddedMetastore, txn_id: int) -> None:
+        original(metastore, txn_id)
+        raise MetastoreError("METASTORE_UNAVAILABLE", "the connection was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbeddedMetastore, "commit_txn", commit_and_fail)
+        with pytest.raises(MetastoreError):
+            lab.sql(f"UPDATE {t} SET v = 'x' WHERE id = 1")
+    assert lab.rows(t) == [(1, "x", 1), (2, "b", 2), (3, "c", 2)]
+
+
+def test_what_a_dead_writer_left_in_staging_goes_with_the_next_cleaning(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id int", values="(1)")
+    with monkeypatch.context() as patch:
+        failing(patch, row_level.events, "settle", error=Injected("killed"))
+        failing(patch, WriteTransaction, "undo", error=MetastoreError("DOWN", "gone"))
+        failing(
+            patch, FileSystem, "delete", when=lambda _, path: STAGING_PREFIX in path.split("/")[-1]
+        )
+        with pytest.raises((Injected, MetastoreError)):
+            lab.sql(f"UPDATE {t} SET id = 2")
+    (left,) = [name for name in lab.directories(t) if name.startswith(STAGING_PREFIX)]
+    assert lab.rows(t) == [(1,)]
+    lab.sql(f"ABORT TRANSACTIONS {left.removeprefix(STAGING_PREFIX)}")
+    lab.insert(t, "(3)")
+    lab.compact(t, "major")
+    assert lab.rows(t) == [(1,), (3,)]
+    assert [name[:4] for name in lab.directories(t)] == ["base"]
+
+
+COMPACTION_STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
+    "locking": (worker, "wait_for_locks", lambda: lambda *_: True),
+    "planning": (worker, "scan_events", lambda: lambda *_: True),
+    "writing": (worker, "write_buckets", lambda: lambda *_: True),
+    "stamping": (worker, "stamp", lambda: lambda *_: True),
+    "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
+    "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
+    "reporting": (EmbeddedMetastore, "compaction_done", lambda: lambda *_: True),
+    "commit": (EmbeddedMetastore, "commit_txn", lambda: lambda *_: True),
+}
+APPLICABLE_COMPACTIONS = [
+    (kind, step)
+    for kind in ("minor", "major")
+    for step in COMPACTION_STEPS
+    # A major compaction puts one directory in place.
+    if (kind, step) != ("major", "second rename")
+]
+
+
+@pytest.mark.parametrize(("kind", "step"), APPLICABLE_COMPACTIONS)
+def test_a_failed_compaction_leaves_everything_as_it_was(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, kind: str, step: str
+) -> None:
+    t = lab.create("id int", values="(1), (2)")
+    lab.sql(f"UPDATE {t} SET id = 3 WHERE id = 2")
+    before = lab.state(t)
+    owner, name, when = COMPACTION_STEPS[step]
+    with monkeypatch.context() as patch:
+        raised = failing(patch, owner, name, when=when())
+        with pytest.raises(Injected, match=name):
+            lab.sql(f"ALTER TABLE {t} COMPACT '{kind}'")
+        assert raised
+    assert lab.state(t) == before
+    entry = lab.compaction(t)
+    assert (entry.type, entry.state) == (kind, "failed")
+    assert name in entry.errormessage
+    assert lab.compact(t, kind).state == "succeeded"
+    assert lab.rows(t, "*, row__id") == list(before.rows)
+    assert lab.tree(t) != list(before.tree)

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from acidsql.syntax.statements import (
+    AlterTable,
+    AnalyzeTable,
+    CacheTable,
+    CreateDatabase,
+    CreateView,
+    Describe,
+    DropDatabase,
+    DropTable,
+    DropView,
+    Explain,
+    LoadData,
+    MsckRepair,
+    PartitionSpec,
+    RefreshTable,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowTables,
+    ShowTblProperties,
+    Truncate,
+    Use,
+)
+
+Check = Callable[[str, type[Any], dict[str, Any]], None]
+T = {"name": ("t",)}
+
+
+def partition(**values: str | None) -> PartitionSpec:
+    return PartitionSpec(values=tuple(values.items()))
+
+
+OTHER_DDL = [
+    ("DROP TABLE «t»", DropTable, T),
+    (
+        "DROP TABLE IF EXISTS «a . b» PURGE",
+        DropTable,
+        {"name": ("a", "b"), "if_exists": True, "purge": True},
+    ),
+    ("DROP TABLE «if»", DropTable, {"name": ("if",)}),
+    ("DROP TABLE «if.exists»", DropTable, {"name": ("if", "exists")}),
+    (
+        "DROP TABLE IF EXISTS «exists»",
+        DropTable,
+        {"name": ("exists",), "if_exists": True},
+    ),
+    ("DROP TABLE «2024_sales»", DropTable, {"name": ("2024_sales",)}),
+    ("DROP TABLE «IDENTIFIER('a.`b c`')»", DropTable, {"name": ("a", "b c")}),
+    ("DROP TABLE «identifier»", DropTable, {"name": ("identifier",)}),
+    ("DROP VIEW IF EXISTS «v»", DropView, {"name": ("v",), "if_exists": True}),
+    (
+        (
+            "CREATE OR REPLACE TEMP VIEW «v» ([[columns|a COMMENT 'x', b]]) COMMENT 'y' "
+            "AS [[query|SELECT 1, 2]]"
+        ),
+        CreateView,
+        {"name": ("v",), "or_replace": True, "temporary": True, "comment": "y"},
+    ),
+    (
+        "CREATE GLOBAL TEMPORARY VIEW «v» AS [[query|VALUES 1]]",
+        CreateView,
+        {"name": ("v",), "global_temporary": True},
+    ),
+    (
+        (
+            "CREATE VIEW IF NOT EXISTS «d.v» WITH SCHEMA TYPE EVOLUTION PARTITIONED ON (a) "
+            "TBLPROPERTIES (a='b') AS [[query|(SELECT 1)]]"
+        ),
+        CreateView,
+        {
+            "name": ("d", "v"),
+            "if_not_exists": True,
+            "properties": {"a": "b"},
+            "schema_binding": "TYPE EVOLUTION",
+            "unsupported": ("PARTITIONED ON",),
+        },
+    ),
+    ("CREATE DATABASE «d»", CreateDatabase, {"name": ("d",)}),
+    (
+        (
+            "CREATE SCHEMA IF NOT EXISTS «c.d» LOCATION '/x' COMMENT 'y' "
+            "WITH DBPROPERTIES (a=1, 'b'='c')"
+        ),
+        CreateDatabase,
+        {
+            "name": ("c", "d"),
+            "if_not_exists": True,
+            "location": "/x",
+            "comment": "y",
+            "properties": {"a": "1", "b": "c"},
+        },
+    ),
+    (
+        "DROP NAMESPACE IF EXISTS «d» CASCADE",
+        DropDatabase,
+        {"name": ("d",), "if_exists": True, "cascade": True},
+    ),
+    ("DROP DATABASE «d» RESTRICT", DropDatabase, {"name": ("d",)}),
+    ("USE «d»", Use, {"name": ("d",)}),
+    ("USE NAMESPACE «c.d»", Use, {"name": ("c", "d")}),
+    ("USE «database»", Use, {"name": ("database",)}),
+    ("USE «schema.x»", Use, {"name": ("schema", "x")}),
+    ("TRUNCATE TABLE «t»", Truncate, T),
+    (
+        "TRUNCATE TABLE «t» PARTITION (p='a')",
+        Truncate,
+        {**T, "partition": partition(p="'a'")},
+    ),
+    ("ALTER TABLE «t» [[rest|RENAME TO u]]", AlterTable, T),
+    ("ALTER TABLE «t» [[rest|REPLACE COLUMNS (a INT)]]", AlterTable, T),
+    ("ALTER TABLE «t» [[rest|SET TBLPROPERTIES ('a'='b')]]", AlterTable, T),
+    (
+        "ALTER TABLE «compact» [[rest|PARTITION (p=1) RENAME TO PARTITION (p=2)]]",
+        AlterTable,
+        {"name": ("compact",)},
+    ),
+    ("ALTER TABLE «t» [[rest|PARTITION (p=1) REPLACE COLUMNS (a INT)]]", AlterTable, T),
+]
+
+
+@pytest.mark.parametrize(("marked", "kind", "fields"), OTHER_DDL)
+def test_other_ddl(check: Check, marked: str, kind: type[Any], fields: dict[str, Any]) -> None:
+    check(marked, kind, fields)
+
+
+SHOW_AND_DESCRIBE = [
+    ("SHOW TABLES", ShowTables, {}),
+    ("SHOW TABLES 'a*'", ShowTables, {"pattern": "a*"}),
+    ("SHOW TABLES IN c.d LIKE 'a*|b'", ShowTables, {"database": ("c", "d"), "pattern": "a*|b"}),
+    ("SHOW TABLES FROM `like` r'\\x'", ShowTables, {"database": ("like",), "pattern": "\\x"}),
+    ("SHOW PARTITIONS «t»", ShowPartitions, T),
+    (
+        "SHOW PARTITIONS «d.t» PARTITION (p=1)",
+        ShowPartitions,
+        {"name": ("d", "t"), "partition": partition(p="1")},
+    ),
+    ("SHOW CREATE TABLE «t»", ShowCreateTable, T),
+    ("SHOW CREATE TABLE «t» AS SERDE", ShowCreateTable, {**T, "as_serde": True}),
+    ("SHOW COLUMNS IN «d.t»", ShowColumns, {"name": ("d", "t")}),
+    ("SHOW COLUMNS FROM «t» FROM d", ShowColumns, {**T, "database": ("d",)}),
+    ("SHOW TBLPROPERTIES «t»", ShowTblProperties, T),
+    ("SHOW TBLPROPERTIES «t» ('a b')", ShowTblProperties, {**T, "key": "a b"}),
+    ("SHOW TBLPROPERTIES «t» (a.b)", ShowTblProperties, {**T, "key": "a.b"}),
+    ("DESCRIBE «d.t»", Describe, {"name": ("d", "t")}),
+    ("DESC TABLE EXTENDED «t»", Describe, {**T, "mode": "extended"}),
+    (
+        "describe formatted «t» partition (p='x', q=2) a.`b`",
+        Describe,
+        {**T, "mode": "formatted", "partition": partition(p="'x'", q="2"), "column": "a.b"},
+    ),
+    ("DESC «t» c", Describe, {**T, "column": "c"}),
+    (
+        "DESC EXTENDED «t» AS JSON",
+        Describe,
+        {**T, "mode": "extended", "as_json": True},
+    ),
+    ("DESC «formatted»", Describe, {"name": ("formatted",)}),
+    ("DESC EXTENDED «extended»", Describe, {"name": ("extended",), "mode": "extended"}),
+    ("DESC «function»", Describe, {"name": ("function",)}),
+    ("DESC «database.t» c", Describe, {"name": ("database", "t"), "column": "c"}),
+]
+
+
+@pytest.mark.parametrize(("marked", "kind", "fields"), SHOW_AND_DESCRIBE)
+def test_show_and_describe(
+    check: Check, marked: str, kind: type[Any], fields: dict[str, Any]
+) -> None:
+    check(marked, kind, fields)
+
+
+AROUND = [
+    ("EXPLAIN [[statement|DELETE FROM t]]", Explain, {}),
+    ("explain formatted [[statement|SELECT ';']]", Explain, {"mode": "formatted"}),
+    ("CACHE TABLE «t»", CacheTable, T),
+    ("CACHE LAZY TABLE «t» OPTIONS ('storageLevel' 'DISK_ONLY') AS [[query|SELECT 1]]",
+     CacheTable, {**T, "unsupported": ("OPTIONS",)}),
+    ("REFRESH TABLE «t»", RefreshTable, T),
+    ("ANALYZE TABLE «t» COMPUTE STATISTICS FOR ALL COLUMNS", AnalyzeTable, T),
+    ("MSCK REPAIR TABLE «t» SYNC PARTITIONS", MsckRepair, T),
+    ("REPAIR TABLE «t»", MsckRepair, T),
+    ("LOAD DATA LOCAL INPATH '/x' OVERWRITE INTO TABLE «t» PARTITION (p=1)", LoadData,
+     {**T, "partition": partition(p="1")}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("marked", "kind", "fields"), AROUND)
+def test_statements_around_others(
+    check: Check, marked: str, kind: type[Any], fields: dict[str, Any]
+) -> None:
+    check(marked, kind, fields)

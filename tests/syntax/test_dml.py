@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from acidsql.syntax import parse
+from acidsql.syntax.statements import (
+    Delete,
+    Insert,
+    Merge,
+    MultiInsert,
+    PartitionSpec,
+    Update,
+)
+
+Check = Callable[[str, type[Any], dict[str, Any]], None]
+T = {"name": ("t",)}
+
+
+def partition(**values: str | None) -> PartitionSpec:
+    return PartitionSpec(values=tuple(values.items()))
+
+
+INSERT = [
+    ("INSERT INTO «t» [[query|VALUES (1, ';')]]", T),
+    ("INSERT INTO TABLE «d.t» [[query|TABLE s]]", {"name": ("d", "t")}),
+    ("INSERT INTO «t» [[query|FROM s SELECT 1]]", T),
+    ("INSERT INTO «t» [[query|WITH c AS (SELECT 1) SELECT * FROM c]]", T),
+    ("INSERT INTO «t» [[query|(SELECT 1) UNION ALL SELECT 2]]", T),
+    ("INSERT INTO «t» [[query|((VALUES (1)))]]", T),
+    (
+        "INSERT INTO «t» (a, `b ``c`) [[query|SELECT 1, 2]]",
+        {**T, "columns": ("a", "b `c")},
+    ),
+    ("INSERT INTO «t»(a) [[query|(SELECT 1)]]", {**T, "columns": ("a",)}),
+    (
+        "INSERT INTO «t» (values, from, default) [[query|VALUES (1, 2, DEFAULT)]]",
+        {**T, "columns": ("values", "from", "default")},
+    ),
+    ("INSERT INTO «t» BY NAME [[query|SELECT 1 AS a]]", {**T, "by_name": True}),
+    (
+        (
+            "INSERT OVERWRITE «t» PARTITION (p = DATE '2024-02-29', q == -1, r) IF NOT EXISTS "
+            "(a) [[query|SELECT 1, 2]]"
+        ),
+        {
+            **T,
+            "overwrite": True,
+            "partition": partition(p="DATE '2024-02-29'", q="-1", r=None),
+            "if_not_exists": True,
+            "columns": ("a",),
+        },
+    ),
+    (
+        "INSERT INTO «t» PARTITION (`p,q` = 'a)b', r = f(g(1, 2), 'x')) [[query|SELECT 1]]",
+        {**T, "partition": PartitionSpec(values=(("p,q", "'a)b'"), ("r", "f(g(1, 2), 'x')")))},
+    ),
+    (
+        (
+            "[[with_clause|WITH RECURSIVE c (n) MAX RECURSION LEVEL 9 AS (SELECT (1)), "
+            "d (SELECT 2)]] INSERT INTO «t» [[query|SELECT * FROM c]]"
+        ),
+        T,
+    ),
+    ("INSERT INTO «table» [[query|SELECT 1]]", {"name": ("table",)}),
+    ("INSERT INTO «table.x» [[query|SELECT 1]]", {"name": ("table", "x")}),
+    ("INSERT INTO «t» [[query|SELECT * FROM {df} WHERE a[0] < :x]]", T),
+    ("INSERT INTO «t» [[query|SELECT r'\\', \"it\"\"s\", 'it\\'s;']]", T),
+    (
+        (
+            "INSERT WITH SCHEMA EVOLUTION INTO «t» WITH ('a'='b') REPLACE WHERE "
+            "[[query|a = 1 SELECT 1]]"
+        ),
+        {**T, "unsupported": ("WITH SCHEMA EVOLUTION", "OPTIONS", "REPLACE WHERE")},
+    ),
+    (
+        "INSERT INTO «t» AS x REPLACE ON [[query|x.a = 1 SELECT 1]]",
+        {**T, "unsupported": ("REPLACE ON",)},
+    ),
+    (
+        "INSERT INTO «t» REPLACE USING [[query|(a) SELECT 1]]",
+        {**T, "unsupported": ("REPLACE USING",)},
+    ),
+]
+
+
+@pytest.mark.parametrize(("marked", "fields"), INSERT)
+def test_insert(check: Check, marked: str, fields: dict[str, Any]) -> None:
+    check(marked, Insert, fields)
+
+
+DML = [
+    ("UPDATE «t» SET a = 1", Update, T),
+    ("UPDATE «d.t» AS x SET a = 1, b = 2 WHERE c IN (SELECT 1)", Update,
+     {"name": ("d", "t"), "alias": "x"}),
+    ("UPDATE «t» x SET l[0] = 5", Update, {**T, "alias": "x"}),
+    ("UPDATE «t» AS x(a, b) SET b = 0", Update, {**T, "alias": "x"}),
+    ("UPDATE «set» SET set = 1", Update, {"name": ("set",)}),
+    ("UPDATE «t» AS set SET a = 1", Update, {**T, "alias": "set"}),
+    ("UPDATE «t» settings SET a = 1", Update, {**T, "alias": "settings"}),
+    ("[[with_clause|WITH c AS (SELECT 1)]] UPDATE «t» SET a = 1", Update, T),
+    ("DELETE FROM «t»", Delete, T),
+    ("DELETE FROM «t» x WHERE x.a = 1", Delete, {**T, "alias": "x"}),
+    ("DELETE FROM «where» AS `a b` WHERE 1 = 1", Delete,
+     {"name": ("where",), "alias": "a b"}),
+    ("[[with_clause|WITH recursive AS (SELECT ')')]] DELETE FROM «t»", Delete, T),
+    ("MERGE INTO «t» USING s ON t.a = s.a WHEN MATCHED THEN DELETE", Merge, T),
+    ("MERGE INTO «using» AS x USING {df} s ON true WHEN NOT MATCHED THEN INSERT *", Merge,
+     {"name": ("using",), "alias": "x"}),
+    ("MERGE WITH SCHEMA EVOLUTION INTO «t» x(a) USING (SELECT 1) ON true", Merge,
+     {**T, "alias": "x", "schema_evolution": True}),
+    ("[[with_clause|WITH c AS (SELECT 1), d AS (SELECT 2)]] MERGE INTO «t» USING d ON 1=1",
+     Merge, T),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("marked", "kind", "fields"), DML)
+def test_update_delete_merge(
+    check: Check, marked: str, kind: type[Any], fields: dict[str, Any]
+) -> None:
+    check(marked, kind, fields)
+
+
+MULTI_INSERT = [
+    ("FROM s INSERT INTO a SELECT x", (("a",),)),
+    (
+        (
+            "FROM (SELECT 'insert into z' AS x) s, u INSERT OVERWRITE TABLE d.a PARTITION (p=1) "
+            "SELECT x WHERE f(x) > 1 insert into b SELECT y"
+        ),
+        (("d", "a"), ("b",)),
+    ),
+    ("WITH c AS (SELECT 1) FROM c INSERT INTO `a b` SELECT x", (("a b",),)),
+    ("FROM s INSERT INTO a SELECT x INSERT OVERWRITE LOCAL DIRECTORY '/x' SELECT y", (("a",),)),
+]
+
+
+@pytest.mark.parametrize(("text", "targets"), MULTI_INSERT)
+def test_multi_insert(text: str, targets: tuple[tuple[str, ...], ...]) -> None:
+    assert parse(text) == MultiInsert(text=text, targets=targets)
