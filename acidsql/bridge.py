@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col, lit
@@ -242,6 +243,19 @@ def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> No
         stream.write(bytearray(content))
     finally:
         stream.close()
+
+
+def delete_if_empty(filesystem: JavaObject, path: JavaObject) -> bool:
+    """Delete a directory unless something is in it; whether it is gone."""
+    if filesystem.exists(path) and len(filesystem.listStatus(path)) > 0:
+        return False
+    try:
+        filesystem.delete(path, False)
+    except Py4JJavaError:
+        if filesystem.exists(path) and len(filesystem.listStatus(path)) > 0:
+            return False
+        raise
+    return True
 
 
 def jvm_time_zone(spark: SparkSession) -> str:
@@ -661,7 +675,8 @@ def analyze_merge(spark: SparkSession, plan: JavaObject) -> JavaObject:
                 return analyze(spark, plan)
             actions.append(_aligned_action(spark, partly.targetTable().output(), action))
         changes[position] = _seq(spark, actions)
-    # Not checked as a command, which would refuse rand() in values; its parts are, where they are used.
+    # Not checked as a command, which would refuse rand() in values; its parts are, where they are
+    # used.
     return spark._jsparkSession.sessionState().analyzer().execute(_copy(spark, partly, changes))
 
 
@@ -680,7 +695,8 @@ def _check_merge_condition(spark: SparkSession, clause: str, condition: JavaObje
         if found:
             raise AcidAnalysisError(
                 f"UNSUPPORTED_MERGE_CONDITION.{problem}",
-                f"the {clause} condition {condition.sql()} of MERGE holds something that it may not "
+                f"the {clause} condition {condition.sql()} of MERGE holds something that it may "
+                f"not "
                 f"({problem.lower().replace('_', ' ')}): compute it in the source instead",
             )
 
@@ -740,8 +756,8 @@ def _values(spark: SparkSession, assignments: JavaObject) -> tuple[Column, ...]:
 def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
     """The same value, as an expression that Spark cannot push into a scan, at no cost when it runs.
 
-    Spark would push ``row.c = 5``, under a name that ORC does not know in ACID files, and ORC fails on
-    a comparison with NULL, which an empty scalar subquery becomes.
+    Spark would push ``row.c = 5``, under a name that ORC does not know in ACID files, and ORC fails
+    on a comparison with NULL, which an empty scalar subquery becomes.
     """
     tag = "KnownNullable" if nullable else "KnownNotNull"
     tagged = _class(spark, f"{_CATALYST}.expressions.{tag}")(_expression(spark, value))

@@ -113,7 +113,7 @@ def partition_schema(spark: SparkSession, table: Table) -> StructType:
     return _fields(spark, table.partition_columns)
 
 
-def event_schema(row: StructType) -> StructType:
+def event_schema(row: StructType, *, deletes: bool = False) -> StructType:
     """The six columns of an ACID file (OrcRecordUpdater); ``row`` is null in delete events only.
 
     No other column may count as never null: the guard of a scan must not be folded away.
@@ -125,7 +125,7 @@ def event_schema(row: StructType) -> StructType:
             StructField("bucket", IntegerType()),
             StructField("rowId", LongType()),
             StructField("currentTransaction", LongType()),
-            StructField("row", row, nullable=not row.names),
+            StructField("row", row, nullable=deletes),
         ]
     )
 
@@ -177,7 +177,8 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
         if "GENERATION_EXPRESSION" in field.metadata or "identity.start" in field.metadata:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.GENERATED_COLUMN",
-                f"column {field.name!r} is a generated one, which is not supported: use DEFAULT, or "
+                f"column {field.name!r} is a generated one, which is not supported: use DEFAULT, "
+                f"or "
                 "compute the value in each statement",
             )
         text = bridge.type_sql(spark, field.dataType)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from acidsql.errors import AcidSqlError, FormatError, MetastoreError
+from acidsql.errors import AcidLookupError, AcidSqlError, FormatError, MetastoreError
 from acidsql.format.names import STAGING_PREFIX, delete_delta_name, delta_name, parse_directory
 from acidsql.format.partitions import partition_name
 from acidsql.format.valid_lists import ValidTxnList
@@ -42,6 +42,7 @@ class WriteTransaction:
     staging: str
     published: list[str] = field(default_factory=list)
     added: list[Partition] = field(default_factory=list)
+    touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
     def publish(self, settled: Sequence[Settled]) -> None:
         """Move finished directories to their places. Nobody sees them before the commit."""
@@ -53,6 +54,7 @@ class WriteTransaction:
             )
             target = child(location, name)
             self._check_write_id_is_new(location)
+            self.touched[directory.values] = Partition(values=directory.values, location=location)
             self.published.append(target)
             self.session.files.rename(directory.path, target)
 
@@ -103,7 +105,8 @@ class WriteTransaction:
         """
         metastore, table = self.session.metastore, self.table
         if table.partition_columns:
-            metastore.add_partitions(table.database, table.name, self.added)
+            # Those that were known too: a transaction that added one may have taken it back since.
+            metastore.add_partitions(table.database, table.name, self.touched.values())
             for operation, values in changed:
                 names = [self._name(v) for v in values]
                 metastore.add_dynamic_partitions(
@@ -120,13 +123,27 @@ class WriteTransaction:
             self._forget_added()
 
     def _forget_added(self) -> None:
-        """Take back partitions that only this transaction needed."""
-        unused = [p for p in self.added if not self.session.files.names(p.location)]
-        self.session.metastore.drop_partitions(
-            self.table.database, self.table.name, [p.values for p in unused]
-        )
-        for partition in unused:
-            self.session.files.delete(partition.location)
+        """Take back the partitions that only this transaction needed.
+
+        Another one may be publishing into them: it adds its partitions after that. So they are
+        dropped first, and those that have something in them by then are added again.
+        """
+        metastore, table = self.session.metastore, self.table
+        for partition in self.added:
+            with suppress(
+                AcidLookupError
+            ):  # it failed before they were added, or another dropped it
+                metastore.drop_partitions(table.database, table.name, [partition.values])
+        used = [p for p in self.added if not self._delete_empty(p.location)]
+        metastore.add_partitions(table.database, table.name, used)
+
+    def _delete_empty(self, location: str) -> bool:
+        """Delete an empty partition directory, and those above that are empty then."""
+        gone = self.session.files.delete_if_empty(location)
+        above = location.rpartition("/")[0]
+        if gone and len(above) > len(self.table.location):
+            self._delete_empty(above)
+        return gone
 
 
 @contextmanager

@@ -61,10 +61,10 @@ def worker_name(session: AcidSession) -> str:
 def compact(session: AcidSession, compaction: Compaction) -> None:
     """Do a compaction that this worker has taken from the queue; an error is recorded and raised."""
     metastore = session.metastore
+    table = metastore.table(compaction.database, compaction.table)
     txn_id = metastore.open_txn(session.user, session.host, TxnType.COMPACTION)
     session.heartbeater.add(txn_id)
     published: list[str] = []
-    table = metastore.table(compaction.database, compaction.table)
     staging = child(table.location, f"{STAGING_PREFIX}{txn_id}")
     try:
         lock = LockRequest(
@@ -103,9 +103,12 @@ def _give_up(
     published: Sequence[str],
     error: BaseException,
 ) -> None:
+    """Abort, remove what was written, and record the error."""
     try:
-        session.metastore.compaction_failed(compaction.compaction_id, str(error))
+        # First of all: it fails if the commit was made after all, and then everything stays. It
+        # also ends an entry that waits for the cleaner already, which cannot fail by itself.
         session.metastore.abort_txn(txn_id)
+        session.metastore.compaction_failed(compaction.compaction_id, str(error))
         for path in published:
             session.files.delete(path)
     except (AcidSqlError, OSError):

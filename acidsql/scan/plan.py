@@ -186,7 +186,9 @@ def _relation(
                 ordinal=directory.ordinal if partitioned else None,
             )
         )
-    relation = bridge.orc_relation(session.spark, scanned, event_schema(padded(row)), _SCAN_OPTIONS)
+    relation = bridge.orc_relation(
+        session.spark, scanned, event_schema(padded(row), deletes=not row.names), _SCAN_OPTIONS
+    )
     session.leases.watch(relation.index)
     frame = relation.frame.where(guard(row))
     if not partitioned:

@@ -174,6 +174,22 @@ class FileSystem:
         filesystem, java_path = self.hadoop_path(path)
         filesystem.delete(java_path, True)
 
+    def delete_if_empty(self, path: str) -> bool:
+        """Delete a directory unless something is in it; whether it is gone."""
+        local = _local(path)
+        if local is not None:
+            try:
+                local.rmdir()
+            except FileNotFoundError:
+                return True
+            except OSError:
+                if not local.is_dir() or not os.listdir(local):
+                    raise
+                return False
+            return True
+        filesystem, java_path = self.hadoop_path(path)
+        return bridge.delete_if_empty(filesystem, java_path)
+
 
 class Listings:
     """The listings of one statement: each directory is listed once."""

@@ -256,7 +256,7 @@ COMPACTION_STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]
     "locking": (worker, "wait_for_locks", lambda: lambda *_: True),
     "planning": (worker, "scan_events", lambda: lambda *_: True),
     "writing": (worker, "write_buckets", lambda: lambda *_: True),
-    "stamping": (worker, "stamp", lambda: lambda *_: True),
+    "stamping": (settle, "stamp", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
     "reporting": (EmbeddedMetastore, "compaction_done", lambda: lambda *_: True),
