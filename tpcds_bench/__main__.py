@@ -61,7 +61,7 @@ class Settings:
         click.echo(f"written to {self.output / name}.md and .json", err=True)
 
 
-@click.group()
+@click.group(chain=True)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
@@ -77,14 +77,20 @@ class Settings:
 @click.option("--driver-memory", default="4g", show_default=True, help="Heap of Spark's JVM.")
 @click.pass_context
 def main(context: click.Context, data: Path, output: Path, driver_memory: str) -> None:
-    """TPC-DS over ACID tables: right answers and costs."""
+    """TPC-DS over ACID tables: right answers and costs. Several suites may follow each other."""
     context.obj = Settings(data=data, output=output, driver_memory=driver_memory)
+
+
+@main.result_callback()
+def exit_code(passed: Sequence[bool], **_: object) -> None:
+    """Exit with 1 when a suite found a difference."""
+    sys.exit(not all(passed))
 
 
 @main.command("maintenance")
 @click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
 @click.pass_obj
-def maintenance_command(settings: Settings, scale: float) -> None:
+def maintenance_command(settings: Settings, scale: float) -> bool:
     """Change and compact store_sales; compare every table with DuckDB after every step.
 
     Exits with 1 when a table differs; the report says which step, table and column.
@@ -92,7 +98,7 @@ def maintenance_command(settings: Settings, scale: float) -> None:
     with settings.start(scale) as (spark, data, _):
         results = maintenance.run(spark, data)
     settings.report("maintenance", maintenance.sections(data, results), results)
-    sys.exit(any(result.mismatches for result in results))
+    return not any(result.mismatches for result in results)
 
 
 @main.command("queries")
@@ -101,7 +107,7 @@ def maintenance_command(settings: Settings, scale: float) -> None:
     "--only", type=click.IntRange(1, 99), multiple=True, help="Number of a query (repeatable)."
 )
 @click.pass_obj
-def queries_command(settings: Settings, scale: float, only: Sequence[int]) -> None:
+def queries_command(settings: Settings, scale: float, only: Sequence[int]) -> bool:
     """Run the 99 queries over ACID tables; compare with flat ORC in Spark and with DuckDB.
 
     Exits with 1 when an answer differs.
@@ -109,7 +115,7 @@ def queries_command(settings: Settings, scale: float, only: Sequence[int]) -> No
     with settings.start(scale) as (spark, data, _):
         results = queries.run(spark, data, only or range(1, 100))
     settings.report("queries", queries.sections(data, results), results)
-    sys.exit(not queries.passed(results))
+    return queries.passed(results)
 
 
 @main.command("cost")
@@ -118,11 +124,12 @@ def queries_command(settings: Settings, scale: float, only: Sequence[int]) -> No
     "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
 )
 @click.pass_obj
-def cost_command(settings: Settings, scale: float, rounds: int) -> None:
+def cost_command(settings: Settings, scale: float, rounds: int) -> bool:
     """Measure what ACID tables cost beside flat ORC. A missed goal is no error, but profiled."""
     with settings.start(scale) as (spark, data, work):
         results = cost.run(spark, data, work, rounds=rounds)
     settings.report("cost", cost.sections(data, results), results)
+    return True
 
 
 if __name__ == "__main__":

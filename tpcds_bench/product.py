@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,22 +83,21 @@ class Layout:
 def compact(spark: SparkSession, table: str, kind: str) -> None:
     """Compact a table, every partition of it, and have what it replaced removed.
 
+    A partition may be refused, having a single delta: there is nothing to merge.
+
     Raises:
-        CompactionError: a partition was not compacted, or its old directories are still there.
+        CompactionError: nothing was compacted, or old directories are still there.
     """
     # DataFrames of earlier statements have been read; their leases would keep old directories.
     acidsql.release(spark)
     rows = acidsql.sql(spark, f"ALTER TABLE {table} COMPACT '{kind}' AND WAIT").collect()
-    for row in rows:
-        if row["state"] != "succeeded":
-            raise CompactionError(
-                f"{kind} compaction of {table}, partition {row['partname']}, is {row['state']}:"
-                f" {row['errormessage']}"
-            )
+    states = Counter(row["state"] for row in rows)
+    if not states["succeeded"] or set(states) - {"succeeded", "refused"}:
+        raise CompactionError(f"{kind} compaction of {table}: {rows}")
     left = layout(spark, table)
-    most = 0 if kind == "major" else len(rows)
+    most = states["refused"] if kind == "major" else len(rows)
     if left.deltas > most or left.delete_deltas > most:
-        raise CompactionError(f"{kind} compaction of {table} left {left} directories")
+        raise CompactionError(f"{kind} compaction of {table} left {left} directories: {rows}")
 
 
 def layout(spark: SparkSession, table: str) -> Layout:
