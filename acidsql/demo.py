@@ -72,7 +72,7 @@ MERGE INTO employee AS a
 USING employee_update AS b ON a.id = b.id
 WHEN MATCHED AND b.salary IS NULL THEN DELETE
 WHEN MATCHED THEN UPDATE SET salary = b.salary
-WHEN NOT MATCHED THEN INSERT (id, name, salary) VALUES (b.id, b.name, b.salary)
+WHEN NOT MATCHED THEN INSERT VALUES (b.id, b.name, b.salary)
 WHEN NOT MATCHED BY SOURCE THEN UPDATE SET salary = a.salary + 100""",
         remark="One transaction, one write id. Each WHEN clause has a statement id of its own,\n"
         "the last number in the names.",

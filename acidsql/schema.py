@@ -159,6 +159,7 @@ _REFUSED = (
     "interval",
     "void",
     "variant",
+    "collate",
     "time(",
     "geometry",
     "geography",

@@ -99,12 +99,14 @@ def _refuse(statement: CreateTable) -> None:
     stored_as = (statement.stored_as or statement.using or "").lower()
     if stored_as != "orc":
         raise _unsupported(
-            f"STORED AS {stored_as.upper() or '…'}", "a transactional table needs STORED AS ORC"
+            f"STORED AS {stored_as}" if stored_as else "no STORED AS",
+            "a transactional table needs STORED AS ORC",
+            "STORED_AS",
         )
 
 
-def _unsupported(feature: str, reason: str) -> AcidAnalysisError:
-    condition = "UNSUPPORTED_FEATURE." + feature.upper().replace(" ", "_")
+def _unsupported(feature: str, reason: str, condition: str | None = None) -> AcidAnalysisError:
+    condition = "UNSUPPORTED_FEATURE." + (condition or feature.upper().replace(" ", "_"))
     return AcidAnalysisError(
         condition, f"{feature} is not supported for transactional tables: {reason}"
     )
@@ -117,6 +119,7 @@ def _check_properties(properties: Mapping[str, str]) -> None:
             raise _unsupported(
                 f"transactional_properties {value}",
                 "only full ACID tables ('default') are supported",
+                "TRANSACTIONAL_PROPERTIES",
             )
         if lowered == "orc.compress" and value.lower() not in _CODECS:
             raise AcidAnalysisError(
@@ -125,10 +128,14 @@ def _check_properties(properties: Mapping[str, str]) -> None:
             )
         if lowered.startswith("orc.") and lowered not in _ORC_PROPERTIES:
             raise _unsupported(
-                f"table property {key}", f"known are {', '.join(sorted(_ORC_PROPERTIES))}"
+                f"table property {key}",
+                f"known are {', '.join(sorted(_ORC_PROPERTIES))}",
+                "TABLE_PROPERTY",
             )
         if lowered in ("external", "external.table.purge"):
-            raise _unsupported(f"table property {key}", "the table is a managed one")
+            raise _unsupported(
+                f"table property {key}", "the table is a managed one", "TABLE_PROPERTY"
+            )
 
 
 def _columns(

@@ -10,10 +10,11 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import compact, create, events, insert, names, result, row_level, show
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.protocol import Table, TableType
 from acidsql.resolution import (
     StatementSnapshot,
     acid_table,
+    find,
     find_acid_table,
     leased_snapshot,
     refers_to_acid,
@@ -32,7 +33,8 @@ def run(session: AcidSession, text: str) -> DataFrame:
 
 
 def run_on_spark(session: AcidSession, text: str) -> DataFrame:
-    """Run a statement of Spark's, its references to ACID tables replaced by scans of one snapshot."""
+    """Run a statement of Spark's, its references to ACID tables replaced by scans of one snapshot.
+    """
     if not refers_to_acid(session, text):
         return session.spark.sql(text)
     with leased_snapshot(session) as snapshot:
@@ -40,7 +42,8 @@ def run_on_spark(session: AcidSession, text: str) -> DataFrame:
 
 
 def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
-    """EXPLAIN: of a statement that writes, the plan that finds and makes its events; nothing runs."""
+    """EXPLAIN: of a statement that writes, the plan that finds and makes its events; nothing runs.
+    """
     explained = statement.statement.of(statement.text)
     inner = parse(explained)
     table = None
@@ -62,33 +65,43 @@ def _planned_events(
 ) -> DataFrame:
     if isinstance(statement, ast.Insert):
         return insert.query(shape.session, shape, snapshot, statement)
-    plan = snapshot.plan(statement.text) if statement else None
+    text = statement.text if statement else ""
     if isinstance(statement, ast.Update):
-        return row_level.update_events(shape, plan)
+        return row_level.update_events(shape, snapshot.plan(text))
     if isinstance(statement, ast.Delete):
-        return row_level.delete_events(shape, plan)
-    return row_level.merge_events(shape, row_level.merge_pieces(shape, plan))
+        return row_level.delete_events(shape, snapshot.plan(text))
+    return row_level.merge_events(shape, row_level.merge_pieces(shape, snapshot, text))
+
+
+def _target(session: AcidSession, name: ast.Name) -> Table | None:
+    """The transactional table that a statement writes, or None: other tables are Spark's."""
+    table = find(session, name)
+    if table is not None and table.table_type is TableType.VIEW:
+        raise AcidAnalysisError(
+            "EXPECT_TABLE_NOT_VIEW", f"{'.'.join(name)} is a view: name the table to write to"
+        )
+    return table
 
 
 def _update(session: AcidSession, statement: ast.Update) -> DataFrame | None:
-    table = find_acid_table(session, statement.name)
+    table = _target(session, statement.name)
     return row_level.update(session, table, statement.text) if table else None
 
 
 def _delete(session: AcidSession, statement: ast.Delete) -> DataFrame | None:
-    table = find_acid_table(session, statement.name)
+    table = _target(session, statement.name)
     return row_level.delete(session, table, statement.text) if table else None
 
 
 def _merge(session: AcidSession, statement: ast.Merge) -> DataFrame | None:
-    table = find_acid_table(session, statement.name)
+    table = _target(session, statement.name)
     if table and statement.schema_evolution:
         raise _unsupported(table, "MERGE WITH SCHEMA EVOLUTION", "leave WITH SCHEMA EVOLUTION out")
     return row_level.merge(session, table, statement.text) if table else None
 
 
 def _insert(session: AcidSession, statement: ast.Insert) -> DataFrame | None:
-    table = find_acid_table(session, statement.name)
+    table = _target(session, statement.name)
     if table is None:
         return None
     for clause in statement.unsupported:

@@ -12,8 +12,10 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import Shape
 from acidsql.metastore.protocol import Operation, Table
-from acidsql.schema import ROW_ID_COLUMN
+from acidsql.resolution import StatementSnapshot
+from acidsql.schema import ROW_ID_COLUMN, quote
 from acidsql.session import AcidSession
+from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction import write_transaction
 
 _ROW_ID, _OLD, _EVENT, _BRANCH, _FROM_SOURCE = "__row_id", "__old_", "event", "__branch", "__source"
@@ -67,7 +69,7 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     shape = events.shape_of(session, table)
     # Before the clauses are known, the lock is that of an UPDATE; the write set is told the truth.
     with write_transaction(session, table, Operation.UPDATE) as transaction:
-        pieces = merge_pieces(shape, events.snapshot_of(transaction).plan(text))
+        pieces = merge_pieces(shape, events.snapshot_of(transaction), text)
         clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
@@ -92,9 +94,11 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     )
 
 
-def merge_pieces(shape: Shape, plan: bridge.JavaObject) -> bridge.MergePlan:
+def merge_pieces(shape: Shape, snapshot: StatementSnapshot, text: str) -> bridge.MergePlan:
     """The parts of a MERGE, analysed."""
     spark = shape.session.spark
+    columns = [quote(f.name) for f in [*shape.data.fields, *shape.partitions.fields]]
+    plan = snapshot.plan(add_insert_columns(text, columns))
     return bridge.merge_pieces(spark, bridge.analyze_merge(spark, plan))
 
 

@@ -1,1 +1,2 @@
-"""Compaction: the worker merges a partition's directories, the cleaner removes those nobody needs."""
+"""Compaction: the worker merges a partition's directories, the cleaner removes those nobody needs.
+"""

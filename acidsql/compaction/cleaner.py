@@ -1,4 +1,5 @@
-"""The cleaner: removes directories that a compaction made obsolete, once no snapshot can need them."""
+"""The cleaner: removes directories that a compaction made obsolete, once no snapshot can need them.
+"""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ class FileSystem:
             except FileNotFoundError:
                 return True
             except OSError:
-                if not local.is_dir() or not os.listdir(local):
+                if not local.is_dir() or not any(local.iterdir()):
                     raise
                 return False
             return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -215,8 +215,26 @@ def lab(spark: SparkSession) -> Iterator[Lab]:
 
 
 @pytest.fixture
-def other(spark: SparkSession) -> Iterator[Lab]:
-    """A second session with the same warehouse and metastore."""
-    session = spark.newSession()
-    yield Lab(session)
-    AcidSession.of(session).close()
+def new_lab(spark: SparkSession) -> Iterator[Callable[..., Lab]]:
+    """Open another session over the same warehouse and metastore.
+
+    Its settings are given by keyword, their dots written as two underscores.
+    """
+    sessions: list[SparkSession] = []
+
+    def open_session(**settings: str) -> Lab:
+        session = spark.newSession()
+        sessions.append(session)
+        for key, value in settings.items():
+            session.conf.set(key.replace("__", "."), value)
+        return Lab(session)
+
+    yield open_session
+    for session in sessions:
+        AcidSession.of(session).close()
+
+
+@pytest.fixture
+def other(new_lab: Callable[..., Lab]) -> Lab:
+    """A second session over the same warehouse and metastore."""
+    return new_lab()

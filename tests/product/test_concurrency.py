@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.commands import insert
 from acidsql.compaction import cleaner
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.protocol import TxnState
-from acidsql.session import AcidSession
 from acidsql.transaction import WriteTransaction
 
 if TYPE_CHECKING:
@@ -134,10 +133,6 @@ def test_a_writer_does_not_see_what_commits_after_it_began(
 ) -> None:
     t = lab.create("id int", values="(1)")
     copy = lab.create("id int")
-    original = AcidSession.metastore if False else None
-    del original
-    from acidsql.commands import insert
-
     plan = insert._query
 
     def late(*args: Any) -> Any:
@@ -245,21 +240,19 @@ def test_temporary_views_and_caches_keep_what_they_read(lab: Lab, other: Lab) ->
 
 
 @pytest.fixture
-def impatient(spark: SparkSession) -> Iterator[Lab]:
+def impatient(new_lab: Callable[..., Lab]) -> Lab:
     """A session whose DataFrames can be read for a second."""
-    session = spark.newSession()
-    session.conf.set("spark.acidsql.snapshot.maxAge", "1")
-    lab_type = spark_lab_type(spark)
-    yield lab_type(session)
-    AcidSession.of(session).close()
+    return new_lab(spark__acidsql__snapshot__maxAge="1")
 
 
 def test_a_snapshot_expires(lab: Lab, impatient: Lab) -> None:
     t = lab.create("id int", values="(1), (2)")
     reader = impatient.frame(f"SELECT id FROM {t}")
     count = reader.groupBy().count()
+    again = reader.where("id > 0")
+    assert len(again.collect()) == 2
     time.sleep(1.1)
-    for frame in (reader, count):
+    for frame in (reader, count, again):
         with pytest.raises(Exception, match="SNAPSHOT_EXPIRED"):
             frame.collect()
     assert impatient.rows(t) == [(1,), (2,)]

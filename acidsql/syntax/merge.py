@@ -1,0 +1,29 @@
+"""``INSERT VALUES (…)`` of MERGE, which Hive and the SQL standard have and Spark's grammar has not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from acidsql.syntax.lexis import blank_comments, code_spans
+
+_INSERT_VALUES = re.compile(r"\bTHEN\s+INSERT(?=\s+VALUES\s*\()", re.IGNORECASE)
+
+
+def add_insert_columns(text: str, columns: Sequence[str]) -> str:
+    """Name the columns in every ``THEN INSERT VALUES (…)`` of a MERGE.
+
+    Args:
+        columns: all columns of the target, quoted, in its order.
+
+    >>> add_insert_columns("… WHEN NOT MATCHED THEN INSERT VALUES (s.id)", ["`id`"])
+    '… WHEN NOT MATCHED THEN INSERT (`id`) VALUES (s.id)'
+    """
+    code = blank_comments(text)
+    inside = [(span.start, span.end) for span in code_spans(code)]
+    names = f" ({', '.join(columns)})"
+    for match in reversed(list(_INSERT_VALUES.finditer(code))):
+        if any(start <= match.start() and match.end() <= end for start, end in inside):
+            text = text[: match.end()] + names + text[match.end() :]
+    return text
