@@ -483,8 +483,7 @@ def logical_plan(frame: DataFrame) -> JavaObject:
 
 
 def input_bytes(frame: DataFrame) -> int:
-    """Spark's estimate of what a plan reads: the bytes of all its leaves, those of subqueries too.
-    """
+    """Spark's estimate of what a plan reads: the bytes of its leaves, and of its subqueries'."""
     plan = logical_plan(frame)
     trees = [plan, *_list(plan.subqueriesAll())]
     leaves = [leaf for tree in trees for leaf in _list(tree.collectLeaves())]

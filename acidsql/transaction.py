@@ -115,8 +115,7 @@ class WriteTransaction:
         metastore.commit_txn(self.txn_id)
 
     def undo(self) -> None:
-        """Abort, and remove what was written: it bears an aborted write id, so nobody ever saw it.
-        """
+        """Abort, and remove what was written: its write id is aborted, so nobody ever saw it."""
         self.session.metastore.abort_txn(self.txn_id)
         for path in self.published:
             self.session.files.delete(path)

@@ -33,8 +33,7 @@ def run(session: AcidSession, text: str) -> DataFrame:
 
 
 def run_on_spark(session: AcidSession, text: str) -> DataFrame:
-    """Run a statement of Spark's, its references to ACID tables replaced by scans of one snapshot.
-    """
+    """Run a statement of Spark's, with scans of one snapshot in place of ACID tables."""
     if not refers_to_acid(session, text):
         return session.spark.sql(text)
     with leased_snapshot(session) as snapshot:
@@ -42,8 +41,7 @@ def run_on_spark(session: AcidSession, text: str) -> DataFrame:
 
 
 def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
-    """EXPLAIN: of a statement that writes, the plan that finds and makes its events; nothing runs.
-    """
+    """EXPLAIN: of a statement that writes, the plan that makes its events; nothing runs."""
     explained = statement.statement.of(statement.text)
     inner = parse(explained)
     table = None

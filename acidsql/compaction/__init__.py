@@ -1,2 +1,1 @@
-"""Compaction: the worker merges a partition's directories, the cleaner removes those nobody needs.
-"""
+"""Compaction: the worker merges directories, the cleaner removes those that nobody needs."""

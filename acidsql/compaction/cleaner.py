@@ -1,5 +1,4 @@
-"""The cleaner: removes directories that a compaction made obsolete, once no snapshot can need them.
-"""
+"""The cleaner: removes what a compaction made obsolete, once no snapshot can need it."""
 
 from __future__ import annotations
 

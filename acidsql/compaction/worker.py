@@ -59,8 +59,7 @@ def worker_name(session: AcidSession) -> str:
 
 
 def compact(session: AcidSession, compaction: Compaction) -> None:
-    """Do a compaction that this worker has taken from the queue; an error is recorded and raised.
-    """
+    """Do a compaction taken from the queue; an error is recorded there and raised."""
     metastore = session.metastore
     table = metastore.table(compaction.database, compaction.table)
     txn_id = metastore.open_txn(session.user, session.host, TxnType.COMPACTION)

@@ -130,8 +130,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockRequest:
-    """One lock component: the table, or one partition of it (``partition``: its name, ``p=1/q=2``).
-    """
+    """One lock component: the table, or one partition of it (by its name, ``p=1/q=2``)."""
 
     database: str
     table: str

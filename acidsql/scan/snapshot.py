@@ -18,8 +18,7 @@ from acidsql.storage.filesystem import FileSystem, Listings, child
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSnapshot:
-    """The directories that a snapshot reads of one partition (of the table itself if it has none).
-    """
+    """What a snapshot reads of one partition, or of the table itself if it has none."""
 
     values: tuple[str, ...]
     location: str

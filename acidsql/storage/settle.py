@@ -168,8 +168,7 @@ def bucket_parts(session: AcidSession, path: str) -> list[tuple[int, str]]:
 
 
 def name_bucket_parts(session: AcidSession, path: str, *, deletes: bool) -> int:
-    """Stamp the files that were written by bucket below a directory, and name them; returns rows.
-    """
+    """Stamp and name the files that were written by bucket; returns their rows."""
 
     def finish(part: tuple[int, str]) -> int:
         bucket_id, source = part

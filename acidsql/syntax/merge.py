@@ -1,5 +1,4 @@
-"""``INSERT VALUES (…)`` of MERGE, which Hive and the SQL standard have and Spark's grammar has not.
-"""
+"""``INSERT VALUES (…)`` of MERGE, which Hive has and Spark's grammar has not."""
 
 from __future__ import annotations
 

@@ -41,14 +41,14 @@ def _directories(location: Path) -> list[str]:
     return sorted(p.name for p in location.iterdir())
 
 
-def test_hives_deletes_are_applied(spark: SparkSession, nation: Path) -> None:
+@pytest.mark.usefixtures("nation")
+def test_hives_deletes_are_applied(spark: SparkSession) -> None:
     expected = {key: 1000 for key in range(25) if key not in (5, 19)}
     assert _counts(spark) == expected
 
 
-def test_update_delete_and_both_compactions_keep_the_rows(
-    spark: SparkSession, nation: Path
-) -> None:
+@pytest.mark.usefixtures("nation")
+def test_update_delete_and_both_compactions_keep_the_rows(spark: SparkSession) -> None:
     updated = acidsql.sql(spark, "UPDATE nation SET n_nationkey = 100 WHERE n_nationkey = 7")
     assert updated.head().num_affected_rows == 1000
     deleted = acidsql.sql(spark, "DELETE FROM nation WHERE n_nationkey IN (0, 100)")

@@ -1,4 +1,4 @@
-"""Random histories of statements, interleaved with open and aborted transactions, against a list."""
+"""Random histories, interleaved with open and aborted transactions, against a plain list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.metastore.protocol import Operation
+from acidsql.format.names import delta_name
+from acidsql.metastore.protocol import Operation, Table
 from acidsql.resolution import acid_table
 from acidsql.session import AcidSession
 from acidsql.transaction import write_transaction
@@ -164,13 +165,14 @@ def _abort_after_writing(spark: SparkSession, session: AcidSession, name: str) -
     """A transaction that aborts, and whose directory stays behind."""
     table = acid_table(session, (name,))
     before = acidsql.sql(spark, f"SELECT count(*) FROM {name}").head()
-    with (
-        pytest.raises(ZeroDivisionError),
-        write_transaction(session, table, Operation.INSERT) as txn,
-    ):
-        session.files.make_directory(
-            f"{table.location}/delta_{txn.write_id:07d}_{txn.write_id:07d}_0000"
-        )
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        _write_and_fail(session, table)
     after = acidsql.sql(spark, f"SELECT count(*) FROM {name}").head()
     assert before == after
+
+
+def _write_and_fail(session: AcidSession, table: Table) -> None:
+    with write_transaction(session, table, Operation.INSERT) as txn:
+        name = delta_name(txn.write_id, txn.write_id, 0)
+        session.files.make_directory(f"{table.location}/{name}")
+        raise ZeroDivisionError

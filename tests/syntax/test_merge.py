@@ -14,11 +14,15 @@ from acidsql.syntax.merge import add_insert_columns
         ("then insert\n values(1)", "then insert (`a`, `b`)\n values(1)"),
         ("THEN INSERT (a) VALUES (1)", "THEN INSERT (a) VALUES (1)"),
         ("THEN INSERT *", "THEN INSERT *"),
-        ("THEN /* x */ INSERT -- y\n VALUES (1)", "THEN /* x */ INSERT (`a`, `b`) -- y\n VALUES (1)"),
+        (
+            "THEN /* x */ INSERT -- y\n VALUES (1)",
+            "THEN /* x */ INSERT (`a`, `b`) -- y\n VALUES (1)",
+        ),
         ("SET a = 'THEN INSERT VALUES (1)'", "SET a = 'THEN INSERT VALUES (1)'"),
         (
             "AND x THEN INSERT VALUES (1) WHEN NOT MATCHED THEN INSERT VALUES (2)",
-            "AND x THEN INSERT (`a`, `b`) VALUES (1) WHEN NOT MATCHED THEN INSERT (`a`, `b`) VALUES (2)",
+            "AND x THEN INSERT (`a`, `b`) VALUES (1) WHEN NOT MATCHED THEN INSERT (`a`, `b`) "
+            "VALUES (2)",
         ),
     ],
 )

@@ -1,0 +1,60 @@
+"""A statement lists each directory of a table once, and Spark lists none again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+import acidsql
+from acidsql.format.names import STAGING_PREFIX
+from acidsql.storage.filesystem import FileSystem, Listing
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """How often each directory outside staging is listed."""
+    counts: Counter[str] = Counter()
+    original = FileSystem.list
+
+    def counting(self: FileSystem, path: str) -> Listing:
+        if STAGING_PREFIX not in path:
+            counts[path] += 1
+        return original(self, path)
+
+    monkeypatch.setattr(FileSystem, "list", counting)
+    yield counts
+
+
+@pytest.mark.parametrize(
+    ("statement", "directories"),
+    [
+        ("SELECT * FROM listing a JOIN listing b ON a.id = b.id", 5),
+        ("UPDATE listing SET id = id + 1", 5),
+        ("DELETE FROM listing WHERE id = 2", 5),
+        ("MERGE INTO listing t USING listing s ON t.id = s.id WHEN MATCHED THEN DELETE", 5),
+        ("INSERT INTO listing VALUES (9)", 1),
+    ],
+)
+def test_each_directory_is_listed_once(
+    spark: SparkSession, listed: Counter[str], statement: str, directories: int
+) -> None:
+    acidsql.sql(
+        spark,
+        "CREATE TABLE listing (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')",
+    )
+    try:
+        acidsql.sql(spark, "INSERT INTO listing VALUES (1), (2)")
+        acidsql.sql(spark, "INSERT INTO listing VALUES (3)")
+        acidsql.sql(spark, "UPDATE listing SET id = 4 WHERE id = 3")
+        listed.clear()
+        acidsql.sql(spark, statement).collect()
+        # The table's own directory, three deltas and a delete delta.
+        assert len(listed) == directories
+        assert set(listed.values()) == {1}
+    finally:
+        acidsql.sql(spark, "DROP TABLE listing")
