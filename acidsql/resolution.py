@@ -242,12 +242,15 @@ def _current_database(session: AcidSession, database: str) -> Iterator[None]:
 
 
 def _not_expired(expires: int) -> str:
-    """A condition that Spark folds away when it plans a run in time, and that raises in one that is
-    late.
+    """A condition that Spark folds away when it plans a run in time, and fails on when it is late.
+
+    It is folded as a whole, so that a late run fails before it looks for files that are gone;
+    ``raise_error`` would be left to the tasks. An impossible conversion is the foldable expression
+    whose error shows a text of ours in all Spark versions and settings.
     """
     message = (
         "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "
-        "spark.acidsql.snapshot.maxAge: "
-        "run the statement again"
+        "spark.acidsql.snapshot.maxAge: run the statement again"
     )
-    return f"IF(unix_micros(current_timestamp()) > {expires}L, raise_error('{message}'), true)"
+    late = f"unix_micros(current_timestamp()) > {expires}L"
+    return f"IF({late}, to_binary('{message}', 'hex') IS NULL, true)"

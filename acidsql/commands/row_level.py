@@ -108,10 +108,13 @@ def merge_events(shape: Shape, pieces: bridge.MergePlan) -> DataFrame:
 
 
 def _exploded(rows: DataFrame, made: Column) -> DataFrame:
-    """The events of each row; in a projection of their own, where Spark allows correlated
-    subqueries.
+    """The events of each row, if it has any.
+
+    They are made in a projection of their own, where Spark allows correlated subqueries. A plain
+    ``explode`` would have Spark push its "not empty" below the projection and make them twice.
     """
-    return rows.select(made.alias("events")).select(F.explode("events").alias(_EVENT))
+    exploded = rows.select(made.alias("events")).select(F.explode_outer("events").alias(_EVENT))
+    return exploded.where(F.col(_EVENT).isNotNull())
 
 
 def _ids(clauses: Sequence[bridge.Clause], kind: str) -> list[int]:

@@ -40,7 +40,7 @@ from acidsql.metastore.protocol import (
     Table,
     TxnType,
 )
-from acidsql.scan.plan import compaction_deletes, scan_events
+from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot, base_formats
 from acidsql.schema import data_schema, event_schema
 from acidsql.session import AcidSession
@@ -167,12 +167,12 @@ def _write(
     low, high = min(d.min_write_id for d in deltas), max(d.max_write_id for d in deltas)
     row = data_schema(session.spark, snapshot.table)
     if compaction_type is CompactionType.MAJOR:
-        outputs = [(base_name(high, txn_id), scan_events(session, snapshot), False)]
+        outputs = [(base_name(high, txn_id), surviving_events(session, snapshot), False)]
     else:
         outputs = [
             (
                 delta_name(low, high, None, txn_id),
-                scan_events(session, snapshot, minor=True),
+                all_inserts(session, snapshot),
                 False,
             ),
             (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -26,6 +27,7 @@ from acidsql.schema import (
     has_timestamp,
     padded,
     partition_schema,
+    quote,
 )
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
@@ -38,6 +40,8 @@ _SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _BROADCAST_EVENTS = 1_000_000
 _ORDINAL = "__partition"
 _KEYS = ("originalTransaction", "bucket", "rowId")
+# Fields of row__id, with Hive's names, and the columns that they are.
+_ROW_ID_FIELDS = dict(zip(("writeid", "bucketid", "rowid"), _KEYS, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,42 +71,61 @@ class _Deletes:
 
 
 def scan(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """The rows of a snapshot: the table's columns in its order, then ``row__id``."""
-    return _project(session, snapshot, scan_events(session, snapshot))
+    """The rows of a snapshot: the table's columns in its order, then ``row__id``.
 
-
-def scan_events(session: AcidSession, snapshot: TableSnapshot, *, minor: bool = False) -> DataFrame:
-    """The insert events of a snapshot that no delete event meets, with the ordinal of their
-    partition.
-
-    Args:
-        minor: take all events of the deltas instead, as a minor compaction does.
+    Projected below the union, so that Spark prunes the fields of ``row`` in each scan. The struct
+    of the row id is made above it: Spark 3.5 fails on a filter whose struct has other nullability
+    there.
     """
+    parts = _surviving(session, snapshot)
+    rows = _union([_project(session, snapshot, part) for part in parts])
+    ids = F.struct(*[F.col(f"{ROW_ID_COLUMN}_{f}").alias(f) for f in _ROW_ID_FIELDS])
+    visible = [quote(c) for c in rows.columns[: -len(_ROW_ID_FIELDS)]]
+    return rows.select(*visible, ids.alias(ROW_ID_COLUMN))
+
+
+def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    """The insert events that no delete event meets, as a major compaction takes them."""
+    return _union(_surviving(session, snapshot))
+
+
+def all_inserts(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    """All insert events of the deltas, as a minor compaction takes them."""
+    deltas = [
+        _Directory(directory=d, path=p.path(d), ordinal=i)
+        for i, p in enumerate(snapshot.partitions)
+        for d in p.state.insert_deltas
+    ]
+    row = data_schema(session.spark, snapshot.table)
+    return _union(_valid_events(session, snapshot, deltas, row))
+
+
+def _surviving(session: AcidSession, snapshot: TableSnapshot) -> list[DataFrame]:
+    """Scans of insert events, those that delete events may concern less what these delete."""
     inserts = [
         _Directory(directory=d, path=p.path(d), ordinal=i)
         for i, p in enumerate(snapshot.partitions)
-        for d in [*([p.state.base] if p.state.base and not minor else []), *p.state.insert_deltas]
+        for d in [*([p.state.base] if p.state.base else []), *p.state.insert_deltas]
     ]
-    if minor:
-        return _valid_rows(session, snapshot, inserts, data_schema(session.spark, snapshot.table))
     deletes = _deletes(session, snapshot)
     row = data_schema(session.spark, snapshot.table)
-    partitioned = bool(snapshot.table.partition_columns)
     dirty = [d for d in inserts if deletes.concern(d)]
     clean = [d for d in inserts if d not in dirty] if dirty else inserts
-    parts = []
-    if clean or not dirty:
-        parts.append(_valid_rows(session, snapshot, clean, row))
+    parts = _valid_events(session, snapshot, clean, row) if clean or not dirty else []
     if dirty:
-        events = _valid_rows(session, snapshot, deletes.directories, StructType([]))
-        keys = [*_KEYS, _ORDINAL] if partitioned else list(_KEYS)
+        keys = [*_KEYS, _ORDINAL] if snapshot.table.partition_columns else list(_KEYS)
+        events = _union(_valid_events(session, snapshot, deletes.directories, StructType([])))
         events = events.select(*[F.col(k).alias(f"__d_{k}") for k in keys])
         small = deletes.events <= _BROADCAST_EVENTS
         events = F.broadcast(events) if small else events.hint("merge")
-        rows = _valid_rows(session, snapshot, dirty, row)
         condition = [F.col(k) == F.col(f"__d_{k}") for k in keys]
-        parts.append(rows.join(events, condition, "left_anti"))
-    return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
+        rows = _valid_events(session, snapshot, dirty, row)
+        parts += [part.join(events, condition, "left_anti") for part in rows]
+    return parts
+
+
+def _union(parts: Sequence[DataFrame]) -> DataFrame:
+    return reduce(DataFrame.unionAll, parts)
 
 
 def compaction_deletes(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
@@ -112,7 +135,8 @@ def compaction_deletes(session: AcidSession, snapshot: TableSnapshot) -> DataFra
         for i, p in enumerate(snapshot.partitions)
         for d in p.state.delete_deltas
     ]
-    return _valid_rows(session, snapshot, directories, StructType([])).dropDuplicates(list(_KEYS))
+    events = _union(_valid_events(session, snapshot, directories, StructType([])))
+    return events.dropDuplicates(list(_KEYS))
 
 
 def _deletes(session: AcidSession, snapshot: TableSnapshot) -> _Deletes:
@@ -142,12 +166,12 @@ def bucket_files(names: Sequence[str]) -> list[str]:
     return [name for name in names if parse_bucket_file(name)]
 
 
-def _valid_rows(
+def _valid_events(
     session: AcidSession,
     snapshot: TableSnapshot,
     directories: Sequence[_Directory],
     row: StructType,
-) -> DataFrame:
+) -> list[DataFrame]:
     """The events of some directories, less those of write ids that the snapshot does not see."""
     mixed = [d for d in directories if needs_row_filter(d.directory, snapshot.write_ids)]
     whole = [d for d in directories if d not in mixed] if mixed else list(directories)
@@ -160,7 +184,7 @@ def _valid_rows(
         hidden = [*write_ids.open, *write_ids.aborted]
         condition = (current <= write_ids.high_water_mark) & ~current.isin(hidden)
         parts.append(_relation(session, snapshot, mixed, row).where(condition))
-    return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
+    return parts
 
 
 def _relation(
@@ -210,12 +234,8 @@ def _project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -
         columns.append(
             _partition_value(values, field.dataType).alias(field.name, metadata=field.metadata)
         )
-    row_id = F.struct(
-        F.col("originalTransaction").alias("writeid"),
-        F.col("bucket").alias("bucketid"),
-        F.col("rowId").alias("rowid"),
-    )
-    return events.select(*columns, row_id.alias(ROW_ID_COLUMN))
+    ids = [F.col(k).alias(f"{ROW_ID_COLUMN}_{f}") for f, k in _ROW_ID_FIELDS.items()]
+    return events.select(*columns, *ids)
 
 
 def _partition_value(values: Sequence[str], data_type: DataType) -> Column:

@@ -1,0 +1,291 @@
+"""What Spark may do to the files of a write job, each with a table that shows whether it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from acidsql.errors import CardinalityError
+from acidsql.format.bucket_codec import decode_bucket
+from acidsql.storage import settle_deletes, staging
+
+if TYPE_CHECKING:
+    from tests.product.conftest import AcidFile, Lab
+
+pytestmark = pytest.mark.spark
+
+SPILL_AFTER = "spark.shuffle.spill.numElementsForceSpillThreshold"
+
+
+@pytest.fixture
+def spilling(spark: SparkSession) -> Iterator[None]:
+    """Every sort spills, a hundred rows at a time."""
+    conf = spark._jvm.org.apache.spark.SparkEnv.get().conf()  # type: ignore[union-attr]
+    conf.set(SPILL_AFTER, "100")
+    yield
+    conf.remove(SPILL_AFTER)
+
+
+def sorted_files(lab: Lab, table: str) -> dict[str, AcidFile]:
+    """The files of a table, each sorted by its key, its index right, in the bucket of its name."""
+    files = lab.files(table)
+    for path, file in files.items():
+        assert all(a < b for a, b in pairwise(file.keys)), path
+        assert file.metadata["hive.acid.key.index"] == file.expected_key_index, path
+        assert {decode_bucket(bucket) for _, bucket, _ in file.keys} == {int(path[-5:])}, path
+    return files
+
+
+def row_ids_from_zero(files: dict[str, AcidFile]) -> None:
+    """Each insert file of an uncompacted table counts from 0 without a gap."""
+    for path, file in files.items():
+        if "/delete_delta" not in f"/{path}":
+            assert [row_id for _, _, row_id in file.keys] == list(range(len(file.keys))), path
+
+
+@pytest.mark.usefixtures("spilling")
+@pytest.mark.parametrize("one_task", [True, False])
+def test_rows_keep_their_order_when_sorts_spill(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, one_task: bool
+) -> None:
+    monkeypatch.setattr(staging, "_ONE_TASK_BYTES", 2**62 if one_task else 0)
+    t = lab.create("id bigint, v string", partitioned="p int")
+    lab.sql(
+        f"INSERT INTO {t} SELECT id, 'a', id % 3 FROM {{r}}", r=lab.spark.range(0, 3000, 1, 2)
+    )
+    files = sorted_files(lab, t)
+    assert sum(len(file.events) for file in files.values()) == 3000
+    assert lab.sql(f"UPDATE {t} SET v = 'b', p = p + id % 2") == [(3000, 3000)]
+    files = sorted_files(lab, t)
+    assert sum(len(file.events) for file in files.values()) == 9000
+    lab.compact(t, "minor", "p = 1")
+    lab.compact(t, "major", "p = 2")
+    sorted_files(lab, t)
+    assert lab.sql(f"SELECT count(*), sum(id), count_if(p = id % 3 + id % 2) FROM {t}") == [
+        (3000, 4_498_500, 3000)
+    ]
+
+
+@pytest.mark.usefixtures("spilling")
+def test_many_delete_events_are_sorted_by_a_job_that_spills(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle_deletes, "DRIVER_EVENTS", 10)
+    t = lab.create("id bigint", properties={"orc.stripe.size": "1024"})
+    lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 24_000, 1, 2))
+    assert lab.sql(f"DELETE FROM {t} WHERE id % 12000 > 5") == [(23_988, 23_988)]
+    deletes = {p: f for p, f in sorted_files(lab, t).items() if p.startswith("delete_delta")}
+    assert {p: len(f.events) for p, f in deletes.items()} == {
+        f"delete_delta_0000002_0000002_0000/bucket_{b:05d}": 11_994 for b in range(2)
+    }
+    assert all(len(f.stripes) > 1 for f in deletes.values())
+    assert all(f.metadata["hive.acid.stats"] == "0,0,11994" for f in deletes.values())
+    assert [i for (i,) in lab.rows(t)] == sorted([*range(6), *range(12_000, 12_006)], key=repr_of)
+
+
+def repr_of(value: int) -> str:
+    return repr((value,))
+
+
+def test_both_ways_of_settling_deletes_give_the_same_files(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trees = []
+    for limit in (0, 1000):
+        monkeypatch.setattr(settle_deletes, "DRIVER_EVENTS", limit)
+        t = lab.create("id bigint, v string", partitioned="p int")
+        lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 2 FROM {{r}}", r=lab.spark.range(0, 40))
+        assert lab.sql(
+            f"""MERGE INTO {t} USING (SELECT explode(sequence(0, 29)) AS id) s ON {t}.id = s.id
+            WHEN MATCHED AND s.id < 10 THEN DELETE
+            WHEN MATCHED AND s.id < 20 THEN UPDATE SET v = 'b', p = 5
+            WHEN NOT MATCHED BY SOURCE AND {t}.id > 37 THEN DELETE"""
+        ) == [(22, 10, 12, 0)]
+        files = sorted_files(lab, t)
+        trees.append(
+            (
+                lab.tree(t),
+                lab.rows(t),
+                {p: (f.events, f.metadata) for p, f in files.items() if "delete" in p},
+            )
+        )
+    assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize("limit", [0, 1000])
+def test_both_ways_of_settling_deletes_find_rows_matched_twice(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(settle_deletes, "DRIVER_EVENTS", limit)
+    t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")
+    before = lab.state(t)
+    source = "(SELECT * FROM VALUES (1, 5), (1, 6), (2, 7) AS s(id, v)) s"
+    for clause in (
+        "WHEN MATCHED THEN UPDATE SET v = s.v",
+        "WHEN MATCHED AND s.v = 5 THEN UPDATE SET v = 9",
+        "WHEN MATCHED AND s.v = 5 THEN DELETE WHEN MATCHED THEN UPDATE SET v = 9",
+    ):
+        with pytest.raises(CardinalityError, match="MERGE_CARDINALITY_VIOLATION"):
+            lab.sql(f"MERGE INTO {t} USING {source} ON {t}.id = s.id {clause}")
+        assert lab.state(t) == before
+    # Only deleting it, whichever match does it, is harmless.
+    assert lab.sql(
+        f"MERGE INTO {t} USING {source} ON {t}.id = s.id WHEN MATCHED THEN DELETE"
+    ) == [(2, 0, 2, 0)]
+    (deletes,) = [f for p, f in sorted_files(lab, t).items() if p.startswith("delete")]
+    assert len(deletes.events) == 2
+    assert lab.rows(t) == [(3, 3)]
+
+
+def test_rows_of_a_union_get_different_ids(lab: Lab) -> None:
+    t = lab.create("id bigint")
+    numbers = lab.spark.range(0, 20, 1, 2)
+    lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}} UNION ALL SELECT id + 20 FROM {{r}}", r=numbers)
+    p = lab.create("id bigint", partitioned="p int")
+    lab.sql(
+        f"INSERT INTO {p} SELECT id, 1 FROM {{r}} UNION ALL SELECT id + 20, id % 2 FROM {{r}}",
+        r=numbers,
+    )
+    for table in (t, p):
+        row_ids_from_zero(sorted_files(lab, table))
+        assert lab.sql(f"SELECT count(DISTINCT row__id), count(DISTINCT id) FROM {table}")[0][
+            1
+        ] == (40)
+    assert lab.sql(f"SELECT count(DISTINCT row__id) FROM {t}") == [(40,)]
+    assert lab.sql(f"SELECT count(DISTINCT p, row__id) FROM {p}") == [(40,)]
+
+
+def test_no_more_writers_than_bucket_ids(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staging, "MAX_BUCKET_ID", 2)
+    t = lab.create("id bigint")
+    lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 70, 1, 7))
+    files = sorted_files(lab, t)
+    assert [path[-5:] for path in files] == ["00000", "00001", "00002"]
+    row_ids_from_zero(files)
+    assert lab.sql(f"SELECT count(DISTINCT id), count(DISTINCT row__id) FROM {t}") == [(70, 70)]
+
+
+def test_few_rows_of_many_tasks_make_few_files(lab: Lab) -> None:
+    t = lab.create("id bigint, v int")
+    lab.sql(f"INSERT INTO {t} SELECT id, 0 FROM {{r}}", r=lab.spark.range(0, 80, 1, 8))
+    lab.sql(f"UPDATE {t} SET v = 1 WHERE id % 10 = 0")
+    files = sorted_files(lab, t)
+    written = [path for path in files if path.startswith("delta_0000002")]
+    assert written == ["delta_0000002_0000002_0000/bucket_00000"]
+    assert len(files[written[0]].events) == 8
+
+
+def test_the_sessions_writer_settings_do_not_reach_the_files(lab: Lab) -> None:
+    t = lab.create("id bigint, v int", partitioned="p int")
+    s = lab.create("id bigint", properties={"orc.compress": "SNAPPY"})
+    numbers = lab.spark.range(0, 60, 1, 1)
+    with lab.settings(
+        spark__sql__files__maxRecordsPerFile="10",
+        spark__sql__orc__compression__codec="zstd",
+        mapreduce__fileoutputcommitter__algorithm__version="2",
+        mapreduce__fileoutputcommitter__marksuccessfuljobs="true",
+        spark__sql__sources__partitionOverwriteMode="dynamic",
+    ):
+        lab.sql(f"INSERT INTO {t} SELECT id, 0, id % 2 FROM {{r}}", r=numbers)
+        lab.sql(f"UPDATE {t} SET v = 1")
+        lab.sql(f"INSERT INTO {s} SELECT id FROM {{r}}", r=numbers)
+        lab.sql(f"DELETE FROM {s} WHERE id % 2 = 0")
+        files = sorted_files(lab, t)
+        assert {(path[:3], len(file.events)) for path, file in files.items()} == {
+            ("p=0", 30),
+            ("p=1", 30),
+        }
+        assert len(files) == 6
+        assert {file.codec for file in files.values()} == {"ZLIB"}
+        assert {file.codec for file in sorted_files(lab, s).values()} == {"SNAPPY"}
+        lab.compact(s, "major")
+        lab.compact(t, "major")
+    (base,) = sorted_files(lab, s).values()
+    assert (base.codec, len(base.events)) == ("SNAPPY", 30)
+    bases = sorted_files(lab, t)
+    assert {(path[:9], len(f.events), f.codec) for path, f in bases.items()} == {
+        ("p=0/base_", 30, "ZLIB"),
+        ("p=1/base_", 30, "ZLIB"),
+    }
+    for table in (t, s):
+        assert not [path for path in lab.tree(table) if "SUCCESS" in path or ".crc" in path]
+
+
+def test_partition_columns_may_be_called_like_acid_columns(lab: Lab) -> None:
+    t = lab.create("v int", partitioned="`row` int, bucket string, operation int, rowid int")
+    lab.insert(t, "(1, 1, 'a', 0, 5), (2, 2, 'b', 2, 6)")
+    lab.sql(f"UPDATE {t} SET v = 3, operation = 7 WHERE `row` = 2 AND bucket = 'b'")
+    lab.sql(f"DELETE FROM {t} WHERE rowid = 5")
+    lab.sql(f"INSERT INTO {t} PARTITION (`row` = 9, bucket, operation = 1, rowid) SELECT 4, 'x', 8")
+    lab.compact(t, "major")
+    assert lab.rows(t) == [(3, 2, "b", 7, 6), (4, 9, "x", 1, 8)]
+    assert lab.sql(f"SELECT v, row__id.rowid FROM {t} WHERE rowid = 8") == [(4, 0)]
+    assert lab.sql(f"SHOW PARTITIONS {t}") == [
+        ("row=1/bucket=a/operation=0/rowid=5",),
+        ("row=2/bucket=b/operation=2/rowid=6",),
+        ("row=2/bucket=b/operation=7/rowid=6",),
+        ("row=9/bucket=x/operation=1/rowid=8",),
+    ]
+
+
+def test_null_and_empty_partition_values_share_a_directory(lab: Lab) -> None:
+    t = lab.create("v int", partitioned="p string")
+    lab.insert(t, "(1, ''), (2, NULL), (3, 'a/b=c%'), (4, ' ')")
+    lab.sql(f"INSERT INTO {t} PARTITION (p = '') VALUES (5)")
+    lab.sql(f"INSERT INTO {t} PARTITION (p = NULL) VALUES (6)")
+    assert lab.sql(f"SHOW PARTITIONS {t}") == [
+        ("p= ",),
+        ("p=__HIVE_DEFAULT_PARTITION__",),
+        ("p=a%2Fb%3Dc%25",),
+    ]
+    assert sorted(path.name for path in lab.root(t).iterdir()) == [
+        "p= ",
+        "p=__HIVE_DEFAULT_PARTITION__",
+        "p=a%2Fb%3Dc%25",
+    ]
+    assert lab.rows(t) == [
+        (1, None), (2, None), (3, "a/b=c%"), (4, " "), (5, None), (6, None),
+    ]  # fmt: skip
+    assert lab.sql(f"DELETE FROM {t} WHERE p IS NULL AND v > 1") == [(3, 3)]
+    assert lab.sql(f"UPDATE {t} SET p = NULL WHERE v = 3") == [(1, 1)]
+    assert lab.rows(t) == [(1, None), (3, None), (4, " ")]
+    lab.compact(t, "major", "p = NULL")
+    assert lab.rows(t) == [(1, None), (3, None), (4, " ")]
+
+
+def test_partitions_are_named_by_hives_rules(lab: Lab) -> None:
+    t = lab.create("v int", partitioned="d decimal(5,2), day date, b boolean")
+    lab.insert(
+        t,
+        "(1, 1.50, DATE'2024-02-29', true), (2, 1.5, DATE'2024-02-29', true), "
+        "(3, 100, DATE'0001-01-01', false), (4, -0.05, NULL, NULL)",
+    )
+    lab.sql(
+        f"INSERT INTO {t} PARTITION (d = 1.500, day = '2024-02-29', b = true) VALUES (5)"
+    )
+    assert lab.sql(f"SHOW PARTITIONS {t}") == [
+        ("d=-0.05/day=__HIVE_DEFAULT_PARTITION__/b=__HIVE_DEFAULT_PARTITION__",),
+        ("d=1.5/day=2024-02-29/b=true",),
+        ("d=100/day=0001-01-01/b=false",),
+    ]
+    assert lab.sql(f"SELECT v, CAST(d AS STRING) FROM {t} WHERE d = 1.5 ORDER BY v") == [
+        (1, "1.50"),
+        (2, "1.50"),
+        (5, "1.50"),
+    ]
+    assert lab.sql(f"SELECT count(*) FROM {t} WHERE day < DATE'1000-01-01' AND NOT b") == [(1,)]
+
+
+def test_rows_are_numbered_anew_by_each_writer_of_a_partition(lab: Lab) -> None:
+    t = lab.create("id bigint", partitioned="p bigint")
+    source = lab.spark.range(0, 400, 1, 4).withColumn("p", F.col("id") % 4)
+    lab.sql(f"INSERT INTO {t} SELECT id, p FROM {{r}}", r=source)
+    sorted_files(lab, t)
+    assert lab.sql(f"SELECT p, count(DISTINCT row__id) FROM {t} GROUP BY p ORDER BY p") == [
+        (p, 100) for p in range(4)
+    ]
