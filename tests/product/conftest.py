@@ -133,8 +133,7 @@ class Lab:
         """Everything below a table's directory: files, and directories with a slash at the end."""
         root = self.root(table)
         return sorted(
-            str(path.relative_to(root)) + ("/" if path.is_dir() else "")
-            for path in root.rglob("*")
+            str(path.relative_to(root)) + ("/" if path.is_dir() else "") for path in root.rglob("*")
         )
 
     def directories(self, table: str) -> list[str]:
@@ -145,9 +144,9 @@ class Lab:
         """Look into a bucket file."""
         with path.open("rb") as stream:
             reader = pyorc.Reader(stream, column_indices=[0, 1, 2, 3, 4])
-            fields = reader.schema.fields
+            fields = dict(reader.schema.fields)  # type: ignore[attr-defined]  # of a Struct
             with path.open("rb") as whole:
-                fields = pyorc.Reader(whole).schema.fields
+                fields = pyorc.Reader(whole).schema.fields  # type: ignore[attr-defined]
             return AcidFile(
                 fields=tuple(fields),
                 row_fields=tuple(fields["row"].fields),
@@ -163,8 +162,7 @@ class Lab:
         """All bucket files of a table, by their paths below it."""
         root = self.root(table)
         return {
-            str(path.relative_to(root)): self.file(path)
-            for path in sorted(root.rglob("bucket_*"))
+            str(path.relative_to(root)): self.file(path) for path in sorted(root.rglob("bucket_*"))
         }
 
     def state(self, table: str) -> State:

@@ -136,9 +136,7 @@ def test_a_failed_write_leaves_everything_as_it_was(
         "DELETE FROM {t} WHERE id = no_such_column",
     ],
 )
-def test_an_error_in_the_users_expressions_leaves_everything_as_it_was(
-    lab: Lab, text: str
-) -> None:
+def test_an_error_in_the_users_expressions_leaves_everything_as_it_was(lab: Lab, text: str) -> None:
     t = make_table(lab)
     before = lab.state(t)
     with pytest.raises(PySparkException):
@@ -236,7 +234,7 @@ def test_what_a_dead_writer_left_in_staging_goes_with_the_next_cleaning(
 ) -> None:
     t = lab.create("id int", values="(1)")
     with monkeypatch.context() as patch:
-        failing(patch, row_level.events, "settle", error=Injected("killed"))
+        failing(patch, events, "settle", error=Injected("killed"))
         failing(patch, WriteTransaction, "undo", error=MetastoreError("DOWN", "gone"))
         failing(
             patch, FileSystem, "delete", when=lambda _, path: STAGING_PREFIX in path.split("/")[-1]

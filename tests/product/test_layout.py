@@ -26,7 +26,9 @@ EVENT_FIELDS = (
 def expected_tree(*directories: str, bucket: str = "bucket_00000") -> list[str]:
     """The tree of directories with one bucket file each."""
     return sorted(
-        path for name in directories for path in (f"{name}/", f"{name}/_orc_acid_version", f"{name}/{bucket}")
+        path
+        for name in directories
+        for path in (f"{name}/", f"{name}/_orc_acid_version", f"{name}/{bucket}")
     )
 
 
@@ -39,9 +41,7 @@ def check_file(path: str, file: AcidFile, row_fields: tuple[str, ...]) -> None:
     deletes = "delete_delta_" in path
     count = len(file.events)
     assert count > 0, path
-    assert file.metadata["hive.acid.stats"] == (
-        f"0,0,{count}" if deletes else f"{count},0,0"
-    ), path
+    assert file.metadata["hive.acid.stats"] == (f"0,0,{count}" if deletes else f"{count},0,0"), path
     assert {event[0] for event in file.events} == {2 if deletes else 0}, path
     assert all(a < b for a, b in zip(file.keys, file.keys[1:], strict=False)), path
     assert {decode_bucket(bucket) for _, bucket, _ in file.keys} == {int(path[-5:])}, path
@@ -51,8 +51,8 @@ def check_files(lab: Lab, table: str, row_fields: tuple[str, ...]) -> dict[str, 
     files = lab.files(table)
     for path, file in files.items():
         check_file(path, file, row_fields)
-    for path in lab.root(table).rglob("_orc_acid_version"):
-        assert path.read_bytes() == b"2"
+    for version in lab.root(table).rglob("_orc_acid_version"):
+        assert version.read_bytes() == b"2"
     return files
 
 

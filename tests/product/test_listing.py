@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+def listed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each directory outside staging is listed."""
     counts: Counter[str] = Counter()
     original = FileSystem.list
@@ -27,7 +26,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         return original(self, path)
 
     monkeypatch.setattr(FileSystem, "list", counting)
-    yield counts
+    return counts
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,8 @@ from acidsql.syntax.merge import add_insert_columns
         ),
         ("SET a = 'THEN INSERT VALUES (1)'", "SET a = 'THEN INSERT VALUES (1)'"),
         (
-            "AND x THEN INSERT VALUES (1) WHEN NOT MATCHED THEN INSERT VALUES (2)",
-            "AND x THEN INSERT (`a`, `b`) VALUES (1) WHEN NOT MATCHED THEN INSERT (`a`, `b`) "
-            "VALUES (2)",
+            "AND x THEN INSERT VALUES (1) WHEN y THEN INSERT VALUES (2)",
+            "AND x THEN INSERT (`a`, `b`) VALUES (1) WHEN y THEN INSERT (`a`, `b`) VALUES (2)",
         ),
     ],
 )
