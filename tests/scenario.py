@@ -1,4 +1,4 @@
-"""One walk through the core statements, for tests that run it in other places than a local session."""
+"""One walk through the core statements, for tests that run it elsewhere than locally."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
-    """Do something once, when the next transaction has published its files and not yet committed."""
+    """Do something once, when the next transaction has published and not yet committed."""
     original = WriteTransaction.commit
     waiting: list[Callable[[], Any]] = []
 

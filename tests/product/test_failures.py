@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import PySparkException
 
-from acidsql.commands import events, row_level
+from acidsql.commands import events
 from acidsql.compaction import worker
 from acidsql.errors import MetastoreError
 from acidsql.format.names import STAGING_PREFIX
