@@ -23,11 +23,11 @@ SPILL_AFTER = "spark.shuffle.spill.numElementsForceSpillThreshold"
 
 
 @pytest.fixture
-def spilling(spark: SparkSession) -> Iterator[None]:
-    """Every sort spills, a hundred rows at a time."""
+def spilling(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[None]:
+    """Every sort spills, so many rows at a time."""
     # In local mode the tasks read this very object.
     conf = spark.sparkContext._jsc.sc().conf()
-    conf.set(SPILL_AFTER, "100")
+    conf.set(SPILL_AFTER, str(request.param))
     yield
     conf.remove(SPILL_AFTER)
 
@@ -49,6 +49,7 @@ def row_ids_from_zero(files: dict[str, AcidFile]) -> None:
             assert [row_id for _, _, row_id in file.keys] == list(range(len(file.keys))), path
 
 
+@pytest.mark.parametrize("spilling", [100], indirect=True)
 @pytest.mark.usefixtures("spilling")
 @pytest.mark.parametrize("one_task", [True, False])
 def test_rows_keep_their_order_when_sorts_spill(
@@ -70,6 +71,7 @@ def test_rows_keep_their_order_when_sorts_spill(
     ]
 
 
+@pytest.mark.parametrize("spilling", [3000], indirect=True)
 @pytest.mark.usefixtures("spilling")
 def test_many_delete_events_are_sorted_by_a_job_that_spills(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
