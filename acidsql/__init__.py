@@ -2,7 +2,7 @@
 
 from acidsql.api import location, release, sql, table
 from acidsql.errors import AcidSqlError
-from acidsql.table import AcidTable
+from acidsql.acid_table import AcidTable
 
 __all__ = ["AcidSqlError", "AcidTable", "location", "release", "sql", "table"]
 __version__ = "0.1.0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import getpass
 import socket
 import threading
@@ -90,7 +91,7 @@ class AcidSession:
     """acidsql's side of one Spark session; ``AcidSession.of(spark)`` finds or makes it."""
 
     _sessions: ClassVar[dict[str, AcidSession]] = {}
-    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _lock: ClassVar[threading.RLock] = threading.RLock()
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -112,6 +113,8 @@ class AcidSession:
         # parsed and printed, as in Spark, not which instants the tables hold.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
         self._mirror_databases()
+        # Readers that are gone must not hold cleaners back until their time-out.
+        atexit.register(self.close)
 
     @classmethod
     def of(cls, spark: SparkSession) -> AcidSession:
@@ -119,8 +122,16 @@ class AcidSession:
         key = f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
         with cls._lock:
             if key not in cls._sessions:
+                cls._close_others(spark.sparkContext.applicationId)
                 cls._sessions[key] = cls(spark)
             return cls._sessions[key]
+
+    @classmethod
+    def _close_others(cls, application: str) -> None:
+        """Close the sessions of Spark applications that this process has stopped."""
+        for key, session in list(cls._sessions.items()):
+            if not key.startswith(f"{application}/"):
+                session.close()
 
     @cached_property
     def jvm_time_zone(self) -> str:
@@ -145,6 +156,7 @@ class AcidSession:
 
     def close(self) -> None:
         """Release leases, stop heartbeats, close the metastore."""
+        atexit.unregister(self.close)
         self.leases.release()
         self.heartbeater.stop()
         self.metastore.close()

@@ -8,6 +8,7 @@ raises SNAPSHOT_EXPIRED.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -16,11 +17,15 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from acidsql import bridge
+from acidsql.errors import TransactionStateError
 from acidsql.metastore.heartbeat import Heartbeater
 from acidsql.metastore.protocol import Metastore
 
 # Seconds to wait before each garbage collection that looks for plans nobody can reach.
 _COLLECTION_PAUSES = (0.0, 0.1)
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,5 +118,8 @@ class Leases:
             if self._leases.pop(lease.txn_id, None) is None:
                 return
         self._heartbeater.remove(lease.txn_id)
-        if lease.txn_id not in self._heartbeater.lost():
+        try:
             self._metastore.commit_txn(lease.txn_id)
+        except TransactionStateError as error:
+            # It ended by its time-out, while the process was suspended or the metastore away.
+            logger.warning("read txn %s: ended before its lease: %s", lease.txn_id, error)

@@ -1,0 +1,69 @@
+"""Leases end with their DataFrames, and never in the way of other statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+import acidsql
+from acidsql.metastore.protocol import TxnState
+from acidsql.session import AcidSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def leased(spark: SparkSession) -> Iterator[str]:
+    """A table of one row, and no lease yet."""
+    acidsql.sql(
+        spark,
+        "CREATE TABLE leased (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')",
+    )
+    acidsql.sql(spark, "INSERT INTO leased VALUES (1)")
+    acidsql.release(spark)
+    yield "leased"
+    acidsql.sql(spark, "DROP TABLE leased")
+
+
+def _open(session: AcidSession) -> set[int]:
+    return {t.txn_id for t in session.metastore.open_txns() if t.state is TxnState.OPEN}
+
+
+def test_a_lease_lives_as_long_as_a_derived_frame(spark: SparkSession, leased: str) -> None:
+    session = AcidSession.of(spark)
+    before = _open(session)
+    frame = acidsql.table(spark, leased)
+    derived = frame.where("id > 0")
+    (txn_id,) = _open(session) - before
+    del frame
+    session.leases.prune(collect=True)
+    assert txn_id in _open(session)
+    assert derived.count() == 1
+    acidsql.release(spark)
+    assert txn_id not in _open(session)
+
+
+def test_a_lease_that_was_reaped_does_not_disturb_later_statements(
+    spark: SparkSession, leased: str
+) -> None:
+    session = AcidSession.of(spark)
+    before = _open(session)
+    frame = acidsql.table(spark, leased)
+    (txn_id,) = _open(session) - before
+    session.metastore.abort_txn(txn_id)
+    acidsql.release(spark)
+    assert frame.count() == 1
+    assert acidsql.table(spark, leased).count() == 1
+
+
+def test_a_view_of_the_cache_keeps_its_lease(spark: SparkSession, leased: str) -> None:
+    session = AcidSession.of(spark)
+    before = _open(session)
+    acidsql.table(spark, leased).createOrReplaceTempView("kept")
+    (txn_id,) = _open(session) - before
+    session.leases.prune(collect=True)
+    assert txn_id in _open(session)
+    assert spark.sql("SELECT count(*) FROM kept").head()[0] == 1
+    spark.catalog.dropTempView("kept")
