@@ -1,8 +1,8 @@
 """Hive full-ACID (v2) ORC tables from PySpark: ``acidsql.sql(spark, "UPDATE t SET …")``."""
 
+from acidsql.acid_table import AcidTable
 from acidsql.api import location, release, sql, table
 from acidsql.errors import AcidSqlError
-from acidsql.acid_table import AcidTable
 
 __all__ = ["AcidSqlError", "AcidTable", "location", "release", "sql", "table"]
 __version__ = "0.1.0"

@@ -39,9 +39,10 @@ def sql(
     session = AcidSession.of(spark)
     formatter = SQLStringFormatter(spark)
     try:
-        if frames:
-            text = formatter.format(text, **frames)
-        return dispatch.run(session, bind(text, _literals(spark, args)))
+        with bridge.active(spark):
+            if frames:
+                text = formatter.format(text, **frames)
+            return dispatch.run(session, bind(text, _literals(spark, args)))
     finally:
         formatter.clear()
 

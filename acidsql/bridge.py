@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,6 +93,23 @@ def _copy(spark: SparkSession, node: JavaObject, changes: Mapping[int, Any]) -> 
     for i in range(arity):
         arguments[i] = changes[i] if i in changes else node.productElement(i)
     return node.makeCopy(arguments)
+
+
+@contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Make a session the active one of the JVM's thread, whose settings Spark's parser goes by."""
+    version = int(spark.version.split(".")[0])
+    package = "org.apache.spark.sql.classic" if version >= 4 else "org.apache.spark.sql"
+    sessions = _class(spark, f"{package}.SparkSession")
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def parse_type(spark: SparkSession, text: str) -> DataType:
