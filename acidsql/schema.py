@@ -130,9 +130,22 @@ def event_schema(row: StructType, *, deletes: bool = False) -> StructType:
     )
 
 
+def read_name(name: str) -> str:
+    """The name that Spark must be given to find a field of ``row``.
+
+    Its ORC reader takes the name of a nested field in a file to end at the first backtick.
+    """
+    return name.partition("`")[0]
+
+
+def row_field(name: str) -> SparkColumn:
+    """A field of ``row`` in a scan."""
+    return F.col("row").getField(read_name(name))
+
+
 def padded(row: StructType) -> StructType:
-    """The fields of ``row`` and the pad, without metadata."""
-    fields = [StructField(f.name, f.dataType, f.nullable) for f in row.fields]
+    """What a scan asks of ``row``: its fields, without metadata, and the pad."""
+    fields = [StructField(read_name(f.name), f.dataType, f.nullable) for f in row.fields]
     return StructType([*fields, StructField(pad_name(row.names), ByteType())])
 
 

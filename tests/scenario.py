@@ -1,12 +1,23 @@
-"""One walk through the core statements, for tests that run it elsewhere than locally."""
+"""Walks through the core statements, for tests that run them elsewhere than in their own process.
+
+``python tests/scenario.py MASTER HOME WALK [KEY=VALUE …]`` runs one in a session of its own.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from itertools import pairwise
 
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.format.bucket_codec import decode_bucket
+from acidsql.format.names import parse_directory
+from acidsql.session import AcidSession
+from acidsql.storage.delete_files import read_keys
+from acidsql.storage.filesystem import child
 
 _TABLE = "STORED AS ORC LOCATION '{location}' TBLPROPERTIES ('transactional'='true')"
 
@@ -15,14 +26,59 @@ def _rows(spark: SparkSession, table: str) -> list[tuple[object, ...]]:
     return sorted(tuple(r) for r in acidsql.sql(spark, f"SELECT * FROM {table}").collect())
 
 
+def _compact(spark: SparkSession, table: str, kind: str) -> int:
+    """Compact a table that nobody reads; the compactor's transaction."""
+    acidsql.release(spark)
+    acidsql.sql(spark, f"ALTER TABLE {table} COMPACT '{kind}' AND WAIT")
+    entry = acidsql.sql(spark, f"SHOW COMPACTIONS {table}").collect()[0]
+    assert (entry.type, entry.state) == (kind, "succeeded"), entry
+    return int(entry.txnid)
+
+
+def listing(spark: SparkSession, table: str) -> dict[str, list[int]]:
+    """The bucket ids in each ACID directory of a table, by its path below the table's.
+
+    Checks on the way that there is nothing else, that every bucket has one file, sorted by key, and
+    that the events in it are that bucket's.
+    """
+    files = AcidSession.of(spark).files
+    found: dict[str, list[int]] = {}
+
+    def walk(path: str, below: str) -> None:
+        for name in files.names(path):
+            if not parse_directory(name):
+                assert "=" in name, f"{path} holds {name}"
+                walk(child(path, name), f"{below}{name}/")
+                continue
+            inside = files.names(child(path, name))
+            assert inside[0] == "_orc_acid_version", inside
+            found[below + name] = []
+            for file in inside[1:]:
+                bucket = int(file.removeprefix("bucket_"))
+                assert file == f"bucket_{bucket:05d}"
+                keys = read_keys(files, child(path, name, file))
+                assert keys, f"{name}/{file} is empty"
+                assert all(a < b for a, b in pairwise(keys)), f"{name}/{file} is not sorted"
+                assert {decode_bucket(key.bucket) for key in keys} == {bucket}
+                found[below + name].append(bucket)
+
+    walk(acidsql.location(spark, table), "")
+    return found
+
+
 def core(spark: SparkSession, root: str) -> None:
     """INSERT, UPDATE, DELETE, MERGE and both compactions, on a plain and on a partitioned table.
 
     Args:
         root: directory for the tables, as a path that Spark understands.
     """
-    plain = _TABLE.format(location=f"{root}/plain")
-    acidsql.sql(spark, f"CREATE TABLE plain (id INT, v STRING) {plain}")
+    _plain(spark, root)
+    _partitioned(spark, root)
+
+
+def _plain(spark: SparkSession, root: str) -> None:
+    table = _TABLE.format(location=f"{root}/plain")
+    acidsql.sql(spark, f"CREATE TABLE plain (id INT, v STRING) {table}")
     acidsql.sql(spark, "INSERT INTO plain SELECT id, concat('v', id) FROM range(0, 1000, 1, 4)")
     acidsql.sql(spark, "UPDATE plain SET v = 'even' WHERE id % 2 = 0")
     acidsql.sql(spark, "DELETE FROM plain WHERE id >= 500")
@@ -38,39 +94,119 @@ def core(spark: SparkSession, root: str) -> None:
         + [(i * 100, "new") for i in range(5, 20)]
     )
     assert _rows(spark, "plain") == expected
-    for kind in ("minor", "major"):
-        acidsql.release(spark)
-        acidsql.sql(spark, f"ALTER TABLE plain COMPACT '{kind}' AND WAIT")
-        assert _rows(spark, "plain") == expected
-    partitioned = _TABLE.format(location=f"{root}/partitioned")
-    acidsql.sql(spark, f"CREATE TABLE partitioned (id INT) PARTITIONED BY (p STRING) {partitioned}")
+    assert listing(spark, "plain") == {
+        "delta_0000001_0000001_0000": [0, 1, 2, 3],
+        "delete_delta_0000002_0000002_0000": [0, 1, 2, 3],
+        "delta_0000002_0000002_0000": [0],
+        # The rows of buckets 2 and 3 that were not updated, and those in the file of the UPDATE.
+        "delete_delta_0000003_0000003_0000": [0, 2, 3],
+        "delete_delta_0000004_0000004_0000": [0],
+        "delta_0000004_0000004_0000": [0],
+        "delta_0000004_0000004_0001": [0],
+    }
+    txn_id = _compact(spark, "plain", "minor")
+    assert _rows(spark, "plain") == expected
+    assert listing(spark, "plain") == {
+        f"delta_0000001_0000004_v{txn_id:07d}": [0, 1, 2, 3],
+        f"delete_delta_0000001_0000004_v{txn_id:07d}": [0, 1, 2, 3],
+    }
+    txn_id = _compact(spark, "plain", "major")
+    assert _rows(spark, "plain") == expected
+    assert listing(spark, "plain") == {f"base_0000004_v{txn_id:07d}": [0, 1]}
+    acidsql.sql(spark, "DROP TABLE plain")
+
+
+def _partitioned(spark: SparkSession, root: str) -> None:
+    table = _TABLE.format(location=f"{root}/partitioned")
+    acidsql.sql(spark, f"CREATE TABLE partitioned (id INT) PARTITIONED BY (p STRING) {table}")
     acidsql.sql(spark, "INSERT INTO partitioned SELECT id, concat('p ', id % 3) FROM range(9)")
     acidsql.sql(spark, "UPDATE partitioned SET p = 'moved' WHERE id = 4")
     acidsql.sql(spark, "DELETE FROM partitioned WHERE p = 'p 0'")
-    acidsql.release(spark)
-    acidsql.sql(spark, "ALTER TABLE partitioned COMPACT 'major'")
     kept = [(1, "p 1"), (2, "p 2"), (4, "moved"), (5, "p 2"), (7, "p 1"), (8, "p 2")]
     assert _rows(spark, "partitioned") == kept
-    for table in ("plain", "partitioned"):
-        acidsql.sql(spark, f"DROP TABLE {table}")
+    assert sorted(listing(spark, "partitioned")) == [
+        "p=moved/delta_0000002_0000002_0000",
+        "p=p 0/delete_delta_0000003_0000003_0000",
+        "p=p 0/delta_0000001_0000001_0000",
+        "p=p 1/delete_delta_0000002_0000002_0000",
+        "p=p 1/delta_0000001_0000001_0000",
+        "p=p 2/delta_0000001_0000001_0000",
+    ]
+    acidsql.release(spark)
+    acidsql.sql(spark, "ALTER TABLE partitioned COMPACT 'major'")
+    assert _rows(spark, "partitioned") == kept
+    names = sorted(name.partition("_v")[0] for name in listing(spark, "partitioned"))
+    assert names == [
+        # Of a single delta nothing can be merged.
+        "p=moved/delta_0000002_0000002_0000",
+        "p=p 0/base_0000003",
+        "p=p 1/base_0000002",
+        "p=p 2/delta_0000001_0000001_0000",
+    ]
+    acidsql.sql(spark, "DROP TABLE partitioned")
 
 
-def main(master: str, home: str) -> None:
-    """Run the walk in a session of its own, tables and metastore below ``home``."""
-    spark = (
+def retries(spark: SparkSession, root: str) -> None:
+    """Every task that writes fails at its last row when it runs first: each bucket has one file all
+    the same, and no row id is there twice.
+    """
+
+    def flaky(value: int) -> int:
+        """Fail the first attempt of a task when it meets a value that ends in 9."""
+        context = TaskContext.get()
+        if value % 10 == 9 and context is not None and context.attemptNumber() == 0:
+            raise RuntimeError("flaky")
+        return value
+
+    spark.udf.register("flaky", flaky, "int")
+    table = _TABLE.format(location=f"{root}/flaky")
+    acidsql.sql(spark, f"CREATE TABLE retried (id INT, v INT) {table}")
+    acidsql.sql(spark, "INSERT INTO retried SELECT flaky(id), 0 FROM range(0, 40, 1, 4)")
+    assert listing(spark, "retried") == {"delta_0000001_0000001_0000": [0, 1, 2, 3]}
+    acidsql.sql(spark, "UPDATE retried SET v = flaky(id) + 1 WHERE id % 10 > 6")
+    acidsql.sql(spark, "DELETE FROM retried WHERE flaky(id) % 10 = 0")
+    acidsql.sql(
+        spark,
+        "MERGE INTO retried t USING (SELECT flaky(id) AS id FROM range(30, 50, 1, 2)) s "
+        "ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = -1 WHEN NOT MATCHED THEN INSERT VALUES "
+        "(s.id, -2)",
+    )
+    expected = sorted(
+        [(i, i + 1 if i % 10 > 6 else 0) for i in range(30) if i % 10]
+        + [(i, -1 if i % 10 and i < 40 else -2) for i in range(30, 50)]
+    )
+    for kind in (None, "minor", "major"):
+        if kind is not None:
+            _compact(spark, "retried", kind)
+        assert _rows(spark, "retried") == expected
+        ids = acidsql.sql(spark, "SELECT DISTINCT row__id FROM retried").count()
+        assert ids == len(expected)
+        listing(spark, "retried")
+    acidsql.sql(spark, "DROP TABLE retried")
+
+
+_WALKS: dict[str, Callable[[SparkSession, str], None]] = {"core": core, "retries": retries}
+
+
+def main(master: str, home: str, walk: str, *settings: str) -> None:
+    """Run a walk in a session of its own, tables and metastore below ``home``."""
+    builder = (
         SparkSession.builder.master(master)
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", f"{home}/warehouse")
         .config("spark.executor.memory", "512m")
-        .getOrCreate()
     )
-    spark.sparkContext.setLogLevel("ERROR")
-    core(spark, f"{home}/tables")
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    _WALKS[walk](spark, f"{home}/tables")
     workers = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
-    print(f"scenario passed with {workers} executors")
+    print(f"{walk} passed with {workers} executors")
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:])

@@ -27,7 +27,7 @@ from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.protocol import Column, LockRequest, LockType, Operation, Partition, Table
 from acidsql.resolution import find, known_to_spark, leased_snapshot, qualified
 from acidsql.scan.plan import bucket_files
-from acidsql.schema import ROW_ID_COLUMN, columns_of, quote
+from acidsql.schema import ROW_ID_COLUMN, columns_of, quote, read_name
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.tails import read_tail
@@ -189,6 +189,13 @@ def _check_columns(
         raise AcidAnalysisError(
             "RESERVED_COLUMN_NAME",
             f"{ROW_ID_COLUMN} is the name of the row's identity: use another",
+        )
+    cut = [read_name(c.name.lower()) for c in columns]
+    if "" in cut or len(set(cut)) < len(cut):
+        raise _unsupported(
+            "a backtick in these column names",
+            "Spark's ORC reader cannot tell them apart; rename a column",
+            "COLUMN_NAME",
         )
     if not columns:
         raise AcidAnalysisError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -18,7 +19,23 @@ from acidsql.session import AcidSession
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction import write_transaction
 
-_ROW_ID, _OLD, _EVENT, _BRANCH, _FROM_SOURCE = "__row_id", "__old_", "event", "__branch", "__source"
+_EVENT = "event"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Joined:
+    """Target and source of a MERGE side by side.
+
+    Attributes:
+        row_id: identity of the target's row; null if there is none.
+        from_source: null if there is no row of the source.
+        old: the texts of the target's partition values.
+    """
+
+    rows: DataFrame
+    row_id: Column
+    from_source: Column
+    old: Sequence[Column]
 
 
 def update(session: AcidSession, table: Table, text: str) -> DataFrame:
@@ -128,13 +145,22 @@ def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 
 
-def _joined(session: AcidSession, shape: Shape, pieces: bridge.MergePlan) -> DataFrame:
+def _joined(session: AcidSession, shape: Shape, pieces: bridge.MergePlan) -> _Joined:
     """Target and source side by side, as far as the clauses need them."""
     spark = session.spark
     target = bridge.frame_of(spark, pieces.target)
-    old = [p.alias(f"{_OLD}{i}") for i, p in enumerate(shape.parts(shape.current()))]
-    target = target.select("*", F.col(ROW_ID_COLUMN).alias(_ROW_ID), *old)
-    source = bridge.frame_of(spark, pieces.source).select("*", F.lit(True).alias(_FROM_SOURCE))
+    source = bridge.frame_of(spark, pieces.source)
+    prefix = "__acidsql"
+    while any(name.lower().startswith(prefix) for name in [*target.columns, *source.columns]):
+        prefix += "_"
+    parts = shape.parts(shape.current())
+    old = [f"{prefix}_old_{i}" for i in range(len(parts))]
+    target = target.select(
+        "*",
+        F.col(ROW_ID_COLUMN).alias(f"{prefix}_row_id"),
+        *[part.alias(name) for part, name in zip(parts, old, strict=True)],
+    )
+    source = source.select("*", F.lit(True).alias(f"{prefix}_source"))
     unmatched_source, unmatched_target = pieces.not_matched, pieces.not_matched_by_source
     if unmatched_source and unmatched_target:
         kind = "fullouter"
@@ -144,40 +170,45 @@ def _joined(session: AcidSession, shape: Shape, pieces: bridge.MergePlan) -> Dat
         kind = "leftouter"
     else:
         kind = "inner"
-    return bridge.join(spark, target, source, kind, pieces.condition)
+    return _Joined(
+        rows=bridge.join(spark, target, source, kind, pieces.condition),
+        row_id=F.col(f"{prefix}_row_id"),
+        from_source=F.col(f"{prefix}_source"),
+        old=[F.col(name) for name in old],
+    )
 
 
-def _merge_events(shape: Shape, pieces: bridge.MergePlan, rows: DataFrame) -> DataFrame:
+def _merge_events(shape: Shape, pieces: bridge.MergePlan, joined: _Joined) -> DataFrame:
     """The events of each joined row: those of the first clause whose condition holds."""
-    in_target, in_source = F.col(_ROW_ID).isNotNull(), F.col(_FROM_SOURCE).isNotNull()
+    in_target, in_source = joined.row_id.isNotNull(), joined.from_source.isNotNull()
     groups = [
         (in_target & in_source, pieces.matched),
         (~in_target & in_source, pieces.not_matched),
         (in_target & ~in_source, pieces.not_matched_by_source),
     ]
-    old = [F.col(f"{_OLD}{i}") for i in range(len(shape.partitions.fields))]
     branches: list[tuple[Column, list[Column]]] = []
     statement_id = 0
     for place, clauses in groups:
         for clause in clauses:
             condition = place if clause.condition is None else place & clause.condition
-            branches.append((condition, _clause_events(shape, clause, statement_id, old)))
+            branches.append((condition, _clause_events(shape, clause, statement_id, joined)))
             statement_id += 1
     if pieces.matched and not _is_lone_delete(pieces.matched):
         # A match that no clause acts on still counts in the cardinality check.
-        branches.append((in_target & in_source, [events.check_event(shape, F.col(_ROW_ID), old)]))
+        check = events.check_event(shape, joined.row_id, joined.old)
+        branches.append((in_target & in_source, [check]))
     arrays = [(condition, F.array(*made)) for condition, made in branches]
     first, made = arrays[0]
     chosen = reduce(lambda case, branch: case.when(*branch), arrays[1:], F.when(first, made))
-    return _exploded(rows, chosen)
+    return _exploded(joined.rows, chosen)
 
 
 def _clause_events(
-    shape: Shape, clause: bridge.Clause, statement_id: int, old: Sequence[Column]
+    shape: Shape, clause: bridge.Clause, statement_id: int, joined: _Joined
 ) -> list[Column]:
     made = []
     if clause.kind in ("update", "delete"):
-        made.append(events.delete_event(shape, statement_id, F.col(_ROW_ID), old))
+        made.append(events.delete_event(shape, statement_id, joined.row_id, joined.old))
     if clause.kind in ("update", "insert"):
         made.append(events.insert_event(shape, statement_id, clause.values))
     return made

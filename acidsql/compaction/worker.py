@@ -42,7 +42,7 @@ from acidsql.metastore.protocol import (
 )
 from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot, base_formats
-from acidsql.schema import data_schema, event_schema
+from acidsql.schema import data_schema, event_schema, row_field
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.settle import name_bucket_parts
@@ -205,7 +205,7 @@ def _write_buckets(
     schema = event_schema(row)
     columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
     # The scan's row has the pad as well, which must not be written.
-    fields = [F.col("row").getField(f.name).alias(f.name) for f in row.fields]
+    fields = [row_field(f.name).alias(f.name) for f in row.fields]
     own_row = F.lit(None).cast(schema["row"].dataType) if deletes else F.struct(*fields)
     placed = events.select(*columns, own_row.alias("row"), bucket.alias(BUCKET_COLUMN))
     write_buckets(placed.repartition(BUCKET_COLUMN), staged, table, [BUCKET_COLUMN])

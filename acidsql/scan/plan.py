@@ -28,6 +28,7 @@ from acidsql.schema import (
     padded,
     partition_schema,
     quote,
+    row_field,
 )
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
@@ -225,8 +226,7 @@ def _project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -
     table, spark = snapshot.table, session.spark
     columns = []
     for field in data_schema(spark, table).fields:
-        stored = F.col("row").getField(field.name)
-        value = bridge.opaque(spark, stored, nullable=field.nullable)
+        value = bridge.opaque(spark, row_field(field.name), nullable=field.nullable)
         value = to_session_zone(session, value, field.dataType)
         columns.append(value.alias(field.name, metadata=field.metadata))
     for i, field in enumerate(partition_schema(spark, table).fields):

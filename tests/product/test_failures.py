@@ -252,7 +252,7 @@ def test_what_a_dead_writer_left_in_staging_goes_with_the_next_cleaning(
 
 COMPACTION_STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
     "locking": (worker, "wait_for_locks", lambda: lambda *_: True),
-    "planning": (worker, "scan_events", lambda: lambda *_: True),
+    "planning": (worker, "is_enough", lambda: lambda *_: True),
     "writing": (worker, "write_buckets", lambda: lambda *_: True),
     "stamping": (settle, "stamp", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
