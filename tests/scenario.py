@@ -193,6 +193,7 @@ def main(master: str, home: str, walk: str, *settings: str) -> None:
     builder = (
         SparkSession.builder.master(master)
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", f"{home}/warehouse")
         .config("spark.executor.memory", "512m")

@@ -56,7 +56,12 @@ def markdown(sections: Sequence[Section]) -> str:
             parts.append(
                 "\n".join(
                     format_output(
-                        rows, section.headers, format_name="github", disable_numparse=True
+                        rows,
+                        section.headers,
+                        format_name="github",
+                        disable_numparse=True,
+                        numalign="left",
+                        stralign="left",
                     )
                 )
             )

@@ -192,10 +192,10 @@ def _check_columns(
         )
     cut = [read_name(c.name.lower()) for c in columns]
     if "" in cut or len(set(cut)) < len(cut):
-        raise _unsupported(
-            "a backtick in these column names",
-            "Spark's ORC reader cannot tell them apart; rename a column",
-            "COLUMN_NAME",
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.COLUMN_NAME",
+            "these column names differ only after a backtick, or begin with one, and Spark's ORC "
+            "reader cannot tell them apart: rename a column",
         )
     if not columns:
         raise AcidAnalysisError(

@@ -15,7 +15,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_core_statements_on_a_cluster(tmp_path: Path) -> None:
+def run(walk: str, home: Path, *settings: str) -> None:
+    """Run a walk of ``tests/scenario.py`` on a cluster of two executors."""
     environment = {
         **os.environ,
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -25,13 +26,21 @@ def test_core_statements_on_a_cluster(tmp_path: Path) -> None:
     }
     program = [sys.executable, str(ROOT / "tests" / "scenario.py")]
     done = subprocess.run(
-        [*program, "local-cluster[2,1,1024]", str(tmp_path)],
+        [*program, "local-cluster[2,1,1024]", str(home), walk, *settings],
         env=environment,
-        cwd=tmp_path,
+        cwd=home,
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-5000:]
-    assert "scenario passed with 2 executors" in done.stdout
+    assert f"{walk} passed with 2 executors" in done.stdout
+
+
+def test_core_statements_on_a_cluster(tmp_path: Path) -> None:
+    run("core", tmp_path)
+
+
+def test_tasks_that_run_again_leave_one_file_per_bucket(tmp_path: Path) -> None:
+    run("retries", tmp_path, "spark.speculation=true", "spark.speculation.interval=50ms")

@@ -1,4 +1,4 @@
-"""Values of every type come back as they went in, through every rewrite; other types are refused."""
+"""Every type that a table may have: what is written is read back, by Spark and from the file."""
 
 from __future__ import annotations
 
