@@ -60,8 +60,7 @@ def markdown(sections: Sequence[Section]) -> str:
                         section.headers,
                         format_name="github",
                         disable_numparse=True,
-                        numalign="left",
-                        stralign="left",
+                        colalign=["left"] * len(section.headers),
                     )
                 )
             )
