@@ -74,7 +74,7 @@ def location(spark: SparkSession, name: str) -> str:
 
 
 def release(spark: SparkSession) -> None:
-    """End the leases of all DataFrames returned so far: compaction may remove the files that they
-    read.
+    """End the leases of all DataFrames returned so far: compaction may remove the
+    files that they read.
     """
     AcidSession.of(spark).leases.release()

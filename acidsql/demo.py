@@ -1,8 +1,8 @@
 """A tour in one command: ``python -m acidsql.demo``.
 
-Changes a small table with every kind of statement and shows, after each, its counts, the rows with
-their identity, and the directories that it left. Everything happens in a directory that is gone
-afterwards.
+Changes a small table with every kind of statement and shows, after each, its counts, the
+rows with their identity, and the directories that it left. Everything happens in a directory
+that is gone afterwards.
 """
 
 from __future__ import annotations

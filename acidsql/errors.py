@@ -70,8 +70,8 @@ class ConcurrencyError(AcidSqlError, RuntimeError):
 
 
 class WriteConflictError(ConcurrencyError):
-    """Two transactions changed the same partition; the later committer loses (first committer
-    wins).
+    """Two transactions changed the same partition; the later committer
+    loses (first committer wins).
     """
 
 

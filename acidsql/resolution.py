@@ -1,5 +1,5 @@
-"""Names and references: which table a name means, and plans in which ACID tables are snapshot
-scans.
+"""Names and references: which table a name means, and plans in which ACID
+tables are snapshot scans.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def known_to_spark(session: AcidSession, parts: Sequence[str]) -> bool:
 
 
 def find_acid_table(session: AcidSession, parts: Sequence[str]) -> Table | None:
-    """The transactional table that a name means, or None: views and other tables are Spark's to
-    handle.
+    """The transactional table that a name means, or None: views and other tables
+    are Spark's to handle.
     """
     table = find(session, parts)
     return table if table is not None and table.table_type is TableType.MANAGED else None
@@ -131,8 +131,8 @@ class StatementSnapshot:
         return frame.toDF(*[c.name for c in view.columns]) if view.columns else frame
 
     def plan(self, text: str) -> bridge.JavaObject:
-        """Spark's plan of a statement, not analysed yet, with every ACID table replaced by its
-        scan.
+        """Spark's plan of a statement, not analysed yet, with every ACID table
+        replaced by its scan.
         """
         spark = self.session.spark
         text = bridge.substitute_variables(spark, text)
@@ -159,8 +159,8 @@ def latest_snapshot(session: AcidSession) -> StatementSnapshot:
 
 @contextmanager
 def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
-    """What a query sees; the files stay for as long as a DataFrame made in the block can be
-    reached.
+    """What a query sees; the files stay for as long as a DataFrame made in the
+    block can be reached.
     """
     session.leases.prune()
     txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)

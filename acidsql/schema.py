@@ -41,8 +41,8 @@ def quote(name: str) -> str:
 
 
 def pad_name(columns: Sequence[str]) -> str:
-    """A field name that no column of the table has: ORC gives nulls for it without reading
-    anything.
+    """A field name that no column of the table has: ORC gives nulls for
+    it without reading anything.
     """
     name = "__pad"
     while name in columns:
@@ -102,8 +102,8 @@ def _fields(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
 
 
 def data_schema(spark: SparkSession, table: Table) -> StructType:
-    """The columns that are stored in files, with their metadata (char and varchar, default,
-    comment).
+    """The columns that are stored in files, with their metadata (char
+    and varchar, default, comment).
     """
     return _fields(spark, table.columns)
 
@@ -191,17 +191,15 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
         if "GENERATION_EXPRESSION" in field.metadata or "identity.start" in field.metadata:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.GENERATED_COLUMN",
-                f"column {field.name!r} is a generated one, which is not supported: use DEFAULT, "
-                f"or "
-                "compute the value in each statement",
+                f"column {field.name!r} is a generated one, which is not supported: "
+                "use DEFAULT, or compute the value in each statement",
             )
         text = bridge.type_sql(spark, field.dataType)
         if any(word in text.lower() for word in _REFUSED):
             raise AcidAnalysisError(
                 "UNSUPPORTED_DATATYPE",
                 f"column {field.name!r} has type {text}, which Hive cannot read from an ACID "
-                f"table: "
-                "use TIMESTAMP, a numeric type or a string",
+                "table: use TIMESTAMP, a numeric type or a string",
             )
         columns.append(
             Column(

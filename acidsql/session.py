@@ -171,8 +171,3 @@ def mirror_database(session: AcidSession, name: str) -> None:
     if not session.spark.catalog.databaseExists(f"spark_catalog.`{name}`"):
         location = session.database_location(name)
         session.spark.sql(f"CREATE DATABASE IF NOT EXISTS `{name}` LOCATION '{location}'")
-
-
-def unmirror_database(session: AcidSession, name: str) -> None:
-    """Drop a database from Spark's own catalog."""
-    session.spark.sql(f"DROP DATABASE IF EXISTS `{name}`")

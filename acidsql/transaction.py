@@ -1,5 +1,5 @@
-"""One write transaction: opened, locked, given a write id, kept alive, published, committed or
-undone.
+"""One write transaction: opened, locked, given a write id, kept alive,
+published, committed or undone.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class WriteTransaction:
                 raise FormatError(
                     "WRITE_ID_IN_USE",
                     f"{child(location, name)} has write id {self.write_id}, which the metastore "
-                    f"gave to this "
-                    "transaction: its file is older than the table. Run the statement again",
+                    "gave to this transaction: its file is older than the table. Run the "
+                    "statement again",
                 )
 
     def commit(self, changed: Sequence[tuple[Operation, Sequence[tuple[str, ...]]]]) -> None:
@@ -100,8 +100,8 @@ class WriteTransaction:
             changed: the partitions changed, by values, for each kind of operation.
 
         Raises:
-            WriteConflictError: another transaction changed the same rows' partition and committed
-                first.
+            WriteConflictError: another transaction changed the same rows'
+                partition and committed first.
         """
         metastore, table = self.session.metastore, self.table
         if table.partition_columns:
@@ -194,8 +194,8 @@ def write_transaction(
 def _undo(
     session: AcidSession, txn_id: int, transaction: WriteTransaction | None, error: BaseException
 ) -> None:
-    """Abort after an error; an error of the abort itself is logged, the first one is what the user
-    needs.
+    """Abort after an error; an error of the abort itself is logged, the first one is
+    what the user needs.
     """
     if isinstance(error, MetastoreError):
         # The commit may have been made: files whose fate is unknown stay, invisible unless it was.

@@ -1,5 +1,5 @@
-"""Temporary views over ACID tables: Spark keeps a frozen plan, so their text is kept here and read
-anew.
+"""Temporary views over ACID tables: Spark keeps a frozen plan, so their text is kept
+here and read anew.
 """
 
 from __future__ import annotations

@@ -182,7 +182,15 @@ def retries(spark: SparkSession, root: str) -> None:
         ids = acidsql.sql(spark, "SELECT DISTINCT row__id FROM retried").count()
         assert ids == len(expected)
         listing(spark, "retried")
+    assert _failed_tasks(spark) >= 6  # four of the INSERT, two of the MERGE's source at least
     acidsql.sql(spark, "DROP TABLE retried")
+
+
+def _failed_tasks(spark: SparkSession) -> int:
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup()]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    return sum(stage.numFailedTasks for stage in stages if stage)
 
 
 _WALKS: dict[str, Callable[[SparkSession, str], None]] = {"core": core, "retries": retries}

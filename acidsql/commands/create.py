@@ -272,8 +272,7 @@ def _existing(session: AcidSession, table: Table) -> tuple[list[Partition], int,
             raise AcidAnalysisError(
                 "UNSUPPORTED_ORIGINAL_FILES",
                 f"{location} holds {strangers[0]}, which is no directory of an ACID table: choose "
-                f"an empty "
-                "location or one with base and delta directories only",
+                "an empty location or one with base and delta directories only",
             )
         if directories and values:
             found.append(Partition(values=values, location=location))
@@ -305,8 +304,8 @@ def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...
 
 
 def _check_files(session: AcidSession, table: Table, path: str) -> None:
-    """Compare the columns of a directory's first file with the table's; files of a directory share
-    them.
+    """Compare the columns of a directory's first file with the table's; files of
+    a directory share them.
     """
     for name in bucket_files(session.files.names(path))[:1]:
         tail = read_tail(session.files, child(path, name))
@@ -323,8 +322,8 @@ def _check_files(session: AcidSession, table: Table, path: str) -> None:
 def _create_as_select(
     session: AcidSession, statement: CreateTable, database: str, name: str
 ) -> DataFrame:
-    """Create the table with the query's columns and insert its rows; if that fails, the table goes
-    again.
+    """Create the table with the query's columns and insert its rows; if that fails,
+    the table goes again.
     """
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(

@@ -138,8 +138,7 @@ def _cache(session: AcidSession, statement: ast.CacheTable) -> DataFrame | None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CACHE_TABLE",
             "CACHE TABLE over transactional tables is not supported, it would freeze one "
-            "snapshot: use "
-            "acidsql.sql(spark, 'SELECT …').cache()",
+            "snapshot: use acidsql.sql(spark, 'SELECT …').cache()",
         )
     return None
 

@@ -188,8 +188,8 @@ def changes(
     """The partitions that each kind of operation changed.
 
     Args:
-        kinds: operation, its statement ids, and whether to look at its delete events or at its
-            rows.
+        kinds: operation, its statement ids, and whether to look at its delete events
+            or at its rows.
     """
     return [
         (

@@ -26,8 +26,7 @@ def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.INSERT_OVERWRITE",
             f"INSERT OVERWRITE of the transactional table {table.full_name} is not supported yet: "
-            f"use DELETE "
-            "and INSERT INTO",
+            "use DELETE and INSERT INTO",
         )
     shape = events.shape_of(session, table)
     with write_transaction(session, table, Operation.INSERT) as transaction:

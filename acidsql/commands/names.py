@@ -65,8 +65,8 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
 
 
 def use(session: AcidSession, statement: Use) -> DataFrame | None:
-    """USE: a database that only the metastore knows yet becomes known to Spark; Spark does the
-    rest.
+    """USE: a database that only the metastore knows yet becomes known to Spark;
+    Spark does the rest.
     """
     name = _database(session, statement.name)
     if name is not None and name in session.metastore.databases():
@@ -81,8 +81,8 @@ def _database(session: AcidSession, parts: Name) -> str | None:
 
 
 def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None:
-    """CREATE VIEW over ACID tables: the text is kept and read anew by each query. Other views are
-    Spark's.
+    """CREATE VIEW over ACID tables: the text is kept and read anew by each query.
+    Other views are Spark's.
     """
     query = statement.query.of(statement.text)
     if not refers_to_acid(session, query):

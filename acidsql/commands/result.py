@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 def counts(spark: SparkSession, **numbers: int) -> DataFrame:
-    """One row of numbers of rows, under Delta Lake's names (``affected=3`` is
-    ``num_affected_rows``).
+    """One row of numbers of rows, under Delta Lake's names
+    (``affected=3`` is ``num_affected_rows``).
     """
     columns = ", ".join(f"{n}L AS num_{name}_rows" for name, n in numbers.items())
     return spark.sql(f"SELECT {columns}")

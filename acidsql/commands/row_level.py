@@ -139,8 +139,8 @@ def _ids(clauses: Sequence[bridge.Clause], kind: str) -> list[int]:
 
 
 def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
-    """Whether matching a row twice is harmless, as in Spark: it is deleted, whichever match does
-    it.
+    """Whether matching a row twice is harmless, as in Spark: it is deleted,
+    whichever match does it.
     """
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 

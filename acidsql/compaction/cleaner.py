@@ -21,8 +21,8 @@ def clean(session: AcidSession) -> None:
 
 
 def _clean(session: AcidSession, compaction: Compaction) -> None:
-    """Remove what is obsolete or aborted at the compaction's own high-water marks
-    (CompactionCleaner).
+    """Remove what is obsolete or aborted at the compaction's
+    own high-water marks (CompactionCleaner).
     """
     metastore = session.metastore
     table = metastore.table(compaction.database, compaction.table)

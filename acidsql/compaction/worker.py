@@ -1,9 +1,9 @@
-"""The worker: merges the directories of a partition into one delta pair (minor) or one base
-(major).
+"""The worker: merges the directories of a partition into one delta pair (minor)
+or one base (major).
 
-Rows keep their identity, so a compaction conflicts with nobody; no write id is allocated. What it
-writes becomes visible when its transaction commits, because the names carry the transaction's id
-(``_v``).
+Rows keep their identity, so a compaction conflicts with nobody; no write id is
+allocated. What it writes becomes visible when its transaction commits, because the names
+carry the transaction's id (``_v``).
 """
 
 from __future__ import annotations

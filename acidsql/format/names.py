@@ -37,8 +37,8 @@ class AcidDirectory:
         min_write_id: lowest write id inside; for a base equal to ``max_write_id``.
         max_write_id: highest write id inside; ``LONG_MIN`` for the first compaction of a
             converted table that was never written to.
-        statement_id: of a delta of one statement; ``None`` for bases, compacted and streaming
-            deltas.
+        statement_id: of a delta of one statement; ``None`` for bases,
+            compacted and streaming deltas.
         visibility_txn_id: transaction of the compaction that wrote it, 0 without ``_v`` suffix.
     """
 

@@ -26,8 +26,8 @@ def read_fields(message: bytes) -> Iterator[Field]:
     """Yield the fields of a message in order.
 
     Raises:
-        FormatError: the message ends inside a field or has an unknown wire type
-            (INVALID_ORC_TAIL).
+        FormatError: the message ends inside a field or has an
+            unknown wire type (INVALID_ORC_TAIL).
     """
     position = 0
     while position < len(message):

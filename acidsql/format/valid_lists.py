@@ -1,7 +1,7 @@
 """Which transactions and write ids a snapshot may see.
 
-Semantics and text forms are those of Hive's ``ValidReadTxnList``, ``ValidReaderWriteIdList`` and
-``ValidCompactorWriteIdList``.
+Semantics and text forms are those of Hive's ``ValidReadTxnList``,
+``ValidReaderWriteIdList`` and ``ValidCompactorWriteIdList``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What acidsql needs of a metastore: tables, partitions, transactions, write ids, locks,
-compactions.
+"""What acidsql needs of a metastore: tables, partitions, transactions,
+write ids, locks, compactions.
 
 Shaped like the Hive Metastore's Thrift interface, so that one behaviour suite serves the embedded
 store and Hive's. Semantics follow Hive 4 (``hive_metastore.thrift``, ``TxnHandler``). Nothing here
@@ -159,8 +159,8 @@ class LockInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnInfo:
-    """A transaction that is open or aborted, as SHOW TRANSACTIONS lists it (times in seconds since
-    1970).
+    """A transaction that is open or aborted, as SHOW TRANSACTIONS lists it (times
+    in seconds since 1970).
     """
 
     txn_id: int
@@ -216,8 +216,8 @@ class Metastore(Protocol):
         """Create a table or view; TABLE_OR_VIEW_ALREADY_EXISTS if the name is taken."""
 
     def drop_table(self, database: str, name: str) -> None:
-        """Forget a table with its partitions, write ids, locks and queue entries. Files are the
-        caller's.
+        """Forget a table with its partitions, write ids, locks and queue entries.
+        Files are the caller's.
         """
 
     def alter_table(self, table: Table) -> None:
@@ -247,9 +247,8 @@ class Metastore(Protocol):
 
     def commit_txn(self, txn_id: int) -> None:
         """Commit. Checks the write set: if a transaction that committed after this one opened
-        changed
-        (UPDATE or DELETE, both sides) the same table or partition, this one is aborted and
-        ``WriteConflictError`` (CONCURRENT_WRITE) names both transactions and the object.
+        changed (UPDATE or DELETE, both sides) the same table or partition, this one is aborted
+        and ``WriteConflictError`` (CONCURRENT_WRITE) names both transactions and the object.
         Committing a committed transaction again does nothing. Releases its locks.
         """
 
@@ -260,9 +259,8 @@ class Metastore(Protocol):
         """Say that these transactions live; returns those that are not open any more."""
 
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
-        """The snapshot now: open and aborted transactions up to the highest id (to ``txn_id`` when
-        given,
-        which itself counts as valid).
+        """The snapshot now: open and aborted transactions up to the highest id (to ``txn_id``
+        when given, which itself counts as valid).
         """
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
@@ -278,11 +276,10 @@ class Metastore(Protocol):
         """Seconds without a heartbeat after which a transaction is aborted."""
 
     def seed_txn_id(self, next_txn_id: int) -> int:
-        """Make sure that no transaction id below ``next_txn_id`` is ever given; those never given
-        here
-        count as committed. For directories that know more than this store: the output of a
-        compaction carries its transaction's id (``base_0000005_v0000123``). Returns the highest id
-        given before.
+        """Make sure that no transaction id below ``next_txn_id`` is ever given; those never
+        given here count as committed. For directories that know more than this store: the output
+        of a compaction carries its transaction's id (``base_0000005_v0000123``). Returns the
+        highest id given before.
         """
 
     # -- write ids ------------------------------------------------------------------------------
@@ -293,9 +290,9 @@ class Metastore(Protocol):
         """The write ids that a snapshot sees (TxnCommonUtils, GetValidWriteIdsForTableFunction)."""
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
-        """Make sure that no write id below ``next_write_id`` is ever given again; those never
-        allocated
-        here count as committed. For tables whose directories know more than this store.
+        """Make sure that no write id below ``next_write_id`` is ever given again;
+        those never allocated here count as committed. For tables whose directories
+        know more than this store.
         """
 
     def next_write_id(self, database: str, table: str) -> int:
@@ -304,8 +301,7 @@ class Metastore(Protocol):
     # -- locks ----------------------------------------------------------------------------------
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
         """Ask for all locks of a statement at once: all are granted or all wait, first come first
-        served.
-        INSERT, UPDATE and DELETE requests also enter the transaction's write set (a
+        served. INSERT, UPDATE and DELETE requests also enter the transaction's write set (a
         dynamic-partition request only as a placeholder, until ``add_dynamic_partitions``).
         """
 
@@ -333,22 +329,21 @@ class Metastore(Protocol):
         self, database: str, table: str, partition: str | None, compaction_type: CompactionType
     ) -> Compaction:
         """Queue a compaction. The answer is in state REFUSED, with the reason in ``error``, when
-        the same
-        object is queued or being worked on already (CompactFunction).
+        the same object is queued or being worked on already (CompactFunction).
         """
 
     def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
-        """Take the oldest INITIATED entry (or that one) and make it WORKING; never given to two
-        workers.
+        """Take the oldest INITIATED entry (or that one) and make it WORKING; never
+        given to two workers.
         """
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
         """Record the compactor's transaction and the highest write id of its snapshot."""
 
     def compaction_done(self, compaction_id: int) -> None:
-        """WORKING → READY_FOR_CLEANING; ``next_txn_id`` is set when the transaction commits (or
-        now, for
-        an entry without one): once nothing below it is open, nobody can need the old directories.
+        """WORKING → READY_FOR_CLEANING; ``next_txn_id`` is set when the transaction
+        commits (or now, for an entry without one): once nothing below it is open, nobody
+        can need the old directories.
         """
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
@@ -358,8 +353,8 @@ class Metastore(Protocol):
         """WORKING → REFUSED; kept in the history."""
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
-        """READY_FOR_CLEANING entries whose ``next_txn_id`` is not above the lowest open
-        transaction.
+        """READY_FOR_CLEANING entries whose ``next_txn_id`` is not above
+        the lowest open transaction.
         """
 
     def compaction_cleaned(self, compaction_id: int) -> None:

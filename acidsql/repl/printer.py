@@ -101,8 +101,8 @@ def summary(error: Exception) -> str:
 def locate(error: Exception, text: str) -> Position | None:
     """Return where in the statement ``text`` an error is, None if it does not say.
 
-    Spark may have seen a rewritten text, so a place counts only where that text agrees with the
-    user's.
+    Spark may have seen a rewritten text, so a place counts only where that text
+    agrees with the user's.
     """
     if isinstance(error, AcidParseError):
         lines = text.split("\n")

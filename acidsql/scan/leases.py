@@ -58,8 +58,8 @@ class Leases:
         self.max_age = max_age
 
     def begin(self, txn_id: int) -> Lease:
-        """Start the lease of a statement under its read transaction; the thread's scans belong to
-        it.
+        """Start the lease of a statement under its read transaction; the thread's
+        scans belong to it.
         """
         lease = Lease(txn_id=txn_id, opened=self._clock())
         with self._lock:

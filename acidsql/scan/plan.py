@@ -1,6 +1,5 @@
 """From a snapshot to a Spark DataFrame: one guarded ORC scan per kind of directory, less the
-deleted
-rows. What the guard is for: ``schema.guard``.
+deleted rows. What the guard is for: ``schema.guard``.
 """
 
 from __future__ import annotations
@@ -56,8 +55,8 @@ class _Directory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Deletes:
-    """The delete events of a snapshot: how many, and which write ids per partition they can
-    concern.
+    """The delete events of a snapshot: how many, and which write ids per
+    partition they can concern.
     """
 
     directories: tuple[_Directory, ...]
@@ -74,9 +73,9 @@ class _Deletes:
 def scan(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     """The rows of a snapshot: the table's columns in its order, then ``row__id``.
 
-    Projected below the union, so that Spark prunes the fields of ``row`` in each scan. The struct
-    of the row id is made above it: Spark 3.5 fails on a filter whose struct has other nullability
-    there.
+    Projected below the union, so that Spark prunes the fields of ``row`` in each scan.
+    The struct of the row id is made above it: Spark 3.5 fails on a filter whose struct
+    has other nullability there.
     """
     parts = _surviving(session, snapshot)
     rows = _union([_project(session, snapshot, part) for part in parts])
@@ -148,8 +147,9 @@ def _deletes(session: AcidSession, snapshot: TableSnapshot) -> _Deletes:
         for delta in partition.state.delete_deltas:
             path = partition.path(delta)
             directories.append(_Directory(directory=delta, path=path, ordinal=ordinal))
-            for name in bucket_files(snapshot.listings.get(path).names):
-                tail = session.tails.tail(child(path, name))
+            versions = session.files.versions(snapshot.listings.get(path))
+            for name in bucket_files(list(versions)):
+                tail = session.tails.tail(child(path, name), versions[name])
                 events += tail.rows
                 statistics = tail.file_int_stats(ORIGINAL_WRITE_ID)
                 reach = (statistics[0], statistics[1]) if statistics else (0, delta.max_write_id)
@@ -239,8 +239,8 @@ def _project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -
 
 
 def _partition_value(values: Sequence[str], data_type: DataType) -> Column:
-    """The value of a partition column by ordinal: a constant array, so that Spark prunes files by
-    it.
+    """The value of a partition column by ordinal: a constant array, so that Spark
+    prunes files by it.
     """
     texts = [None if v == DEFAULT_PARTITION else v for v in values]
     array = F.from_json(F.lit(json.dumps(texts)), ArrayType(StringType())).cast(
@@ -250,8 +250,8 @@ def _partition_value(values: Sequence[str], data_type: DataType) -> Column:
 
 
 def to_session_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
-    """A value read from a file, so that the session sees the wall clock that the file's writer
-    meant.
+    """A value read from a file, so that the session sees the wall clock that
+    the file's writer meant.
     """
     return _shifted(value, data_type, session.jvm_time_zone, session.time_zone)
 

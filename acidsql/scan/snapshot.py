@@ -1,5 +1,5 @@
-"""What one statement sees of a table: its valid write ids and, per partition, the directories they
-select.
+"""What one statement sees of a table: its valid write ids and, per partition,
+the directories they select.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def take_snapshot(
 def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str]) -> None:
     """Make sure that no write id which a directory carries is ever given again.
 
-    Directories know more than the metastore where its file was lost, or restored from an older
-    copy.
+    Directories know more than the metastore where its file was lost, or restored
+    from an older copy.
     """
     highest = max_write_id(names)
     if highest >= metastore.next_write_id(table.database, table.name):

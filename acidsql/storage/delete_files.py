@@ -47,8 +47,8 @@ def encode(keys: Sequence[RowId], write_id: int, row: StructType, codec: str) ->
         keys: ids of the deleted rows, sorted, each once.
         write_id: of the deleting transaction.
         row: the table's columns: the file has them in its schema, and null in every event.
-        codec: name of the compression, as the table property ``orc.compress`` has it, in lower
-            case.
+        codec: name of the compression, as the table property ``orc.compress`` has
+            it, in lower case.
     """
     buffer = BytesIO()
     writer = pyorc.Writer(buffer, _orc_type(event_schema(row)), compression=_CODECS[codec])

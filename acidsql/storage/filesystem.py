@@ -1,9 +1,9 @@
 """Files and directories, wherever Spark's tables lie.
 
-Listing goes through Hadoop's file systems everywhere, because Spark's scans take the listings over.
-On the local file system the bytes are read and written by Python itself: it is the same disk,
-without a round trip to the JVM, and without the checksum files that Hadoop keeps beside local
-files.
+Listing goes through Hadoop's file systems everywhere, because Spark's scans take the
+listings over. On the local file system the bytes are read and written by Python itself: it
+is the same disk, without a round trip to the JVM, and without the checksum files that Hadoop
+keeps beside local files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
 from pyspark.sql import SparkSession
 
@@ -29,6 +29,13 @@ class Listing:
     names: tuple[str, ...]
     java_path: bridge.JavaObject
     java_statuses: bridge.JavaObject
+
+
+class FileVersion(NamedTuple):
+    """Tells a file from an earlier one of the same path: its bytes, and when it was written."""
+
+    size: int
+    modified: int
 
 
 def child(path: str, *names: str) -> str:
@@ -74,12 +81,16 @@ class FileSystem:
             return sorted(p.name for p in local.iterdir()) if local.is_dir() else []
         return sorted(self.list(path).names)
 
-    def sizes(self, listing: Listing) -> dict[str, int]:
-        """Bytes of each file of a listing, by name (directories are left out)."""
+    def versions(self, listing: Listing) -> dict[str, FileVersion]:
+        """The version of each file of a listing, by name."""
         if listing.java_statuses is None:
             return {}
-        entries = bridge.list_sizes(listing.java_statuses)
-        return {name: size for name, is_directory, size in entries if not is_directory}
+        local = _local(listing.path)
+        if local is None:
+            files = bridge.list_files(listing.java_statuses)
+            return {name: FileVersion(size, modified) for name, size, modified in files}
+        found = {name: (local / name).stat() for name in listing.names}
+        return {n: FileVersion(s.st_size, s.st_mtime_ns) for n, s in found.items()}
 
     def size(self, path: str) -> int:
         """Bytes of a file."""
@@ -119,8 +130,8 @@ class FileSystem:
         bridge.write_bytes(filesystem, java_path, content)
 
     def append(self, path: str, content: bytes) -> None:
-        """Append to a file. Local files lose the checksum file that Hadoop wrote for the old
-        content.
+        """Append to a file. Local files lose the checksum file that Hadoop wrote
+        for the old content.
         """
         local = _local(path)
         if local is not None:
@@ -141,8 +152,8 @@ class FileSystem:
         filesystem.mkdirs(java_path)
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file or directory. The target must not exist: HDFS would move *into* a
-        directory.
+        """Rename a file or directory. The target must not exist: HDFS would
+        move *into* a directory.
         """
         if self.exists(target):
             raise FormatError(

@@ -3,13 +3,12 @@
 Events are rows of the six ACID columns with these beside them:
 
 - ``__target``: where the event goes: ``i<statement id>`` for rows, ``d<statement id>`` for delete
-events,
-  ``m`` for row ids that only take part in MERGE's cardinality check;
+  events, ``m`` for row ids that only take part in MERGE's cardinality check;
 - ``__part_0``, …: the values of the partition columns as text, in Hive's form, never null.
 
-Rows come without ``originalTransaction``, ``bucket`` and ``rowId``: they are numbered here, where
-they are written, above every union, coalesce and shuffle, because a task that runs again numbers
-anew.
+Rows come without ``originalTransaction``, ``bucket`` and ``rowId``: they are numbered
+here, where they are written, above every union, coalesce and shuffle, because a task that
+runs again numbers anew.
 """
 
 from __future__ import annotations
@@ -77,8 +76,8 @@ def writer_options(table: Table) -> dict[str, str]:
 
 
 def partition_text(value: Column, field: StructField) -> Column:
-    """A partition column's value as Hive spells it in directory names; NULL and '' are its default
-    name.
+    """A partition column's value as Hive spells it in directory names; NULL and ''
+    are its default name.
     """
     text = value.cast("string")
     if isinstance(field.dataType, DecimalType) and field.dataType.scale > 0:
@@ -87,8 +86,8 @@ def partition_text(value: Column, field: StructField) -> Column:
 
 
 def part_columns(table: Table) -> list[str]:
-    """Names of the partition columns in staging; the table's own could collide with the ACID
-    columns.
+    """Names of the partition columns in staging; the table's own could collide
+    with the ACID columns.
     """
     return [f"{PART}{i}" for i in range(len(table.partition_columns))]
 
@@ -129,7 +128,7 @@ def write_events(
     They are shuffled by directory first, so that a statement which touches few rows of many files
     writes few files (or, from a small table, written by one task), and sorted by directory
     explicitly: the sort that Spark would add comes after the numbering and is not stable once it
-        spills.
+    spills.
 
     Args:
         rows: the targets that get rows.
@@ -146,8 +145,8 @@ def write_events(
 
 
 def write_buckets(events: DataFrame, path: str, table: Table, directories: Sequence[str]) -> None:
-    """Write events that keep their keys, sorted, below directories named by columns (none of them
-    text).
+    """Write events that keep their keys, sorted, below directories named by columns
+    (none of them text).
 
     The events of one directory must be in one task: it becomes one file.
     """
@@ -160,8 +159,8 @@ def write_buckets(events: DataFrame, path: str, table: Table, directories: Seque
 def _numbered(events: DataFrame, rows: Sequence[Target], write_id: int, *keep: str) -> DataFrame:
     """Give rows their identity: write id, bucket property of the writing task, row id.
 
-    Each target has its own counter, which moves only when it is asked, so that a writer starts at
-    0.
+    Each target has its own counter, which moves only when it is asked, so that a
+    writer starts at 0.
     """
     bucket, row_id = F.lit(None).cast("int"), F.lit(None).cast("long")
     for target in rows:

@@ -8,7 +8,7 @@ import pyarrow.orc as pa_orc
 
 from acidsql.format.acid_metadata import footer_items
 from acidsql.format.orc_tail import OrcTail, append_metadata, parse_tail, tail_length
-from acidsql.storage.filesystem import FileSystem
+from acidsql.storage.filesystem import FileSystem, FileVersion
 
 _FIRST_READ = 16 * 1024
 # Columns of the ACID schema, by ORC column id (contract §1.3).
@@ -31,25 +31,31 @@ def read_tail(files: FileSystem, path: str) -> OrcTail:
 
 
 class TailCache:
-    """Tails of published files, which never change; the most recently used are kept."""
+    """Tails of published files; the most recently used are kept.
+
+    A published file never changes, but its table may be dropped and another one made in its place.
+    """
 
     def __init__(self, files: FileSystem, capacity: int = 4096) -> None:
-        self._read = lru_cache(maxsize=capacity)(lambda path: read_tail(files, path))
+        def read(path: str, _: FileVersion) -> OrcTail:
+            return read_tail(files, path)
 
-    def tail(self, path: str) -> OrcTail:
+        self._read = lru_cache(maxsize=capacity)(read)
+
+    def tail(self, path: str, version: FileVersion) -> OrcTail:
         """The tail of a published file."""
-        return self._read(path)
+        return self._read(path, version)
 
 
 def stamp(files: FileSystem, path: str, *, deletes: bool, one_writer: bool) -> OrcTail:
-    """Append ``hive.acid.key.index``, ``hive.acid.stats`` and ``hive.acid.version`` to a finished
-    file.
+    """Append ``hive.acid.key.index``, ``hive.acid.stats`` and ``hive.acid.version``
+    to a finished file.
 
     Args:
         deletes: the file holds delete events, not rows.
-        one_writer: all rows have one write id and one bucket property, in ascending order of row
-            id, so that the last key of a stripe follows from its statistics; otherwise the keys are
-            read.
+        one_writer: all rows have one write id and one bucket property, in ascending order of
+            row id, so that the last key of a stripe follows from its statistics; otherwise
+            the keys are read.
 
     Returns:
         The tail as it was before.

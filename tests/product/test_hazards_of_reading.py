@@ -256,3 +256,37 @@ def test_timestamps_keep_their_wall_clock(
     )
     for session in (west, east, lab):
         assert wall_clocks(session, t) == moved
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spark__sql__hive__filesourcePartitionFileCacheSize": "0"},
+        {"spark__sql__hive__manageFilesourcePartitions": "false"},
+    ],
+)
+def test_partition_values_do_not_depend_on_sparks_cache_of_listings(
+    lab: Lab, settings: dict[str, str]
+) -> None:
+    with lab.settings(**settings):
+        t = lab.create("id int", partitioned="p int", values="(1, 10), (2, 20)")
+        lab.sql(f"UPDATE {t} SET id = 3 WHERE p = 20")
+        assert lab.rows(t) == [(1, 10), (3, 20)]
+        assert lab.sql(f"SELECT id FROM {t} WHERE p = 20") == [(3,)]
+
+
+def test_a_table_of_the_same_name_has_nothing_of_the_dropped_one(lab: Lab) -> None:
+    def life(deleted: int) -> list[tuple[object, ...]]:
+        lab.sql(
+            "CREATE TABLE phoenix (id int) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+        )
+        lab.insert("phoenix", "(1)")
+        lab.insert("phoenix", "(2)")
+        lab.sql(f"DELETE FROM phoenix WHERE id = {deleted}")
+        rows = lab.rows("phoenix")
+        lab.sql("DROP TABLE phoenix")
+        return rows
+
+    # The delete files of the two have the same path and length, and concern other write ids.
+    assert life(deleted=1) == [(2,)]
+    assert life(deleted=2) == [(1,)]

@@ -51,21 +51,31 @@ def row_ids_from_zero(files: dict[str, AcidFile]) -> None:
 
 @pytest.mark.parametrize("spilling", [100], indirect=True)
 @pytest.mark.usefixtures("spilling")
-@pytest.mark.parametrize("one_task", [True, False])
+@pytest.mark.parametrize(
+    ("one_task", "settings"),
+    [
+        (True, {}),
+        (False, {}),
+        (False, {"spark__sql__optimizer__plannedWrite__enabled": "false"}),
+        (False, {"spark__sql__adaptive__enabled": "false"}),
+    ],
+)
 def test_rows_keep_their_order_when_sorts_spill(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, one_task: bool
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, one_task: bool, settings: dict[str, str]
 ) -> None:
     monkeypatch.setattr(staging, "_ONE_TASK_BYTES", 2**62 if one_task else 0)
     t = lab.create("id bigint, v string", partitioned="p int")
-    lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 3 FROM {{r}}", r=lab.spark.range(0, 3000, 1, 2))
-    files = sorted_files(lab, t)
-    assert sum(len(file.events) for file in files.values()) == 3000
-    assert lab.sql(f"UPDATE {t} SET v = 'b', p = p + id % 2") == [(3000, 3000)]
-    files = sorted_files(lab, t)
-    assert sum(len(file.events) for file in files.values()) == 9000
-    lab.compact(t, "minor", "p = 1")
-    lab.compact(t, "major", "p = 2")
-    sorted_files(lab, t)
+    numbers = lab.spark.range(0, 3000, 1, 2)
+    with lab.settings(**settings):
+        lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 3 FROM {{r}}", r=numbers)
+        files = sorted_files(lab, t)
+        assert sum(len(file.events) for file in files.values()) == 3000
+        assert lab.sql(f"UPDATE {t} SET v = 'b', p = p + id % 2") == [(3000, 3000)]
+        files = sorted_files(lab, t)
+        assert sum(len(file.events) for file in files.values()) == 9000
+        lab.compact(t, "minor", "p = 1")
+        lab.compact(t, "major", "p = 2")
+        sorted_files(lab, t)
     assert lab.sql(f"SELECT count(*), sum(id), count_if(p = id % 3 + id % 2) FROM {t}") == [
         (3000, 4_498_500, 3000)
     ]

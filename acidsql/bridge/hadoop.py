@@ -1,0 +1,91 @@
+"""Hadoop's file systems."""
+
+from __future__ import annotations
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from acidsql.bridge.jvm import JavaObject, jvm_class
+
+
+def hadoop_conf(spark: SparkSession) -> JavaObject:
+    """The session's Hadoop configuration, a copy as of now."""
+    return spark._jsparkSession.sessionState().newHadoopConf()
+
+
+def hadoop_path(spark: SparkSession, path: str, conf: JavaObject) -> tuple[JavaObject, JavaObject]:
+    """The file system of a path and the qualified path."""
+    raw = jvm_class(spark, "org.apache.hadoop.fs.Path")(path)
+    filesystem = raw.getFileSystem(conf)
+    return filesystem, filesystem.makeQualified(raw)
+
+
+def list_names(
+    spark: SparkSession, filesystem: JavaObject, path: JavaObject
+) -> tuple[list[str], JavaObject]:
+    """Names in a directory and the Java array of their ``FileStatus``.
+
+    One call lists, one fetches all paths as text: a getter per file would cost a round trip each.
+    The text is cut at ``, <directory>/``, which no file name can contain because of its slash.
+    """
+    statuses = filesystem.listStatus(path)
+    text = jvm_class(spark, "scala.runtime.ScalaRunTime").stringOf(
+        jvm_class(spark, "org.apache.hadoop.fs.FileUtil").stat2Paths(statuses)
+    )
+    body = text[len("Array(") : -1]
+    prefix = str(path.toString()).rstrip("/") + "/"
+    if not body:
+        return [], statuses
+    return body[len(prefix) :].split(", " + prefix), statuses
+
+
+def list_files(statuses: JavaObject) -> list[tuple[str, int, int]]:
+    """(name, bytes, modification time in ms since 1970) of each file of a listing.
+
+    A few calls per file, for small listings.
+    """
+    files = [status for status in statuses if status.isFile()]
+    return [(s.getPath().getName(), s.getLen(), s.getModificationTime()) for s in files]
+
+
+def read_bytes(
+    spark: SparkSession, filesystem: JavaObject, path: JavaObject, start: int, length: int
+) -> bytes:
+    """``length`` bytes of a file from ``start``."""
+    stream = filesystem.open(path)
+    try:
+        stream.seek(start)
+        return bytes(jvm_class(spark, "org.apache.commons.io.IOUtils").toByteArray(stream, length))
+    finally:
+        stream.close()
+
+
+def write_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
+    """Create a file (it must not exist) with this content."""
+    stream = filesystem.create(path, False)
+    try:
+        stream.write(bytearray(content))
+    finally:
+        stream.close()
+
+
+def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
+    """Append to a file, on file systems that can."""
+    stream = filesystem.append(path)
+    try:
+        stream.write(bytearray(content))
+    finally:
+        stream.close()
+
+
+def delete_if_empty(filesystem: JavaObject, path: JavaObject) -> bool:
+    """Delete a directory unless something is in it; whether it is gone."""
+    if filesystem.exists(path) and len(filesystem.listStatus(path)) > 0:
+        return False
+    try:
+        filesystem.delete(path, False)
+    except Py4JJavaError:
+        if filesystem.exists(path) and len(filesystem.listStatus(path)) > 0:
+            return False
+        raise
+    return True

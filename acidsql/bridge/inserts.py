@@ -1,0 +1,41 @@
+"""INSERT, resolved and cast by Spark's own analyser."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from acidsql.bridge.jvm import JavaObject, copy_node, jvm_class, scala_object
+from acidsql.bridge.plans import frame_of
+from acidsql.bridge.relations import ScanDirectory, file_relation
+
+# Positions of constructor arguments, the same in all versions tried.
+_INSERT_TABLE = 0
+
+
+def insert_into_files(
+    spark: SparkSession,
+    plan: JavaObject,
+    path: JavaObject,
+    schema: StructType,
+    partitions: StructType,
+) -> JavaObject:
+    """An ``InsertIntoStatement`` whose target is an empty file relation of these columns.
+
+    It is analysed, so that Spark resolves partition values, column lists and defaults and casts by
+    its store-assignment policy, and never run.
+    """
+    nothing = spark.sparkContext._gateway.new_array(
+        jvm_class(spark, "org.apache.hadoop.fs.FileStatus"), 0
+    )
+    directory = ScanDirectory(path=path, statuses=nothing)
+    relation = file_relation(spark, [directory], schema, {}, partitions)[0]
+    logical = scala_object(spark, "org.apache.spark.sql.execution.datasources.LogicalRelation")
+    return copy_node(spark, plan, {_INSERT_TABLE: logical.apply(relation, False)})
+
+
+def insert_query(spark: SparkSession, plan: JavaObject) -> DataFrame:
+    """The query of an analysed INSERT: columns in the table's order, cast
+    by the store-assignment policy.
+    """
+    return frame_of(spark, plan.query())

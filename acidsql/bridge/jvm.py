@@ -1,0 +1,130 @@
+"""Scala and Java values, classes and tree nodes through py4j."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql.types import StructType
+
+JavaObject = Any  # py4j has no static types
+CATALYST = "org.apache.spark.sql.catalyst"
+SOURCES = "org.apache.spark.sql.execution.datasources"
+
+
+def _jvm(spark: SparkSession) -> JavaObject:
+    return spark.sparkContext._jvm
+
+
+def jvm_class(spark: SparkSession, name: str) -> JavaObject:
+    """A class, or the Scala object of that name, by its full name; looked up once per JVM.
+
+    py4j asks the JVM about every part of the name, a round trip each.
+    """
+    jvm = _jvm(spark)
+    known: dict[str, JavaObject] = jvm.__dict__.setdefault("_acidsql_classes", {})
+    if name not in known:
+        found = jvm
+        for part in name.split("."):
+            found = getattr(found, part)
+        known[name] = found
+    return known[name]
+
+
+def scala_object(spark: SparkSession, name: str) -> JavaObject:
+    """The singleton instance of a Scala object."""
+    jvm = _jvm(spark)
+    known: dict[str, JavaObject] = jvm.__dict__.setdefault("_acidsql_objects", {})
+    if name not in known:
+        known[name] = getattr(jvm_class(spark, name + "$"), "MODULE$")
+    return known[name]
+
+
+def scala_seq(spark: SparkSession, items: Sequence[Any]) -> JavaObject:
+    """A Scala ``Seq``."""
+    return jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(list(items))
+
+
+def scala_map(spark: SparkSession, items: Mapping[Any, Any]) -> JavaObject:
+    """A Scala ``Map``."""
+    java_map = jvm_class(spark, "java.util.HashMap")()
+    for key, value in items.items():
+        java_map[key] = value
+    return jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toScalaMap(java_map)
+
+
+def elements(seq: JavaObject) -> list[Any]:
+    """The elements of a Scala ``Seq``."""
+    return [seq.apply(i) for i in range(seq.size())]
+
+
+def java_type(spark: SparkSession, schema: StructType) -> JavaObject:
+    """Spark's ``StructType`` of a schema."""
+    return jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(schema.json())
+
+
+def major(spark: SparkSession) -> int:
+    """The major version of Spark."""
+    return int(spark.version.split(".")[0])
+
+
+def simple_name(node: JavaObject) -> str:
+    """The class of a tree node, without its package."""
+    return str(node.getClass().getSimpleName())
+
+
+def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[int, Any]) -> JavaObject:
+    """A copy of a tree node with some constructor arguments changed, by position."""
+    arity = node.productArity()
+    arguments = spark.sparkContext._gateway.new_array(jvm_class(spark, "java.lang.Object"), arity)
+    for i in range(arity):
+        arguments[i] = changes[i] if i in changes else node.productElement(i)
+    return node.makeCopy(arguments)
+
+
+def expression_of(spark: SparkSession, value: Column) -> JavaObject:
+    """The Catalyst expression of a column."""
+    if major(spark) >= 4:
+        converter = scala_object(
+            spark, "org.apache.spark.sql.classic.ColumnNodeToExpressionConverter"
+        )
+        return converter.apply(value._jc.node())
+    return value._jc.expr()
+
+
+def column(spark: SparkSession, expression: JavaObject) -> Column:
+    """A PySpark column of a resolved Catalyst expression."""
+    if major(spark) >= 4:
+        return Column(
+            scala_object(spark, "org.apache.spark.sql.classic.ExpressionUtils").column(expression)
+        )
+    return Column(jvm_class(spark, "org.apache.spark.sql.Column")(expression))
+
+
+@contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Make a session the active one of the JVM's thread, whose settings Spark's parser goes by."""
+    version = int(spark.version.split(".")[0])
+    package = "org.apache.spark.sql.classic" if version >= 4 else "org.apache.spark.sql"
+    sessions = jvm_class(spark, f"{package}.SparkSession")
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+def same(one: JavaObject, other: JavaObject) -> bool:
+    """Whether two Java objects are equal."""
+    return bool(one.equals(other))
+
+
+def jvm_time_zone(spark: SparkSession) -> str:
+    """The JVM's default time zone, in which Spark's ORC writer stores wall clocks."""
+    return str(jvm_class(spark, "java.util.TimeZone").getDefault().getID())

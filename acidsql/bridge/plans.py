@@ -1,0 +1,199 @@
+"""Plans: the references in them, relations put in their place, DataFrames made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import col
+
+from acidsql.bridge.jvm import (
+    CATALYST,
+    JavaObject,
+    column,
+    copy_node,
+    elements,
+    expression_of,
+    jvm_class,
+    major,
+    scala_map,
+    scala_object,
+    scala_seq,
+    simple_name,
+)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference to a relation in a statement: its name's parts and where the name stands.
+
+    ``start`` and ``end`` (exclusive) are offsets in code points of the text, None where unknown.
+    ``node`` is to be replaced; where it is an alias over the relation, ``alias`` is its name.
+    """
+
+    parts: tuple[str, ...]
+    start: int | None
+    end: int | None
+    node: JavaObject
+    alias: str | None = None
+
+
+def substitute_ctes(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    """The plan with the references to its common table expressions resolved by Spark's own rule."""
+    return jvm_class(spark, f"{CATALYST}.analysis.CTESubstitution").apply(plan)
+
+
+def references(spark: SparkSession, plan: JavaObject) -> list[Reference]:
+    """The unresolved relations of a plan and of all its subqueries."""
+    trees = [plan, *elements(plan.subqueriesAll())]
+    if major(spark) >= 4:
+        leaves = [leaf for tree in trees for leaf in elements(tree.collectLeaves())]
+        return [_reference(leaf) for leaf in leaves if simple_name(leaf) == "UnresolvedRelation"]
+    return [reference for tree in trees for reference in _aliased_references(tree)]
+
+
+def _reference(leaf: JavaObject) -> Reference:
+    origin = leaf.origin()
+    start, stop = origin.startIndex(), origin.stopIndex()
+    known = start.isDefined() and stop.isDefined()
+    return Reference(
+        parts=tuple(elements(leaf.multipartIdentifier())),
+        start=start.get() if known else None,
+        end=stop.get() + 1 if known else None,
+        node=leaf,
+    )
+
+
+def _aliased_references(tree: JavaObject) -> list[Reference]:
+    """References with their aliases: Spark 3.5 does not see hidden columns through an alias."""
+    if simple_name(tree) == "UnresolvedRelation":
+        return [_reference(tree)]
+    if simple_name(tree) == "SubqueryAlias" and simple_name(tree.child()) == "UnresolvedRelation":
+        return [replace(_reference(tree.child()), node=tree, alias=str(tree.alias()))]
+    return [r for child in elements(tree.children()) for r in _aliased_references(child)]
+
+
+def replace_relations(
+    spark: SparkSession, plan: JavaObject, relations: Mapping[JavaObject, JavaObject]
+) -> JavaObject:
+    """The plan with these unresolved relations replaced, in its subqueries too."""
+    return plan.transformDownWithSubqueries(scala_map(spark, relations))
+
+
+def logical_plan(frame: DataFrame) -> JavaObject:
+    """The analysed plan of a DataFrame."""
+    return frame._jdf.queryExecution().analyzed()
+
+
+def frame_of(spark: SparkSession, plan: JavaObject) -> DataFrame:
+    """The DataFrame of a plan; analyses it, and runs it if it is a command."""
+    package = "org.apache.spark.sql"
+    dataset = jvm_class(
+        spark, f"{package}.classic.Dataset" if major(spark) >= 4 else f"{package}.Dataset"
+    )
+    return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
+
+
+def analyze(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    """The analysed and checked plan, not executed even if it is a command."""
+    skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
+    execution = spark._jsparkSession.sessionState().executePlan(plan, skip)
+    execution.assertAnalyzed()
+    return execution.analyzed()
+
+
+def hide_columns(
+    spark: SparkSession, frame: DataFrame, hidden: Sequence[str], name: Sequence[str]
+) -> JavaObject:
+    """A plan named ``name`` whose ``hidden`` columns can be selected by name but are not in ``*``.
+
+    Spark resolves the hidden columns of a projection as it does those of a USING join.
+    """
+    plan = logical_plan(frame)
+    output = elements(plan.output())
+    if major(spark) < 4:
+        qualifier = scala_seq(spark, list(name))
+        output = [attribute.withQualifier(qualifier) for attribute in output]
+    logical = f"{CATALYST}.plans.logical"
+    visible = [a for a in output if a.name() not in hidden]
+    project = jvm_class(spark, f"{logical}.Project")(scala_seq(spark, visible), plan)
+    tag = scala_object(spark, f"{CATALYST}.plans.logical.Project").hiddenOutputTag()
+    project.setTagValue(tag, scala_seq(spark, output))
+    if major(spark) < 4:
+        return project
+    alias = jvm_class(spark, f"{CATALYST}.AliasIdentifier")(
+        name[-1], scala_seq(spark, list(name[:-1]))
+    )
+    return jvm_class(spark, f"{logical}.SubqueryAlias")(alias, project)
+
+
+def exposed(spark: SparkSession, table: JavaObject) -> JavaObject:
+    """The analysed plan of ``hide_columns`` with its hidden columns in its output.
+
+    Spark 3.5 loses the mark of the projection when it analyses it.
+    """
+    if simple_name(table) == "SubqueryAlias":
+        return copy_node(spark, table, {1: exposed(spark, table.child())})
+    shown = {a.exprId().id() for a in elements(table.output())}
+    hidden = [a for a in elements(table.child().output()) if a.exprId().id() not in shown]
+    columns = [*elements(table.projectList()), *hidden]
+    return copy_node(spark, table, {0: scala_seq(spark, columns)})
+
+
+def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
+    """The same value, as an expression that Spark cannot push into a scan, at no cost when it runs.
+
+    Spark would push ``row.c = 5``, under a name that ORC does not know in ACID files, and ORC fails
+    on a comparison with NULL, which an empty scalar subquery becomes.
+    """
+    tag = "KnownNullable" if nullable else "KnownNotNull"
+    tagged = jvm_class(spark, f"{CATALYST}.expressions.{tag}")(expression_of(spark, value))
+    return column(spark, tagged)
+
+
+def join(
+    spark: SparkSession, left: DataFrame, right: DataFrame, kind: str, condition: JavaObject
+) -> DataFrame:
+    """Join two analysed DataFrames on a resolved condition (``kind``: Spark's
+    name, as ``left outer``).
+    """
+    join_type = jvm_class(spark, f"{CATALYST}.plans.JoinType").apply(kind)
+    none = scala_object(spark, f"{CATALYST}.plans.logical.JoinHint").NONE()
+    plan = jvm_class(spark, f"{CATALYST}.plans.logical.Join")(
+        logical_plan(left),
+        logical_plan(right),
+        join_type,
+        jvm_class(spark, "scala.Some")(condition),
+        none,
+    )
+    return frame_of(spark, plan)
+
+
+def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Shuffle by columns into partitions of sensible size (PySpark 3.5's hint takes no columns)."""
+    spark = frame.sparkSession
+    names = [col(c)._jc if major(spark) >= 4 else col(c)._jc.expr() for c in columns]
+    hinted = frame._jdf.hint("rebalance", scala_seq(spark, names))
+    return DataFrame(hinted, spark)
+
+
+def input_bytes(frame: DataFrame) -> int:
+    """Spark's estimate of what a plan reads: the bytes of its leaves, and of its subqueries'."""
+    plan = logical_plan(frame)
+    trees = [plan, *elements(plan.subqueriesAll())]
+    leaves = [leaf for tree in trees for leaf in elements(tree.collectLeaves())]
+    return sum(int(str(leaf.stats().sizeInBytes())) for leaf in leaves)
+
+
+def is_temp_view(spark: SparkSession, parts: Sequence[str]) -> bool:
+    """Whether the name is a temporary view (or a global one, with its database)."""
+    return bool(
+        spark._jsparkSession.sessionState().catalog().isTempView(scala_seq(spark, list(parts)))
+    )
+
+
+def temp_view(spark: SparkSession, name: str) -> JavaObject | None:
+    """Spark's definition of a local temporary view, to be compared with a later one."""
+    found = spark._jsparkSession.sessionState().catalog().getRawTempView(name)
+    return found.get() if found.isDefined() else None

@@ -1,0 +1,147 @@
+"""Spark's scan of ORC files whose directories were listed already."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from acidsql.bridge.jvm import SOURCES, JavaObject, java_type, jvm_class, scala_map, scala_seq
+
+_UNBOUNDED = 2**62  # bytes
+
+
+@dataclass(frozen=True)
+class ScanDirectory:
+    """A directory of bucket files to scan.
+
+    Attributes:
+        path: qualified Hadoop path (Java object).
+        statuses: the Java ``FileStatus[]`` of its listing.
+        files: names of the files to read, or None for all of the listing that are not hidden.
+        ordinal: a number that every row of the directory carries (as its file modification time),
+            or None.
+    """
+
+    path: JavaObject
+    statuses: JavaObject
+    files: tuple[str, ...] | None = None
+    ordinal: int | None = None
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A scan, and a weak reference to its file index: while any plan can reach the
+    index, it can run.
+    """
+
+    frame: DataFrame
+    index: JavaObject
+
+
+def _scan_statuses(spark: SparkSession, directory: ScanDirectory) -> JavaObject:
+    if directory.files is None and directory.ordinal is None:
+        return directory.statuses
+    file_status = jvm_class(spark, "org.apache.hadoop.fs.FileStatus")
+    chosen = []
+    for status in directory.statuses:
+        path = status.getPath()
+        if directory.files is not None and path.getName() not in directory.files:
+            continue
+        ordinal = directory.ordinal
+        chosen.append(
+            status
+            if ordinal is None
+            else file_status(status.getLen(), False, 1, status.getBlockSize(), ordinal, path)
+        )
+    array = spark.sparkContext._gateway.new_array(
+        jvm_class(spark, "org.apache.hadoop.fs.FileStatus"), len(chosen)
+    )
+    for i, status in enumerate(chosen):
+        array[i] = status
+    return array
+
+
+def orc_relation(
+    spark: SparkSession,
+    directories: Sequence[ScanDirectory],
+    schema: StructType,
+    options: Mapping[str, str],
+) -> Relation:
+    """A DataFrame over the files of some directories, through Spark's own ORC file format.
+
+    The listings that the caller made are handed over in a file status cache, so that nothing is
+    listed twice. The format class is named, so that settings of the session
+    (``spark.sql.orc.impl``, V2 sources) cannot choose another reader.
+    """
+    relation, index = file_relation(spark, directories, schema, options, StructType([]))
+    frame = DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)
+    return Relation(frame=frame, index=jvm_class(spark, "java.lang.ref.WeakReference")(index))
+
+
+def file_relation(
+    spark: SparkSession,
+    directories: Sequence[ScanDirectory],
+    schema: StructType,
+    options: Mapping[str, str],
+    partitions: StructType,
+) -> tuple[JavaObject, JavaObject]:
+    """A ``HadoopFsRelation`` and its file index."""
+    session = spark._jsparkSession
+    # Spark's shared cache may be switched off, or push a listing out before the index takes it.
+    cache = jvm_class(spark, f"{SOURCES}.SharedInMemoryCache")(_UNBOUNDED, -1).createForNewClient()
+    for directory in directories:
+        cache.putLeafFiles(directory.path, _scan_statuses(spark, directory))
+    nothing = jvm_class(spark, "scala.Option").empty()
+    index = jvm_class(spark, f"{SOURCES}.InMemoryFileIndex")(
+        session,
+        scala_seq(spark, [d.path for d in directories]),
+        scala_map(spark, {}),
+        jvm_class(spark, "scala.Some")(java_type(spark, schema)),
+        cache,
+        nothing,
+        nothing,
+    )
+    relation = jvm_class(spark, f"{SOURCES}.HadoopFsRelation")(
+        index,
+        java_type(spark, partitions),
+        java_type(spark, schema),
+        nothing,
+        jvm_class(spark, f"{SOURCES}.orc.OrcFileFormat")(),
+        scala_map(spark, dict(options)),
+        session,
+    )
+    return relation, index
+
+
+def reachable(relation_index: JavaObject) -> bool:
+    """Whether any plan can still reach the file index behind this weak reference."""
+    return relation_index.get() is not None
+
+
+def collect_garbage(spark: SparkSession) -> None:
+    """Ask Python and the JVM to find unreachable objects now."""
+    gc.collect()
+    _drop_dead_proxies(spark)
+    jvm_class(spark, "java.lang.System").gc()
+
+
+def _drop_dead_proxies(spark: SparkSession) -> None:
+    """Have the JVM forget the objects whose Python proxies are gone.
+
+    py4j's worker does the same, once a second: too late for a collection that follows at once.
+    """
+    pending = getattr(spark.sparkContext._gateway._gateway_client, "finalizer_deque", ())
+    while pending:
+        try:
+            task = pending.pop()
+        except IndexError:  # the worker was faster
+            return
+        if not isinstance(task, tuple):  # the order to the worker to end
+            pending.append(task)
+            return
+        client, target_id = task
+        client.garbage_collect_object(target_id, False)

@@ -1,0 +1,207 @@
+"""UPDATE, DELETE and MERGE, resolved and cast by Spark's own analyser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from acidsql.bridge.jvm import (
+    CATALYST,
+    JavaObject,
+    column,
+    copy_node,
+    elements,
+    jvm_class,
+    scala_object,
+    scala_seq,
+    simple_name,
+)
+from acidsql.bridge.plans import analyze, exposed, frame_of
+from acidsql.errors import AcidAnalysisError
+
+_UPDATE_ASSIGNMENTS, _UPDATE_CONDITION = 1, 2
+_MERGE_CONDITION, _MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOURCE = 2, 3, 4, 5
+_ACTION_ASSIGNMENTS = 1
+
+
+def _align(
+    spark: SparkSession, method: str, attributes: JavaObject, assignments: JavaObject
+) -> JavaObject:
+    """Spark's own alignment of assignments with a table's columns: one value per
+    column, in order, cast.
+    """
+    utils = jvm_class(spark, f"{CATALYST}.analysis.AssignmentUtils")
+    java_class = jvm_class(spark, "java.lang.Class").forName(f"{CATALYST}.analysis.AssignmentUtils")
+    arity = next(m.getParameterCount() for m in java_class.getMethods() if m.getName() == method)
+    return getattr(utils, method)(attributes, assignments, *([False] * (arity - 2)))
+
+
+def _never_resolved(spark: SparkSession) -> JavaObject:
+    """An expression that no rule can resolve and none complains of: a cast that does not exist."""
+    return spark._jsparkSession.sessionState().sqlParser().parseExpression("CAST(array(1) AS INT)")
+
+
+def _analyze_partly(
+    spark: SparkSession, plan: JavaObject, position: int, condition: JavaObject
+) -> JavaObject:
+    """Resolve a command's expressions and stop before Spark casts its assignments for itself.
+
+    That rule acts on resolved commands only, so a condition that stays unresolved holds it back;
+    the casts of ``AssignmentUtils``, which follow the store-assignment policy, are made later.
+    """
+    held = copy_node(spark, plan, {position: condition})
+    return spark._jsparkSession.sessionState().analyzer().execute(held)
+
+
+def _resolved(assignments: JavaObject) -> bool:
+    return all(a.resolved() for a in elements(assignments))
+
+
+def analyze_update(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    """The analysed ``UpdateTable``, with one assignment per column of the table, in its order."""
+    some = jvm_class(spark, "scala.Some")
+    partly = _analyze_partly(spark, plan, _UPDATE_CONDITION, some(_never_resolved(spark)))
+    assignments = partly.assignments()
+    if not (_resolved(assignments) and partly.table().resolved()):
+        return analyze(spark, plan)
+    aligned = _align(spark, "alignUpdateAssignments", partly.table().output(), assignments)
+    condition = plan.productElement(_UPDATE_CONDITION)
+    whole = copy_node(spark, partly, {_UPDATE_ASSIGNMENTS: aligned, _UPDATE_CONDITION: condition})
+    return analyze(spark, whole)
+
+
+def analyze_merge(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    """The analysed ``MergeIntoTable``, each action with one assignment per column of the table, in
+    its order.
+    """
+    both = jvm_class(spark, f"{CATALYST}.expressions.And")
+    held = both(plan.productElement(_MERGE_CONDITION), _never_resolved(spark))
+    partly = _analyze_partly(spark, plan, _MERGE_CONDITION, held)
+    on = partly.mergeCondition().left()
+    _check_merge_condition(spark, "ON", on)
+    changes: dict[int, JavaObject] = {_MERGE_CONDITION: on}
+    for position in (_MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOURCE):
+        actions = []
+        for action in elements(partly.productElement(position)):
+            if action.condition().isDefined():
+                _check_merge_condition(spark, "WHEN", action.condition().get())
+            if not action.resolved():
+                return analyze(spark, plan)
+            actions.append(_aligned_action(spark, partly.targetTable().output(), action))
+        changes[position] = scala_seq(spark, actions)
+    # Not checked as a command, which would refuse rand() in values; its parts are, where they are
+    # used.
+    return spark._jsparkSession.sessionState().analyzer().execute(copy_node(spark, partly, changes))
+
+
+def _check_merge_condition(spark: SparkSession, clause: str, condition: JavaObject) -> None:
+    """Refuse what Spark refuses in MERGE conditions, under its names."""
+    if not condition.resolved():
+        return
+    subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
+    patterns = jvm_class(spark, f"{CATALYST}.trees.TreePattern")
+    problems = {
+        "SUBQUERY": subqueries.hasSubquery(condition),
+        "AGGREGATE": condition.containsPattern(patterns.AGGREGATE_EXPRESSION()),
+        "NON_DETERMINISTIC": not condition.deterministic(),
+    }
+    for problem, found in problems.items():
+        if found:
+            raise AcidAnalysisError(
+                f"UNSUPPORTED_MERGE_CONDITION.{problem}",
+                f"the {clause} condition {condition.sql()} of MERGE holds something that it may "
+                f"not ({problem.lower().replace('_', ' ')}): compute it in the source instead",
+            )
+
+
+def _aligned_action(spark: SparkSession, output: JavaObject, action: JavaObject) -> JavaObject:
+    kind = simple_name(action)
+    if kind == "DeleteAction":
+        return action
+    method = "alignInsertAssignments" if kind == "InsertAction" else "alignUpdateAssignments"
+    aligned = _align(spark, method, output, action.assignments())
+    return copy_node(spark, action, {_ACTION_ASSIGNMENTS: aligned})
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A WHEN clause of an analysed MERGE: ``kind`` is update, delete or insert;
+    ``values`` one per column.
+    """
+
+    kind: str
+    condition: Column | None
+    values: tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """The pieces of an analysed MERGE."""
+
+    target: JavaObject
+    source: JavaObject
+    condition: JavaObject
+    matched: tuple[Clause, ...]
+    not_matched: tuple[Clause, ...]
+    not_matched_by_source: tuple[Clause, ...]
+
+
+_CLAUSE_KINDS = {"UpdateAction": "update", "DeleteAction": "delete", "InsertAction": "insert"}
+
+
+def _option(spark: SparkSession, option: JavaObject) -> Column | None:
+    return column(spark, option.get()) if option.isDefined() else None
+
+
+def _values(spark: SparkSession, assignments: JavaObject) -> tuple[Column, ...]:
+    return tuple(column(spark, a.value()) for a in elements(assignments))
+
+
+def merge_pieces(spark: SparkSession, plan: JavaObject) -> MergePlan:
+    """Take an analysed ``MergeIntoTable`` apart."""
+
+    def clauses(actions: JavaObject) -> tuple[Clause, ...]:
+        return tuple(
+            Clause(
+                kind=_CLAUSE_KINDS[simple_name(action)],
+                condition=_option(spark, action.condition()),
+                values=()
+                if simple_name(action) == "DeleteAction"
+                else _values(spark, action.assignments()),
+            )
+            for action in elements(actions)
+        )
+
+    return MergePlan(
+        target=exposed(spark, plan.targetTable()),
+        source=plan.sourceTable(),
+        condition=plan.mergeCondition(),
+        matched=clauses(plan.matchedActions()),
+        not_matched=clauses(plan.notMatchedActions()),
+        not_matched_by_source=clauses(plan.notMatchedBySourceActions()),
+    )
+
+
+def update_pieces(spark: SparkSession, plan: JavaObject) -> tuple[DataFrame, tuple[Column, ...]]:
+    """The rows that an analysed ``UpdateTable`` matches, and their new values."""
+    table = exposed(spark, plan.table())
+    rows = frame_of(spark, _filtered(spark, table, plan.condition()))
+    return rows, _values(spark, plan.assignments())
+
+
+def delete_rows(spark: SparkSession, plan: JavaObject) -> DataFrame:
+    """The rows that an analysed ``DeleteFromTable`` matches."""
+    table = exposed(spark, plan.table())
+    return frame_of(spark, _with_condition(spark, table, plan.condition()))
+
+
+def _filtered(spark: SparkSession, table: JavaObject, condition: JavaObject) -> JavaObject:
+    return _with_condition(spark, table, condition.get()) if condition.isDefined() else table
+
+
+def _with_condition(spark: SparkSession, table: JavaObject, condition: JavaObject) -> JavaObject:
+    if condition.resolved() and condition.dataType().typeName() == "void":
+        parser = spark._jsparkSession.sessionState().sqlParser()
+        condition = parser.parseExpression("CAST(NULL AS BOOLEAN)")
+    return jvm_class(spark, "org.apache.spark.sql.catalyst.plans.logical.Filter")(condition, table)

@@ -1,0 +1,119 @@
+"""Between texts and what they mean to Spark: statements, names, types, columns, literals."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.errors import ParseException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import lit
+from pyspark.sql.types import DataType, StructType
+
+from acidsql.bridge.jvm import (
+    JavaObject,
+    elements,
+    expression_of,
+    jvm_class,
+    major,
+    simple_name,
+)
+from acidsql.errors import AcidAnalysisError
+
+
+def substitute_variables(spark: SparkSession, text: str) -> str:
+    """The text with ``${…}`` replaced from the configuration, as Spark does before it parses."""
+    return str(
+        jvm_class(spark, "org.apache.spark.sql.internal.VariableSubstitution")().substitute(text)
+    )
+
+
+def parse(spark: SparkSession, text: str) -> JavaObject:
+    """Spark's unresolved plan of a statement."""
+    return spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+
+
+def parse_name(spark: SparkSession, text: str) -> tuple[str, ...]:
+    """The parts of a multi-part identifier."""
+    return tuple(
+        elements(spark._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(text))
+    )
+
+
+def parse_type(spark: SparkSession, text: str) -> DataType:
+    """The type of its SQL text; char and varchar keep their lengths."""
+    parsed = spark._jsparkSession.sessionState().sqlParser().parseDataType(text)
+    return StructType.fromJson(
+        {
+            "type": "struct",
+            "fields": [
+                {"name": "c", "type": json.loads(parsed.json()), "nullable": True, "metadata": {}}
+            ],
+        }
+    )["c"].dataType
+
+
+def type_sql(spark: SparkSession, data_type: DataType) -> str:
+    """The SQL text of a type."""
+    return str(
+        jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(data_type.json()).sql()
+    )
+
+
+def parse_columns(spark: SparkSession, text: str) -> StructType:
+    """The columns of a CREATE TABLE, from the text between its parentheses,
+    defaults in their metadata.
+    """
+    plan = parse(spark, f"CREATE TABLE t ({text}) USING orc")
+    if major(spark) >= 4 and _has_constraints(plan.tableSpec()):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.TABLE_CONSTRAINT",
+            "constraints other than NOT NULL are not supported: leave them out of CREATE TABLE",
+        )
+    return StructType.fromJson(json.loads(plan.tableSchema().json()))
+
+
+def _has_constraints(table_spec: JavaObject) -> bool:
+    for i in range(table_spec.productArity()):
+        if table_spec.productElementName(i) == "constraints":
+            return bool(table_spec.productElement(i).nonEmpty())
+    return False
+
+
+def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
+    """The names of a list that has nothing but names, or None."""
+    try:
+        plan = parse(spark, f"CREATE TEMPORARY VIEW v ({text}) AS SELECT 1")
+    except ParseException:
+        return None
+    columns = [(c._1(), c._2()) for c in elements(plan.productElement(1))]
+    return tuple(name for name, _ in columns)
+
+
+def literal_sql(spark: SparkSession, value: object) -> str:
+    """The SQL text of a Python value, as a literal of Spark's type for it."""
+    if isinstance(value, Column):
+        return f"({expression_of(spark, value).sql()})"
+    if isinstance(value, list | tuple):
+        return f"array({', '.join(literal_sql(spark, v) for v in value)})"
+    if isinstance(value, dict):
+        items = [literal_sql(spark, v) for pair in value.items() for v in pair]
+        return f"map({', '.join(items)})"
+    return str(expression_of(spark, lit(value)).sql())
+
+
+def column_sql(spark: SparkSession, value: Column) -> str:
+    """The SQL text of a column."""
+    return str(expression_of(spark, value).sql())
+
+
+def alias_of(frame: DataFrame) -> str | None:
+    """The alias that a DataFrame was given, if any."""
+    plan = frame._jdf.queryExecution().logical()
+    return str(plan.alias()) if simple_name(plan) == "SubqueryAlias" else None
+
+
+def explain(frame: DataFrame, mode: str) -> str:
+    """The text of EXPLAIN for a DataFrame."""
+    spark = frame.sparkSession
+    explain_mode = jvm_class(spark, "org.apache.spark.sql.execution.ExplainMode").fromString(mode)
+    return str(frame._jdf.queryExecution().explainString(explain_mode))
