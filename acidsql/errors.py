@@ -87,6 +87,10 @@ class CardinalityError(AcidSqlError, RuntimeError):
     """MERGE matched one target row with more than one source row."""
 
 
+class WriteJobError(AcidSqlError, RuntimeError):
+    """Spark's job failed over the statement's rows, and Spark has no condition for the reason."""
+
+
 class FormatError(AcidSqlError, RuntimeError):
     """A file or directory breaks the on-disk contract."""
 

@@ -17,7 +17,7 @@ from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.protocol import Table, TableType, TxnType
 from acidsql.scan.plan import scan
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
-from acidsql.schema import ROW_ID_COLUMN, quote
+from acidsql.schema import quote
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings
 
@@ -119,11 +119,11 @@ class StatementSnapshot:
         if alias is not None or not table.database:
             name = (alias or table.name,)
         if table.table_type is TableType.VIEW:
-            return bridge.hide_columns(spark, self._view(table), (), name)
+            return bridge.hide_columns(spark, self._view(table), 0, name)
         frame = scan(self.session, self.snapshot(table))
         if self.expires is not None:
             frame = frame.where(_not_expired(self.expires))
-        return bridge.hide_columns(spark, frame, (ROW_ID_COLUMN,), name)
+        return bridge.hide_columns(spark, frame, 1, name)
 
     def _view(self, view: Table) -> DataFrame:
         with _current_database(self.session, view.properties[VIEW_DATABASE]):

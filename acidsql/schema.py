@@ -97,20 +97,21 @@ def _field(spark: SparkSession, column: Column) -> StructField:
 
 
 @lru_cache(maxsize=1024)
-def _fields(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
+def schema_of(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
+    """Columns of the catalog as Spark's types, with their metadata (char and varchar, default,
+    comment).
+    """
     return StructType([_field(spark, c) for c in columns])
 
 
 def data_schema(spark: SparkSession, table: Table) -> StructType:
-    """The columns that are stored in files, with their metadata (char
-    and varchar, default, comment).
-    """
-    return _fields(spark, table.columns)
+    """The columns that are stored in files."""
+    return schema_of(spark, table.columns)
 
 
 def partition_schema(spark: SparkSession, table: Table) -> StructType:
     """The partition columns."""
-    return _fields(spark, table.partition_columns)
+    return schema_of(spark, table.partition_columns)
 
 
 def event_schema(row: StructType, *, deletes: bool = False) -> StructType:
@@ -149,7 +150,7 @@ def padded(row: StructType) -> StructType:
     return StructType([*fields, StructField(pad_name(row.names), ByteType())])
 
 
-def guard(row: StructType) -> SparkColumn:
+def guard(spark: SparkSession, row: StructType) -> SparkColumn:
     """The filter that keeps all six columns in a scan; true for every event.
 
     ORC knows ACID files by their six top-level columns and fails on a scan that asks for fewer. No
@@ -157,9 +158,13 @@ def guard(row: StructType) -> SparkColumn:
     ``greatest`` skips nulls, where ``coalesce`` would be cut short by a filter on ``row__id``. The
     pad stands for ``row`` without being read.
     """
-    pad = F.col("row").getField(pad_name(row.names))
+    return _guard(spark, pad_name(row.names))
+
+
+@lru_cache(maxsize=16)
+def _guard(_: SparkSession, pad: str) -> SparkColumn:
     keys = ("originalTransaction", "bucket", "rowId", "currentTransaction")
-    return F.greatest("operation", *keys, pad) > F.lit(-1)
+    return F.greatest("operation", *keys, F.col("row").getField(pad)) > F.lit(-1)
 
 
 def has_timestamp(data_type: DataType) -> bool:

@@ -123,11 +123,12 @@ def queries_command(settings: Settings, scale: float, only: Sequence[int]) -> bo
 @click.option(
     "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
 )
+@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
 @click.pass_obj
-def cost_command(settings: Settings, scale: float, rounds: int) -> bool:
+def cost_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
     """Measure what ACID tables cost beside flat ORC. A missed goal is no error, but profiled."""
     with settings.start(scale) as (spark, data, work):
-        results = cost.run(spark, data, work, rounds=rounds)
+        results = cost.run(spark, data, work, rounds=rounds, only=only)
     settings.report("cost", cost.sections(data, results), results)
     return True
 

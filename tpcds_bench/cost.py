@@ -83,14 +83,17 @@ class AnswerError(RuntimeError):
     """Two ways of doing the same thing gave different answers."""
 
 
-def run(spark: SparkSession, data: Dataset, work: Path, *, rounds: int) -> tuple[CaseResult, ...]:
-    """Load the tables and measure every case.
+def run(
+    spark: SparkSession, data: Dataset, work: Path, *, rounds: int, only: Sequence[str] = ()
+) -> tuple[CaseResult, ...]:
+    """Load the tables and measure the cases.
 
     Args:
         spark: session.
         data: source data.
         work: directory for the flat files that are written.
         rounds: rounds of each case after those that warm up.
+        only: parts of the names of cases; all cases are measured if there are none.
 
     Raises:
         AnswerError: a query gave different rows over ACID tables and flat ORC.
@@ -102,6 +105,7 @@ def run(spark: SparkSession, data: Dataset, work: Path, *, rounds: int) -> tuple
         *_changes(spark, work),
         _small(spark),
     )
+    cases = tuple(c for c in cases if not only or any(part in c.name for part in only))
     results = []
     with tqdm(total=len(cases) * (WARM_UP + rounds), unit="round") as progress:
         for case in cases:

@@ -16,9 +16,11 @@ from acidsql.bridge.hadoop import (
     write_bytes,
 )
 from acidsql.bridge.inserts import insert_into_files, insert_query
+from acidsql.bridge.jobs import job_errors
 from acidsql.bridge.jvm import JavaObject, active, jvm_time_zone, same
 from acidsql.bridge.plans import (
     Reference,
+    aliases_are_fresh,
     analyze,
     frame_of,
     hide_columns,
@@ -64,6 +66,7 @@ __all__ = [
     "ScanDirectory",
     "active",
     "alias_of",
+    "aliases_are_fresh",
     "analyze",
     "analyze_merge",
     "analyze_update",
@@ -81,6 +84,7 @@ __all__ = [
     "insert_into_files",
     "insert_query",
     "is_temp_view",
+    "job_errors",
     "join",
     "jvm_time_zone",
     "list_files",

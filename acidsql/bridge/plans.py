@@ -103,23 +103,28 @@ def analyze(spark: SparkSession, plan: JavaObject) -> JavaObject:
     return execution.analyzed()
 
 
+def aliases_are_fresh(spark: SparkSession) -> bool:
+    """Whether a PySpark column with an alias is another column of the plan each time it is used."""
+    return major(spark) >= 4
+
+
 def hide_columns(
-    spark: SparkSession, frame: DataFrame, hidden: Sequence[str], name: Sequence[str]
+    spark: SparkSession, frame: DataFrame, hidden: int, name: Sequence[str]
 ) -> JavaObject:
-    """A plan named ``name`` whose ``hidden`` columns can be selected by name but are not in ``*``.
+    """A plan named ``name`` whose last ``hidden`` columns can be selected by name but are not in
+    ``*``.
 
     Spark resolves the hidden columns of a projection as it does those of a USING join.
     """
     plan = logical_plan(frame)
-    output = elements(plan.output())
+    output = plan.output()
     if major(spark) < 4:
         qualifier = scala_seq(spark, list(name))
-        output = [attribute.withQualifier(qualifier) for attribute in output]
+        output = scala_seq(spark, [a.withQualifier(qualifier) for a in elements(output)])
     logical = f"{CATALYST}.plans.logical"
-    visible = [a for a in output if a.name() not in hidden]
-    project = jvm_class(spark, f"{logical}.Project")(scala_seq(spark, visible), plan)
+    project = jvm_class(spark, f"{logical}.Project")(output.dropRight(hidden), plan)
     tag = scala_object(spark, f"{CATALYST}.plans.logical.Project").hiddenOutputTag()
-    project.setTagValue(tag, scala_seq(spark, output))
+    project.setTagValue(tag, output)
     if major(spark) < 4:
         return project
     alias = jvm_class(spark, f"{CATALYST}.AliasIdentifier")(

@@ -22,6 +22,8 @@ from acidsql.storage.staging import (
     Target,
     part_columns,
     partition_text,
+    staged_row,
+    without_row,
     write_events,
 )
 from acidsql.transaction import WriteTransaction
@@ -44,13 +46,10 @@ class Shape:
         schema: StructType = event_schema(self.data)["row"].dataType
         return StructType().fromJson(schema.jsonValue())
 
-    def row_value(self, values: Sequence[Column]) -> Column:
-        """``row`` of new values, given in the order of the table's columns."""
-        fields = [
-            to_file_zone(self.session, value, field.dataType).alias(field.name)
-            for value, field in zip(values, self.data.fields, strict=False)
-        ]
-        return F.struct(*fields)
+    def row_columns(self, values: Sequence[Column]) -> list[Column]:
+        """``row``, as staging has it, of new values in the order of the table's columns."""
+        pairs = zip(values, self.data.fields, strict=False)
+        return staged_row([to_file_zone(self.session, v, f.dataType) for v, f in pairs])
 
     def parts(self, values: Sequence[Column]) -> list[Column]:
         """The texts of the partition values among new values."""
@@ -101,7 +100,7 @@ def _keyed(shape: Shape, target: str, row_id: Column, parts: Sequence[Column]) -
         originalTransaction=row_id.getField("writeid"),
         bucket=row_id.getField("bucketid"),
         rowId=row_id.getField("rowid"),
-        row=F.lit(None).cast(shape.row),
+        row=[F.lit(None).cast(f.dataType) for f in shape.row.fields],
     )
 
 
@@ -115,14 +114,20 @@ def insert_event(shape: Shape, statement_id: int, values: Sequence[Column]) -> C
         originalTransaction=F.lit(None).cast("long"),
         bucket=F.lit(None).cast("int"),
         rowId=F.lit(None).cast("long"),
-        row=shape.row_value(values),
+        row=values,
     )
 
 
-def _event(shape: Shape, target: str, parts: Sequence[Column], **columns: Column) -> Column:
+def _event(
+    shape: Shape,
+    target: str,
+    parts: Sequence[Column],
+    row: Sequence[Column],
+    **columns: Column,
+) -> Column:
     named = [column.alias(name) for name, column in columns.items()]
     placed = [p.alias(n) for n, p in zip(part_columns(shape.table), parts, strict=True)]
-    return F.struct(*named, *placed, F.lit(target).alias(TARGET))
+    return F.struct(*named, *shape.row_columns(row), *placed, F.lit(target).alias(TARGET))
 
 
 def row_id() -> Column:
@@ -162,6 +167,8 @@ def write(
     flat = events.select("event.*").withColumn(
         "currentTransaction", F.lit(transaction.write_id).cast("long")
     )
+    if not inserting:
+        flat = without_row(flat)
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
     write_events(flat, transaction.staging, shape.table, transaction.write_id, rows)
     return finish(transaction, shape, once=once)

@@ -51,7 +51,7 @@ def write_query(
         event = events.insert_event(shape, 0, columns)
         return events.write(transaction, shape, named.select(event.alias("event")), [0])
     write_rows(
-        named.select(shape.row_value(columns).alias("row")),
+        named.select(*shape.row_columns(columns)),
         transaction.staging,
         shape.table,
         Target(deletes=False, statement_id=0),

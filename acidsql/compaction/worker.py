@@ -46,7 +46,7 @@ from acidsql.schema import data_schema, event_schema, row_field
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.settle import name_bucket_parts
-from acidsql.storage.staging import BUCKET_COLUMN, write_buckets
+from acidsql.storage.staging import BUCKET_COLUMN, staged_row, write_buckets
 
 logger = logging.getLogger(__name__)
 
@@ -204,9 +204,10 @@ def _write_buckets(
     bucket = F.expr(decode_bucket_sql("bucket"))
     schema = event_schema(row)
     columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
-    # The scan's row has the pad as well, which must not be written.
-    fields = [row_field(f.name).alias(f.name) for f in row.fields]
-    own_row = F.lit(None).cast(schema["row"].dataType) if deletes else F.struct(*fields)
-    placed = events.select(*columns, own_row.alias("row"), bucket.alias(BUCKET_COLUMN))
+    if deletes:
+        own_row = [F.lit(None).cast(schema["row"].dataType).alias("row")]
+    else:
+        own_row = staged_row([row_field(f.name) for f in row.fields])
+    placed = events.select(*columns, *own_row, bucket.alias(BUCKET_COLUMN))
     write_buckets(placed.repartition(BUCKET_COLUMN), staged, table, [BUCKET_COLUMN])
-    name_bucket_parts(session, staged, deletes=deletes)
+    name_bucket_parts(session, staged, row=() if deletes else row.names, deletes=deletes)

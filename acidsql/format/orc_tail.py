@@ -13,6 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from acidsql.format import orc_compression
+from acidsql.format.orc_nesting import nest
 from acidsql.format.orc_postscript import PostScript, parse_postscript, write_postscript
 from acidsql.format.protobuf import (
     Field,
@@ -193,7 +194,9 @@ def parse_tail(last_bytes: bytes, file_length: int) -> OrcTail:
     )
 
 
-def append_metadata(last_bytes: bytes, file_length: int, items: Mapping[str, bytes]) -> bytes:
+def append_metadata(
+    last_bytes: bytes, file_length: int, items: Mapping[str, bytes], row: Sequence[str] = ()
+) -> bytes:
     """Return the bytes that add user metadata to a file when they are appended to it.
 
     They are a copy of the tail's sections, one more chunk of the footer with the items, and a new
@@ -205,6 +208,8 @@ def append_metadata(last_bytes: bytes, file_length: int, items: Mapping[str, byt
         last_bytes: at least the last :func:`tail_length` bytes of the file.
         file_length: length of the whole file.
         items: UTF-8 values by key.
+        row: names of the fields of ``row``, where the columns after it are to become such
+            (``orc_nesting``).
 
     Raises:
         FormatError: as :func:`parse_tail`.
@@ -215,7 +220,8 @@ def append_metadata(last_bytes: bytes, file_length: int, items: Mapping[str, byt
         for key, value in items.items()
     )
     footer = _read_footer(postscript, last_bytes)
-    kept = b"".join(field.raw for field in read_fields(footer) if _item_key(field) not in items)
+    fields = [field for field in read_fields(footer) if _item_key(field) not in items]
+    kept = b"".join(_with_nested_types(fields, row) if row else (field.raw for field in fields))
     if kept == footer:
         copied = _footer_section(postscript, last_bytes)
     else:
@@ -228,6 +234,12 @@ def append_metadata(last_bytes: bytes, file_length: int, items: Mapping[str, byt
         last_bytes, before_footer + postscript.footer_length, before_footer
     )
     return sections + footer_section + write_postscript(postscript, len(footer_section))
+
+
+def _with_nested_types(fields: Sequence[Field], row: Sequence[str]) -> Iterator[bytes]:
+    """The fields of a footer, the columns after ``row`` moved into it."""
+    types = iter(nest([field for field in fields if field.number == _FOOTER_TYPES], row))
+    return (next(types) if field.number == _FOOTER_TYPES else field.raw for field in fields)
 
 
 def _parse_checked_postscript(last_bytes: bytes, file_length: int) -> PostScript:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -17,6 +17,8 @@ from acidsql import bridge
 from acidsql.format.names import AcidDirectory, is_hidden, parse_bucket_file
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.format.selection import needs_row_filter
+from acidsql.metastore.protocol import Column as TableColumn
+from acidsql.metastore.protocol import Table
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import (
     ROW_ID_COLUMN,
@@ -26,8 +28,8 @@ from acidsql.schema import (
     has_timestamp,
     padded,
     partition_schema,
-    quote,
     row_field,
+    schema_of,
 )
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
@@ -79,9 +81,8 @@ def scan(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     """
     parts = _surviving(session, snapshot)
     rows = _union([_project(session, snapshot, part) for part in parts])
-    ids = F.struct(*[F.col(f"{ROW_ID_COLUMN}_{f}").alias(f) for f in _ROW_ID_FIELDS])
-    visible = [quote(c) for c in rows.columns[: -len(_ROW_ID_FIELDS)]]
-    return rows.select(*visible, ids.alias(ROW_ID_COLUMN))
+    columns = _columns(session, snapshot.table)
+    return rows.withColumn(ROW_ID_COLUMN, columns.row_id).drop(*columns.row_id_names)
 
 
 def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
@@ -215,27 +216,71 @@ def _relation(
         session.spark, scanned, event_schema(padded(row), deletes=not row.names), _SCAN_OPTIONS
     )
     session.leases.watch(relation.index)
-    frame = relation.frame.where(guard(row))
+    frame = relation.frame.where(guard(session.spark, row))
     if not partitioned:
         return frame
     ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
     return frame.select(*frame.columns, ordinal.alias(_ORDINAL))
 
 
-def _project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -> DataFrame:
-    table, spark = snapshot.table, session.spark
-    columns = []
-    for field in data_schema(spark, table).fields:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """What is the same in every scan of a table: PySpark takes a while to make a column.
+
+    Attributes:
+        data: the columns that are stored in files, of events.
+        ids: the fields of ``row__id``, of events, under ``row_id_names``.
+        row_id: ``row__id`` of these.
+    """
+
+    data: tuple[Column, ...]
+    ids: tuple[Column, ...]
+    row_id_names: tuple[str, ...]
+    row_id: Column
+
+
+def _columns(session: AcidSession, table: Table) -> _Columns:
+    if bridge.aliases_are_fresh(session.spark):
+        return _known_columns(session, table.columns, table.partition_columns)
+    return _made_columns(session, table.columns, table.partition_columns)
+
+
+def _made_columns(
+    session: AcidSession,
+    columns: tuple[TableColumn, ...],
+    partition_columns: tuple[TableColumn, ...],
+) -> _Columns:
+    spark = session.spark
+    data = []
+    for field in schema_of(spark, columns).fields:
         value = bridge.opaque(spark, row_field(field.name), nullable=field.nullable)
         value = to_session_zone(session, value, field.dataType)
-        columns.append(value.alias(field.name, metadata=field.metadata))
-    for i, field in enumerate(partition_schema(spark, table).fields):
+        data.append(value.alias(field.name, metadata=field.metadata))
+    taken = {c.name.lower() for c in (*columns, *partition_columns)}
+    prefix = ROW_ID_COLUMN
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    names = {field: f"{prefix}_{field}" for field in _ROW_ID_FIELDS}
+    return _Columns(
+        data=tuple(data),
+        ids=tuple(F.col(key).alias(names[field]) for field, key in _ROW_ID_FIELDS.items()),
+        row_id_names=tuple(names.values()),
+        row_id=F.struct(*[F.col(name).alias(field) for field, name in names.items()]),
+    )
+
+
+_known_columns = lru_cache(maxsize=256)(_made_columns)
+
+
+def _project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -> DataFrame:
+    table = snapshot.table
+    columns = _columns(session, table)
+    partitions = []
+    for i, field in enumerate(partition_schema(session.spark, table).fields):
         values = [partition.values[i] for partition in snapshot.partitions]
-        columns.append(
-            _partition_value(values, field.dataType).alias(field.name, metadata=field.metadata)
-        )
-    ids = [F.col(k).alias(f"{ROW_ID_COLUMN}_{f}") for f, k in _ROW_ID_FIELDS.items()]
-    return events.select(*columns, *ids)
+        value = _partition_value(values, field.dataType)
+        partitions.append(value.alias(field.name, metadata=field.metadata))
+    return events.select(*columns.data, *partitions, *columns.ids)
 
 
 def _partition_value(values: Sequence[str], data_type: DataType) -> Column:

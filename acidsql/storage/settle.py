@@ -105,7 +105,7 @@ def settle_rows(staging: Staging, directories: Sequence[StagedDirectory]) -> lis
         FormatError: Spark left something else than one file per writer (UNEXPECTED_STAGED_FILE).
     """
     files = [(d, name) for d in directories for name in d.files]
-    rows = in_parallel(lambda file: _finish_rows(staging.session, *file), files)
+    rows = in_parallel(lambda file: _finish_rows(staging, *file), files)
     counts: dict[str, int] = defaultdict(int)
     for (directory, _), number in zip(files, rows, strict=True):
         counts[directory.path] += number
@@ -122,14 +122,15 @@ def settle_rows(staging: Staging, directories: Sequence[StagedDirectory]) -> lis
     ]
 
 
-def _finish_rows(session: AcidSession, directory: StagedDirectory, name: str) -> int:
+def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int:
     """Name a part file after its writer and give it its metadata; returns its rows."""
+    files = staging.session.files
     path = child(directory.path, name)
     bucket_id = int(name.split("-")[1])
     bucket_property = encode(bucket_id, int(directory.target[1:]))
-    tail = read_tail(session.files, path)
+    tail = read_tail(files, path)
     if tail.rows == 0:
-        session.files.delete(path)
+        files.delete(path)
         return 0
     written = tail.file_int_stats(BUCKET)
     if written is None or (written.minimum, written.maximum) != (bucket_property,) * 2:
@@ -138,8 +139,8 @@ def _finish_rows(session: AcidSession, directory: StagedDirectory, name: str) ->
             f"{path} holds bucket properties {written}, expected {bucket_property}: "
             "report this with the Spark version and the session's configuration",
         )
-    stamp(session.files, path, deletes=False, one_writer=True)
-    session.files.rename(path, child(directory.path, bucket_file_name(bucket_id)))
+    stamp(files, path, row=staging.row.names, deletes=False, one_writer=True)
+    files.rename(path, child(directory.path, bucket_file_name(bucket_id)))
     return tail.rows
 
 
@@ -167,12 +168,16 @@ def bucket_parts(session: AcidSession, path: str) -> list[tuple[int, str]]:
     return found
 
 
-def name_bucket_parts(session: AcidSession, path: str, *, deletes: bool) -> int:
-    """Stamp and name the files that were written by bucket; returns their rows."""
+def name_bucket_parts(session: AcidSession, path: str, *, row: Sequence[str], deletes: bool) -> int:
+    """Stamp and name the files that were written by bucket (``row``: as ``stamp`` takes it).
+
+    Returns:
+        Their number of rows.
+    """
 
     def finish(part: tuple[int, str]) -> int:
         bucket_id, source = part
-        tail = stamp(session.files, source, deletes=deletes, one_writer=False)
+        tail = stamp(session.files, source, row=row, deletes=deletes, one_writer=False)
         session.files.rename(source, child(path, bucket_file_name(bucket_id)))
         session.files.delete(child(path, f"{BUCKET_COLUMN}={bucket_id}"))
         return tail.rows

@@ -135,7 +135,7 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
     place = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
     values = sorted({d.values for d in directories})
     partitions = F.lit([values.index(d.values) for d in directories])
-    events = relation.frame.where(guard(nothing)).select(
+    events = relation.frame.where(guard(session.spark, nothing)).select(
         "operation",
         *_KEYS,
         "currentTransaction",
@@ -161,7 +161,7 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
         directory = directories[int(name.partition("=")[2])]
         if directory.target != CHECK_TARGET:
             path = child(root, name)
-            events_written = name_bucket_parts(session, path, deletes=True)
+            events_written = name_bucket_parts(session, path, row=(), deletes=True)
             settled.append(_settled(directory, path, events_written))
     return settled
 

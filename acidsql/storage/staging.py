@@ -1,6 +1,7 @@
 """Writing row events with Spark into a staging directory that readers ignore.
 
-Events are rows of the six ACID columns with these beside them:
+Events are rows of the six ACID columns, but ``row`` has the first of the table's columns only and
+the others follow it as ``__field_1``, … (``format.orc_nesting``). These stand beside them:
 
 - ``__target``: where the event goes: ``i<statement id>`` for rows, ``d<statement id>`` for delete
   events, ``m`` for row ids that only take part in MERGE's cardinality check;
@@ -30,14 +31,8 @@ TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
 CHECK_TARGET = "m"
 # Named by class, so that settings of the session cannot choose another writer.
 _ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
-_EVENT_COLUMNS = (
-    "operation",
-    "originalTransaction",
-    "bucket",
-    "rowId",
-    "currentTransaction",
-    "row",
-)
+_EVENT_COLUMNS = ("operation", "originalTransaction", "bucket", "rowId", "currentTransaction")
+_FIELD = "__field_"
 # A plan that reads no more than this runs as one task: a shuffle would cost more than it brings.
 _ONE_TASK_BYTES = 4 * 1024 * 1024
 _ROW_ID_BITS = (1 << 33) - 1  # monotonically_increasing_id keeps the task's number above these
@@ -92,6 +87,17 @@ def part_columns(table: Table) -> list[str]:
     return [f"{PART}{i}" for i in range(len(table.partition_columns))]
 
 
+def staged_row(values: Sequence[Column]) -> list[Column]:
+    """The columns of a table as staging has them: ``row`` with the first, then the others."""
+    first, *others = [value.alias(f"{_FIELD}{i}") for i, value in enumerate(values)]
+    return [F.struct(first).alias("row"), *others]
+
+
+def without_row(events: DataFrame) -> DataFrame:
+    """Delete events without the columns that are null in all of them."""
+    return events.drop("row", *[c for c in events.columns if c.startswith(_FIELD)])
+
+
 def write_rows(
     rows: DataFrame,
     staging: str,
@@ -103,7 +109,7 @@ def write_rows(
     """Write rows that all go to one directory, with no shuffle and no sort.
 
     Args:
-        rows: a column ``row``.
+        rows: the columns of ``staged_row``.
         values: the partition's values.
     """
     events = rows.select(
@@ -111,13 +117,13 @@ def write_rows(
         *[F.lit(None).cast("long").alias(c) for c in ("originalTransaction", "rowId")],
         F.lit(None).cast("int").alias("bucket"),
         F.lit(write_id).cast("long").alias("currentTransaction"),
-        "row",
+        *[F.col(c) for c in rows.columns],
     )
     parts = [f"{name}={escape(v)}" for name, v in zip(part_columns(table), values, strict=True)]
     path = child(staging, f"{TARGET}={target.name}", *parts)
     placed = events.coalesce(MAX_BUCKET_ID + 1).withColumn(TARGET, F.lit(target.name))
     numbered = _numbered(placed, [target], write_id)
-    numbered.write.format(_ORC).mode("append").options(**writer_options(table)).save(path)
+    _save(numbered, path, table)
 
 
 def write_events(
@@ -140,8 +146,7 @@ def write_events(
         placed = bridge.rebalance(events, directories).coalesce(MAX_BUCKET_ID + 1)
     placed = placed.sortWithinPartitions(*directories)
     numbered = _numbered(placed, rows, write_id, *directories)
-    writer = numbered.write.format(_ORC).mode("append").options(**writer_options(table))
-    writer.partitionBy(*directories).save(staging)
+    _save(numbered, staging, table, directories)
 
 
 def write_buckets(events: DataFrame, path: str, table: Table, directories: Sequence[str]) -> None:
@@ -152,8 +157,13 @@ def write_buckets(events: DataFrame, path: str, table: Table, directories: Seque
     """
     keys = ["originalTransaction", "bucket", "rowId"]
     ordered = events.sortWithinPartitions(*directories, *keys)
-    writer = ordered.write.format(_ORC).mode("append").options(**writer_options(table))
-    writer.partitionBy(*directories).save(path)
+    _save(ordered, path, table, directories)
+
+
+def _save(events: DataFrame, path: str, table: Table, directories: Sequence[str] = ()) -> None:
+    writer = events.write.format(_ORC).mode("append").options(**writer_options(table))
+    with bridge.job_errors():
+        writer.partitionBy(*directories).save(path)
 
 
 def _numbered(events: DataFrame, rows: Sequence[Target], write_id: int, *keep: str) -> DataFrame:
@@ -175,4 +185,5 @@ def _numbered(events: DataFrame, rows: Sequence[Target], write_id: int, *keep: s
         "rowId": F.coalesce("rowId", row_id),
     }
     columns = [values.get(c, F.col(c)).alias(c) for c in _EVENT_COLUMNS]
-    return events.select(*columns, *keep)
+    row = [c for c in events.columns if c not in (*_EVENT_COLUMNS, TARGET, *keep)]
+    return events.select(*columns, *row, *keep)

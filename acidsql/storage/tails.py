@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import pyarrow.orc as pa_orc
@@ -47,11 +48,13 @@ class TailCache:
         return self._read(path, version)
 
 
-def stamp(files: FileSystem, path: str, *, deletes: bool, one_writer: bool) -> OrcTail:
-    """Append ``hive.acid.key.index``, ``hive.acid.stats`` and ``hive.acid.version``
-    to a finished file.
+def stamp(
+    files: FileSystem, path: str, *, row: Sequence[str], deletes: bool, one_writer: bool
+) -> OrcTail:
+    """Append the ACID items of user metadata (``acid_metadata``) to a finished file.
 
     Args:
+        row: names of the table's columns if the file has them beside ``row``, as staged rows do.
         deletes: the file holds delete events, not rows.
         one_writer: all rows have one write id and one bucket property, in ascending order of
             row id, so that the last key of a stripe follows from its statistics; otherwise
@@ -65,7 +68,7 @@ def stamp(files: FileSystem, path: str, *, deletes: bool, one_writer: bool) -> O
     tail = parse_tail(last, size)
     keys = _keys_from_statistics(tail) if one_writer else _last_keys(files, path, len(tail.stripes))
     inserts, removed = (0, tail.rows) if deletes else (tail.rows, 0)
-    files.append(path, append_metadata(last, size, footer_items(keys, inserts, removed)))
+    files.append(path, append_metadata(last, size, footer_items(keys, inserts, removed), row))
     return tail
 
 

@@ -92,7 +92,7 @@ def test_a_statement_that_changes_nothing_writes_no_directory(lab: Lab) -> None:
 def test_each_when_clause_has_a_statement_id_that_its_two_halves_share(lab: Lab) -> None:
     t = lab.create("id int, v int", values="(1, 10), (2, 20), (3, 30)")
     assert lab.sql(
-        f"""MERGE INTO {t} USING (FROM VALUES (1, 100), (2, 200), (4, 400) AS s(id, v)) AS s
+        f"""MERGE INTO {t} USING (SELECT * FROM VALUES (1, 100), (2, 200), (4, 400) AS v(id, v)) s
         ON {t}.id = s.id
         WHEN MATCHED AND s.id = 1 THEN UPDATE SET v = s.v
         WHEN MATCHED THEN DELETE
