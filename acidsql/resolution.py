@@ -5,9 +5,9 @@ tables are snapshot scans.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
 
@@ -134,15 +134,18 @@ class StatementSnapshot:
         """Spark's plan of a statement, not analysed yet, with every ACID table
         replaced by its scan.
         """
+        return self.plan_of(look_up(self.session, text))
+
+    def plan_of(self, found: Found) -> bridge.JavaObject:
+        """The plan of a statement whose references were looked up."""
         spark = self.session.spark
-        text = bridge.substitute_variables(spark, text)
-        found = _tables(self.session, text)
         ours = [r for r in found.references if r.parts in found.tables]
-        text, renamed = _rename_repeated(text, ours)
+        text, renamed = _rename_repeated(found.text, ours)
         if renamed:
-            again = _tables(self.session, text)
-            found = _Found(plan=again.plan, references=again.references, tables=found.tables)
-            found.tables.update({(name,): found.tables[parts] for name, parts in renamed.items()})
+            tables: dict[tuple[str, ...], Table] = {
+                (name,): found.tables[parts] for name, parts in renamed.items()
+            }
+            found = replace(_parsed(self.session, text), tables={**found.tables, **tables})
         relations = {
             r.node: self.relation(found.tables[r.parts], r.alias)
             for r in found.references
@@ -176,29 +179,32 @@ def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
         session.leases.end_statement()
 
 
-@dataclass(slots=True, kw_only=True)
-class _Found:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
     """A parsed statement, its references, and those of them that are the metastore's."""
 
+    text: str
     plan: bridge.JavaObject
-    references: list[bridge.Reference]
-    tables: dict[tuple[str, ...], Table]
+    references: Sequence[bridge.Reference]
+    tables: Mapping[tuple[str, ...], Table]
 
 
-def _tables(session: AcidSession, text: str) -> _Found:
+def look_up(session: AcidSession, text: str) -> Found:
+    """Parse a statement of Spark's, and find the tables and views of the metastore in it."""
+    found = _parsed(session, bridge.substitute_variables(session.spark, text))
+    names = {r.parts: find(session, r.parts) for r in found.references}
+    return replace(found, tables={parts: table for parts, table in names.items() if table})
+
+
+def _parsed(session: AcidSession, text: str) -> Found:
     plan = bridge.substitute_ctes(session.spark, bridge.parse(session.spark, text))
     references = bridge.references(session.spark, plan)
-    tables = {}
-    for parts in {r.parts for r in references}:
-        table = find(session, parts)
-        if table is not None:
-            tables[parts] = table
-    return _Found(plan=plan, references=references, tables=tables)
+    return Found(text=text, plan=plan, references=references, tables={})
 
 
 def refers_to_acid(session: AcidSession, text: str) -> bool:
     """Whether a statement refers to a table or view of the metastore."""
-    return bool(_tables(session, bridge.substitute_variables(session.spark, text)).tables)
+    return bool(look_up(session, text).tables)
 
 
 def _rename_repeated(

@@ -17,6 +17,7 @@ from acidsql.resolution import (
     find,
     find_acid_table,
     leased_snapshot,
+    look_up,
     refers_to_acid,
 )
 from acidsql.session import AcidSession
@@ -34,10 +35,11 @@ def run(session: AcidSession, text: str) -> DataFrame:
 
 def run_on_spark(session: AcidSession, text: str) -> DataFrame:
     """Run a statement of Spark's, with scans of one snapshot in place of ACID tables."""
-    if not refers_to_acid(session, text):
+    found = look_up(session, text)
+    if not found.tables:
         return session.spark.sql(text)
     with leased_snapshot(session) as snapshot:
-        return bridge.frame_of(session.spark, snapshot.plan(text))
+        return bridge.frame_of(session.spark, snapshot.plan_of(found))
 
 
 def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:

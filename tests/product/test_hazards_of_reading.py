@@ -153,7 +153,7 @@ INTERNAL_NAMES = ", ".join(
     for name in (
         "event", "__row_id", "__old_0", "__source", "__branch", "__target", "__part_0", "__bucket",
         "__partition", "__pad", "__d_rowId", "__again", "__place", "__acidsql_0", "c0",
-        "__acidsql_row_id", "__acidsql__source",
+        "__acidsql_row_id", "__acidsql__source", "__field_0", "__field_1", "row__id_rowid",
     )
 )  # fmt: skip
 
