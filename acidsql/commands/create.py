@@ -185,7 +185,7 @@ def _check_columns(
             raise AcidAnalysisError(
                 "COLUMN_ALREADY_EXISTS", f"column {name} is there twice: rename one"
             )
-    if any(name.startswith(ROW_ID_COLUMN) for name in names):
+    if ROW_ID_COLUMN in names:
         raise AcidAnalysisError(
             "RESERVED_COLUMN_NAME",
             f"{ROW_ID_COLUMN} is the name of the row's identity: use another",
