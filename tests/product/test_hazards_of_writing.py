@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlparse
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from acidsql.errors import CardinalityError
+from acidsql.errors import CardinalityError, WriteJobError
 from acidsql.format.bucket_codec import decode_bucket
 from acidsql.storage import settle_deletes, staging
+from acidsql.storage.filesystem import FileSystem
 
 if TYPE_CHECKING:
     from tests.product.conftest import AcidFile, Lab
@@ -180,7 +184,11 @@ def test_no_more_writers_than_bucket_ids(lab: Lab, monkeypatch: pytest.MonkeyPat
     assert lab.sql(f"SELECT count(DISTINCT id), count(DISTINCT row__id) FROM {t}") == [(70, 70)]
 
 
-def test_few_rows_of_many_tasks_make_few_files(lab: Lab) -> None:
+@pytest.mark.parametrize("one_task", [True, False])
+def test_few_rows_of_many_tasks_make_few_files(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, one_task: bool
+) -> None:
+    monkeypatch.setattr(staging, "_ONE_TASK_BYTES", 2**62 if one_task else 0)
     t = lab.create("id bigint, v int")
     lab.sql(f"INSERT INTO {t} SELECT id, 0 FROM {{r}}", r=lab.spark.range(0, 80, 1, 8))
     lab.sql(f"UPDATE {t} SET v = 1 WHERE id % 10 = 0")
@@ -200,6 +208,8 @@ def test_the_sessions_writer_settings_do_not_reach_the_files(lab: Lab) -> None:
         mapreduce__fileoutputcommitter__algorithm__version="2",
         mapreduce__fileoutputcommitter__marksuccessfuljobs="true",
         spark__sql__sources__partitionOverwriteMode="dynamic",
+        spark__sql__orc__impl="hive",
+        spark__sql__sources__useV1SourceList="",
     ):
         lab.sql(f"INSERT INTO {t} SELECT id, 0, id % 2 FROM {{r}}", r=numbers)
         lab.sql(f"UPDATE {t} SET v = 1")
@@ -224,6 +234,32 @@ def test_the_sessions_writer_settings_do_not_reach_the_files(lab: Lab) -> None:
     }
     for table in (t, s):
         assert not [path for path in lab.tree(table) if "SUCCESS" in path or ".crc" in path]
+
+
+def test_files_of_tasks_appear_when_the_job_commits(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appeared = []
+    delete = FileSystem.delete
+
+    def looking(files: FileSystem, path: str) -> None:
+        found = Path(urlparse(path).path).rglob("part-*")
+        appeared.extend(p.name for p in found if "_temporary" not in p.parts)
+        delete(files, path)
+
+    monkeypatch.setattr(FileSystem, "delete", looking)
+    t = lab.create("id bigint")
+    numbers = lab.spark.range(0, 40, 1, 8)
+    # With algorithm 2 the tasks that came to an end would have put their files in place.
+    with (
+        lab.settings(mapreduce__fileoutputcommitter__algorithm__version="2"),
+        pytest.raises((PySparkException, WriteJobError), match="the last fails"),
+    ):
+        lab.sql(
+            f"INSERT INTO {t} SELECT IF(id < 35, id, raise_error('the last fails')) FROM {{r}}",
+            r=numbers,
+        )
+    assert appeared == []
 
 
 def test_partition_columns_may_be_called_like_acid_columns(lab: Lab) -> None:

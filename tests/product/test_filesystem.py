@@ -1,0 +1,49 @@
+"""What every file system must do alike; the tests on HDFS take the same steps there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from acidsql.errors import FormatError
+from acidsql.storage.filesystem import FileSystem, child
+
+pytestmark = pytest.mark.spark
+
+
+def file_operations(spark: SparkSession, root: str) -> None:
+    """Take the steps in a directory that does not exist."""
+    files = FileSystem(spark)
+    directory, other = child(root, "a b", "d=1%2F"), child(root, "other")
+    path = child(directory, "file")
+    assert (*files.list(directory).names, *files.names(directory)) == ()
+    files.write(path, b"0123")
+    files.append(path, b"456")
+    assert (files.size(path), files.read(path), files.read(path, 2, 3)) == (7, b"0123456", b"234")
+    with files.open(path) as stream:
+        stream.seek(-2, 2)
+        assert stream.read() == b"56"
+    assert set(files.versions(files.list(directory))) == set(files.names(directory)) == {"file"}
+    with pytest.raises(Exception, match=r"file"):
+        files.write(path, b"again")
+    files.make_directory(other)
+    # A rename onto a directory would move into it on HDFS, one onto a file replace it locally.
+    for source, target in ((directory, other), (path, path)):
+        with pytest.raises(FormatError, match="PATH_ALREADY_EXISTS"):
+            files.rename(source, target)
+    assert (list(files.names(other)), files.read(path)) == ([], b"0123456")
+    assert not files.delete_if_empty(directory)
+    files.rename(directory, child(other, "deep", "d"))
+    assert not files.exists(directory)
+    assert files.read(child(other, "deep", "d", "file")) == b"0123456"
+    files.delete(child(other, "deep"))
+    files.delete(child(other, "deep"))
+    assert files.delete_if_empty(other)
+    assert files.delete_if_empty(other)
+    assert not files.exists(other)
+
+
+def test_files_of_the_local_disk(spark: SparkSession, tmp_path: Path) -> None:
+    file_operations(spark, f"file:{tmp_path}/files")
