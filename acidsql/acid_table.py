@@ -15,11 +15,37 @@ Expression: TypeAlias = str | Column
 
 
 def _text(spark: SparkSession, value: Expression) -> str:
-    return value if isinstance(value, str) else bridge.column_sql(spark, value)
+    """The SQL text of one expression; the newline ends a comment that may stand in it."""
+    if isinstance(value, Column):
+        return bridge.column_sql(spark, value)
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{value!r} is neither SQL text nor a Column: write it as text, or use "
+            "pyspark.sql.functions.lit"
+        )
+    bridge.check_expression(spark, value)
+    return f"{value}\n"
 
 
-def _assignments(spark: SparkSession, values: Mapping[str, Expression]) -> str:
-    return ", ".join(f"{column} = {_text(spark, v)}" for column, v in values.items())
+def _optional(spark: SparkSession, keyword: str, condition: Expression | None) -> str:
+    return "" if condition is None else f" {keyword} {_text(spark, condition)}"
+
+
+def _values(
+    spark: SparkSession, argument: str, given: Mapping[str, Expression] | None
+) -> dict[str, str]:
+    """Columns and their values as SQL text."""
+    if not isinstance(given, Mapping) or not given:
+        raise TypeError(f"{argument} is {given!r}: give a dict of columns and their values")
+    return {_name(spark, column): _text(spark, value) for column, value in given.items()}
+
+
+def _assignments(spark: SparkSession, given: Mapping[str, Expression] | None) -> str:
+    return ", ".join(f"{column} = {v}" for column, v in _values(spark, "set", given).items())
+
+
+def _name(spark: SparkSession, text: str) -> str:
+    return ".".join(map(quote, bridge.parse_name(spark, text)))
 
 
 @dataclass(frozen=True)
@@ -31,6 +57,7 @@ class AcidTable:
 
     spark: SparkSession
     name: str
+    known_as: str | None = None
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> AcidTable:  # noqa: N802 - Delta Lake's name
@@ -40,15 +67,21 @@ class AcidTable:
             AcidAnalysisError: there is none, or it is not transactional.
         """
         api.location(spark, name)
-        return cls(spark, ".".join(map(quote, bridge.parse_name(spark, name))))
+        return cls(spark, _name(spark, name))
 
     def toDF(self) -> DataFrame:  # noqa: N802 - Delta Lake's name
         """The rows, as of now."""
-        return api.table(self.spark, self.name)
+        rows = api.table(self.spark, self.name)
+        return rows if self.known_as is None else rows.alias(self.known_as)
 
-    def alias(self, name: str) -> _Aliased:
-        """The table under another name, for ``merge``."""
-        return _Aliased(self, name)
+    def alias(self, name: str) -> AcidTable:
+        """The table under another name."""
+        return replace(self, known_as=name)
+
+    @property
+    def target(self) -> str:
+        """The table's name and alias, as statements that write it name it."""
+        return self.name if self.known_as is None else f"{self.name} AS {quote(self.known_as)}"
 
     def update(
         self,
@@ -61,18 +94,20 @@ class AcidTable:
             condition: which rows; all of them by default.
             set: column → new value.
         """
-        where = "" if condition is None else f" WHERE {_text(self.spark, condition)}"
-        text = f"UPDATE {self.name} SET {_assignments(self.spark, set or {})}{where}"
+        where = _optional(self.spark, "WHERE", condition)
+        text = f"UPDATE {self.target} SET {_assignments(self.spark, set)}{where}"
         return api.sql(self.spark, text)
 
     def delete(self, condition: Expression | None = None) -> DataFrame:
         """DELETE; returns one row of counts."""
-        where = "" if condition is None else f" WHERE {_text(self.spark, condition)}"
-        return api.sql(self.spark, f"DELETE FROM {self.name}{where}")
+        where = _optional(self.spark, "WHERE", condition)
+        return api.sql(self.spark, f"DELETE FROM {self.target}{where}")
 
     def merge(self, source: DataFrame, condition: Expression) -> MergeBuilder:
         """Start a MERGE with a DataFrame, which keeps its alias (``df.alias("s")``)."""
-        return self.alias(self.name.rpartition(".")[2].strip("`")).merge(source, condition)
+        if not isinstance(source, DataFrame):
+            raise TypeError(f"the source is {source!r}: give a DataFrame")
+        return MergeBuilder(self, source, _text(self.spark, condition))
 
     def optimize(self) -> OptimizeBuilder:
         """Start a compaction."""
@@ -80,27 +115,16 @@ class AcidTable:
 
 
 @dataclass(frozen=True)
-class _Aliased:
-    table: AcidTable
-    name: str
-
-    def merge(self, source: DataFrame, condition: Expression) -> MergeBuilder:
-        """Start a MERGE with a DataFrame, which keeps its alias (``df.alias("s")``)."""
-        return MergeBuilder(self.table, self.name, source, _text(self.table.spark, condition))
-
-
-@dataclass(frozen=True)
 class MergeBuilder:
     """The clauses of a MERGE, run by ``execute()``."""
 
     table: AcidTable
-    target: str
     source: DataFrame
     condition: str
     clauses: tuple[str, ...] = ()
 
     def _with(self, when: str, condition: Expression | None, action: str) -> MergeBuilder:
-        extra = "" if condition is None else f" AND {_text(self.table.spark, condition)}"
+        extra = _optional(self.table.spark, "AND", condition)
         return replace(self, clauses=(*self.clauses, f"WHEN {when}{extra} THEN {action}"))
 
     def whenMatchedUpdate(  # noqa: N802
@@ -109,7 +133,7 @@ class MergeBuilder:
         set: Mapping[str, Expression] | None = None,  # noqa: A002
     ) -> MergeBuilder:
         """WHEN MATCHED THEN UPDATE SET."""
-        values = _assignments(self.table.spark, set or {})
+        values = _assignments(self.table.spark, set)
         return self._with("MATCHED", condition, f"UPDATE SET {values}")
 
     def whenMatchedUpdateAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
@@ -126,9 +150,9 @@ class MergeBuilder:
         values: Mapping[str, Expression] | None = None,
     ) -> MergeBuilder:
         """WHEN NOT MATCHED THEN INSERT."""
-        given = values or {}
-        texts = ", ".join(_text(self.table.spark, v) for v in given.values())
-        return self._with("NOT MATCHED", condition, f"INSERT ({', '.join(given)}) VALUES ({texts})")
+        given = _values(self.table.spark, "values", values)
+        columns, texts = ", ".join(given), ", ".join(given.values())
+        return self._with("NOT MATCHED", condition, f"INSERT ({columns}) VALUES ({texts})")
 
     def whenNotMatchedInsertAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
         """WHEN NOT MATCHED THEN INSERT *."""
@@ -140,7 +164,7 @@ class MergeBuilder:
         set: Mapping[str, Expression] | None = None,  # noqa: A002
     ) -> MergeBuilder:
         """WHEN NOT MATCHED BY SOURCE THEN UPDATE SET."""
-        values = _assignments(self.table.spark, set or {})
+        values = _assignments(self.table.spark, set)
         return self._with("NOT MATCHED BY SOURCE", condition, f"UPDATE SET {values}")
 
     def whenNotMatchedBySourceDelete(  # noqa: N802
@@ -153,9 +177,10 @@ class MergeBuilder:
         """Run the MERGE; returns one row of counts."""
         alias = bridge.alias_of(self.source)
         named = f" AS {quote(alias)}" if alias else ""
+        clauses = " ".join(self.clauses)
         text = (
-            f"MERGE INTO {self.table.name} AS {quote(self.target)} USING {{__source}}{named} "
-            f"ON {_escaped(self.condition)} {_escaped(' '.join(self.clauses))}"
+            f"{_escaped(f'MERGE INTO {self.table.target} USING ')}{{__source}}"
+            f"{_escaped(f'{named} ON {self.condition} {clauses}')}"
         )
         return api.sql(self.table.spark, text, __source=self.source)
 

@@ -4,8 +4,9 @@ tables are snapshot scans.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +26,9 @@ _MICROSECONDS = 1_000_000
 CATALOG = "spark_catalog"
 # Property of a view: the database in which the names of its text are looked up.
 VIEW_DATABASE = "view.database"
+# Property of a temporary view: the temporary views that its text names, a JSON list. Other names in
+# the text of a view mean no temporary view, as in Spark, also if there is one by now.
+VIEW_TEMPORARY = "view.temporary"
 
 
 def qualified(session: AcidSession, parts: Sequence[str]) -> tuple[str, str] | None:
@@ -40,12 +44,42 @@ def qualified(session: AcidSession, parts: Sequence[str]) -> tuple[str, str] | N
     return catalog.currentDatabase().lower(), names[0]
 
 
-def find(session: AcidSession, parts: Sequence[str]) -> Table | None:
-    """The metastore's table or view that a name means; temporary views come first, as in Spark."""
-    if bridge.is_temp_view(session.spark, parts):
+def find(
+    session: AcidSession, parts: Sequence[str], temporary: Container[str] | None = None
+) -> Table | None:
+    """The metastore's table or view that a name means; temporary views come first, as in Spark.
+
+    Args:
+        session: the session.
+        parts: the name.
+        temporary: in the text of a view, the temporary views that it may name; None means all.
+    """
+    if names_temp_view(session, parts, temporary):
         return session.temp_views.find(parts)
     name = qualified(session, parts)
     return session.metastore.find_table(*name) if name else None
+
+
+def in_metastore(session: AcidSession, parts: Sequence[str]) -> bool:
+    """Whether the metastore has a table or view of this name, temporary views left aside."""
+    name = qualified(session, parts)
+    return name is not None and session.metastore.find_table(*name) is not None
+
+
+def already_exists(parts: Sequence[str]) -> AcidAnalysisError:
+    """The error that the name of a new table or view is taken."""
+    return AcidAnalysisError(
+        "TABLE_OR_VIEW_ALREADY_EXISTS",
+        f"{'.'.join(parts)} exists already: use another name, IF NOT EXISTS, or drop it first",
+    )
+
+
+def names_temp_view(
+    session: AcidSession, parts: Sequence[str], temporary: Container[str] | None = None
+) -> bool:
+    """Whether a name means a temporary view, one of ``temporary`` if that is given."""
+    known = temporary is None or len(parts) > 1 or parts[0].lower() in temporary
+    return known and bridge.is_temp_view(session.spark, parts)
 
 
 def known_to_spark(session: AcidSession, parts: Sequence[str]) -> bool:
@@ -96,6 +130,8 @@ class StatementSnapshot:
 
     Attributes:
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
+        views: the views that were read, with all that they read: database (none if temporary) and
+            name.
     """
 
     session: AcidSession
@@ -103,6 +139,7 @@ class StatementSnapshot:
     listings: Listings
     expires: int | None = None
     snapshots: dict[str, TableSnapshot] = field(default_factory=dict)
+    views: set[tuple[str, str]] = field(default_factory=set)
 
     def snapshot(self, table: Table) -> TableSnapshot:
         """The table as this statement sees it."""
@@ -126,8 +163,11 @@ class StatementSnapshot:
         return bridge.hide_columns(spark, frame, 1, name)
 
     def _view(self, view: Table) -> DataFrame:
+        self.views.add((view.database, view.name.lower()))
+        temporary = json.loads(view.properties.get(VIEW_TEMPORARY, "[]"))
         with _current_database(self.session, view.properties[VIEW_DATABASE]):
-            frame = bridge.frame_of(self.session.spark, self.plan(str(view.view_text)))
+            found = look_up(self.session, str(view.view_text), temporary)
+            frame = bridge.frame_of(self.session.spark, self.plan_of(found))
         return frame.toDF(*[c.name for c in view.columns]) if view.columns else frame
 
     def plan(self, text: str) -> bridge.JavaObject:
@@ -145,13 +185,30 @@ class StatementSnapshot:
             tables: dict[tuple[str, ...], Table] = {
                 (name,): found.tables[parts] for name, parts in renamed.items()
             }
-            found = replace(_parsed(self.session, text), tables={**found.tables, **tables})
+            parsed = _parsed(self.session, text)
+            found = replace(
+                found,
+                text=text,
+                plan=parsed.plan,
+                references=parsed.references,
+                tables={**found.tables, **tables},
+            )
         relations = {
             r.node: self.relation(found.tables[r.parts], r.alias)
             for r in found.references
             if r.parts in found.tables
         }
+        for r in found.references:
+            if r.parts not in found.tables and self._is_hidden(found, r):
+                name = (CATALOG, spark.catalog.currentDatabase(), *r.parts)
+                relations[r.node] = bridge.renamed_reference(spark, r, name)
         return bridge.replace_relations(spark, found.plan, relations)
+
+    def _is_hidden(self, found: Found, reference: bridge.Reference) -> bool:
+        """Whether Spark would take a table of its own for a temporary view of the same name."""
+        if found.temporary is None or not names_temp_view(self.session, reference.parts):
+            return False
+        return not names_temp_view(self.session, reference.parts, found.temporary)
 
 
 def latest_snapshot(session: AcidSession) -> StatementSnapshot:
@@ -181,19 +238,24 @@ def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A parsed statement, its references, and those of them that are the metastore's."""
+    """A parsed statement, its references, and those of them that are the metastore's.
+
+    ``temporary`` has the temporary views that its names may mean, None all.
+    """
 
     text: str
     plan: bridge.JavaObject
     references: Sequence[bridge.Reference]
     tables: Mapping[tuple[str, ...], Table]
+    temporary: Container[str] | None = None
 
 
-def look_up(session: AcidSession, text: str) -> Found:
+def look_up(session: AcidSession, text: str, temporary: Container[str] | None = None) -> Found:
     """Parse a statement of Spark's, and find the tables and views of the metastore in it."""
     found = _parsed(session, bridge.substitute_variables(session.spark, text))
-    names = {r.parts: find(session, r.parts) for r in found.references}
-    return replace(found, tables={parts: table for parts, table in names.items() if table})
+    names = {r.parts: find(session, r.parts, temporary) for r in found.references}
+    tables = {parts: table for parts, table in names.items() if table}
+    return replace(found, tables=tables, temporary=temporary)
 
 
 def _parsed(session: AcidSession, text: str) -> Found:

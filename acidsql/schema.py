@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
 
 from pyspark.sql import Column as SparkColumn
@@ -38,6 +39,18 @@ DEFAULT_KEY = "CURRENT_DEFAULT"
 def quote(name: str) -> str:
     """A name as a quoted identifier."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def literal(value: object) -> str:
+    """The SQL text of a Python value."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | Decimal):
+        return str(value)
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + text.replace("\n", "\\n").replace("\r", "\\r") + "'"
 
 
 def pad_name(columns: Sequence[str]) -> str:

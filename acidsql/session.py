@@ -20,6 +20,7 @@ from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.heartbeat import Heartbeater
 from acidsql.metastore.protocol import Metastore
 from acidsql.scan.leases import Leases
+from acidsql.schema import literal
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.tails import TailCache
 from acidsql.views import TempViews
@@ -166,8 +167,9 @@ class AcidSession:
                     del self._sessions[key]
 
 
-def mirror_database(session: AcidSession, name: str) -> None:
+def mirror_database(session: AcidSession, name: str, comment: str | None = None) -> None:
     """Make a database of the metastore known to Spark's own catalog."""
     if not session.spark.catalog.databaseExists(f"spark_catalog.`{name}`"):
-        location = session.database_location(name)
-        session.spark.sql(f"CREATE DATABASE IF NOT EXISTS `{name}` LOCATION '{location}'")
+        location = literal(session.database_location(name))
+        said = f"COMMENT {literal(comment)}" if comment else ""
+        session.spark.sql(f"CREATE DATABASE IF NOT EXISTS `{name}` {said} LOCATION {location}")

@@ -74,6 +74,38 @@ def _aliased_references(tree: JavaObject) -> list[Reference]:
     return [r for child in elements(tree.children()) for r in _aliased_references(child)]
 
 
+# Plans that create a table, with the name of their IF NOT EXISTS.
+_CREATING = {
+    "CreateTable": "ignoreIfExists",
+    "CreateTableAsSelect": "ignoreIfExists",
+    "CreateTableLike": "ifNotExists",
+    "ReplaceTable": None,
+    "ReplaceTableAsSelect": None,
+}
+
+
+def created_table(plan: JavaObject) -> tuple[tuple[str, ...], bool] | None:
+    """The name of the table that a statement creates, and whether IF NOT EXISTS is there."""
+    kind = simple_name(plan)
+    if kind == "CreateTableLikeCommand":  # CreateTableLike from Spark 4.1 on
+        target = plan.targetTable()
+        database = [target.database().get()] if target.database().isDefined() else []
+        return (*database, target.table()), bool(plan.ifNotExists())
+    if kind not in _CREATING:
+        return None
+    exists = _CREATING[kind]
+    parts = tuple(elements(plan.name().nameParts()))
+    return parts, exists is not None and bool(getattr(plan, exists)())
+
+
+def renamed_reference(spark: SparkSession, reference: Reference, name: Sequence[str]) -> JavaObject:
+    """The node of a reference, not resolved either, under another name; its alias stays."""
+    node = reference.node
+    relation = node if reference.alias is None else node.child()
+    renamed = copy_node(spark, relation, {0: scala_seq(spark, list(name))})
+    return renamed if reference.alias is None else copy_node(spark, node, {1: renamed})
+
+
 def replace_relations(
     spark: SparkSession, plan: JavaObject, relations: Mapping[JavaObject, JavaObject]
 ) -> JavaObject:

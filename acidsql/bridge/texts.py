@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -10,6 +11,7 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import DataType, StructType
 
 from acidsql.bridge.jvm import (
+    CATALYST,
     JavaObject,
     elements,
     expression_of,
@@ -92,18 +94,59 @@ def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
 def literal_sql(spark: SparkSession, value: object) -> str:
     """The SQL text of a Python value, as a literal of Spark's type for it."""
     if isinstance(value, Column):
-        return f"({expression_of(spark, value).sql()})"
+        return f"({column_sql(spark, value)})"
     if isinstance(value, list | tuple):
         return f"array({', '.join(literal_sql(spark, v) for v in value)})"
     if isinstance(value, dict):
         items = [literal_sql(spark, v) for pair in value.items() for v in pair]
         return f"map({', '.join(items)})"
-    return str(expression_of(spark, lit(value)).sql())
+    return _verbatim(str(expression_of(spark, lit(value)).sql()))
 
 
 def column_sql(spark: SparkSession, value: Column) -> str:
-    """The SQL text of a column."""
-    return str(expression_of(spark, value).sql())
+    """The SQL text of a column.
+
+    Raises:
+        AcidAnalysisError: it has none (UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT).
+    """
+    expression = expression_of(spark, value)
+    patterns = jvm_class(spark, f"{CATALYST}.trees.TreePattern")
+    for what, pattern in {
+        "a Python function": patterns.PYTHON_UDF(),
+        "a lambda function": patterns.LAMBDA_FUNCTION(),
+    }.items():
+        if expression.containsPattern(pattern):
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT",
+                f"{what} cannot be part of a Column here: give the expression as SQL text; "
+                "spark.udf.register names Python functions",
+            )
+    return _verbatim(str(expression.sql()))
+
+
+_STRING = re.compile(r"'((?:[^'\\]|\\.)*)'|`(?:[^`]|``)*`", re.DOTALL)
+
+
+def _verbatim(text: str) -> str:
+    """Spark's text of an expression, in which each string means the same under all settings.
+
+    Variables (``${env:HOME}``) are substituted in a statement's text, in its strings too, and
+    ``spark.sql.parser.escapedStringLiterals`` takes backslashes as they are.
+    """
+    return _STRING.sub(_plain_string, text)
+
+
+def _plain_string(found: re.Match[str]) -> str:
+    content = found[1]
+    if content is None or not ("\\" in content or "${" in content):
+        return found[0]
+    value = re.sub(r"\\(.)", r"\1", content, flags=re.DOTALL)
+    return f"CAST(X'{value.encode().hex()}' AS STRING)"
+
+
+def check_expression(spark: SparkSession, text: str) -> None:
+    """Have Spark refuse a text that is not one expression."""
+    spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
 
 
 def alias_of(frame: DataFrame) -> str | None:

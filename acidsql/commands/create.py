@@ -18,19 +18,22 @@ from pyspark.sql.types import (
 
 from acidsql import bridge
 from acidsql.commands import events, result
+from acidsql.commands.adoption import check_location, existing
 from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError
-from acidsql.format.names import is_hidden, parse_directory
-from acidsql.format.partitions import unescape
-from acidsql.format.selection import max_write_id
 from acidsql.metastore.locking import wait_for_locks
-from acidsql.metastore.protocol import Column, LockRequest, LockType, Operation, Partition, Table
-from acidsql.resolution import find, known_to_spark, leased_snapshot, qualified
-from acidsql.scan.plan import bucket_files
+from acidsql.metastore.protocol import Column, LockRequest, LockType, Operation, Table
+from acidsql.resolution import (
+    already_exists,
+    find,
+    in_metastore,
+    known_to_spark,
+    leased_snapshot,
+    qualified,
+)
 from acidsql.schema import ROW_ID_COLUMN, columns_of, quote, read_name
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.storage.tails import read_tail
 from acidsql.syntax.statements import CreateTable, DropTable
 from acidsql.transaction import write_transaction
 
@@ -45,7 +48,6 @@ _ORC_PROPERTIES = frozenset(
         "orc.block.size",
     }
 )
-_TABLE_SCHEMA_FIELD = 6  # ORC column id of ``row``
 
 
 def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | None:
@@ -59,14 +61,10 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
         )
     database, table_name = name
     session.metastore.database_location(database)
-    if find(session, (database, table_name)) or known_to_spark(session, (database, table_name)):
+    if in_metastore(session, name) or known_to_spark(session, name):
         if statement.if_not_exists:
             return result.nothing(session.spark)
-        raise AcidAnalysisError(
-            "TABLE_OR_VIEW_ALREADY_EXISTS",
-            f"{database}.{table_name} exists already: use another name, IF NOT EXISTS, or drop it "
-            f"first",
-        )
+        raise already_exists(name)
     _refuse(statement)
     _check_properties(statement.properties)
     if statement.query is not None:
@@ -218,7 +216,7 @@ def _check_default(session: AcidSession, column: Column) -> None:
     """A default must be an expression that Spark can evaluate by itself."""
     declared = bridge.parse_type(session.spark, column.type)
     cast = "STRING" if isinstance(declared, CharType | VarcharType) else column.type
-    session.spark.sql(f"SELECT CAST(({column.default}) AS {cast})")
+    session.spark.sql(f"SELECT CAST(({column.default}) AS {cast})").collect()
 
 
 def _create(
@@ -244,7 +242,8 @@ def _create(
         owner=session.user,
         created=int(time.time()),
     )
-    partitions, highest, highest_txn = _existing(session, table)
+    check_location(session, table)
+    partitions, highest, highest_txn = existing(session, table)
     session.files.make_directory(table.location)
     session.metastore.create_table(table)
     session.metastore.add_partitions(database, name, partitions)
@@ -252,71 +251,6 @@ def _create(
         session.metastore.seed_write_id(database, name, highest + 1)
     session.metastore.seed_txn_id(highest_txn + 1)
     return table
-
-
-def _existing(session: AcidSession, table: Table) -> tuple[list[Partition], int, int]:
-    """The partitions and the highest write id and compactor's transaction of an ACID table that
-    lies there.
-
-    Raises:
-        AcidAnalysisError: its files have other columns (ADOPTED_SCHEMA_MISMATCH), or are no ACID
-            files (UNSUPPORTED_ORIGINAL_FILES).
-    """
-    found: list[Partition] = []
-    highest = highest_txn = 0
-    for values, location in _places(session, table):
-        names = session.files.names(location)
-        directories = [d for d in map(parse_directory, names) if d]
-        strangers = [n for n in names if not is_hidden(n) and not parse_directory(n)]
-        if strangers:
-            raise AcidAnalysisError(
-                "UNSUPPORTED_ORIGINAL_FILES",
-                f"{location} holds {strangers[0]}, which is no directory of an ACID table: choose "
-                "an empty location or one with base and delta directories only",
-            )
-        if directories and values:
-            found.append(Partition(values=values, location=location))
-        for directory in directories:
-            _check_files(session, table, child(location, directory.name))
-        highest = max(highest, max_write_id(names))
-        highest_txn = max([highest_txn, *(d.visibility_txn_id for d in directories)])
-    return found, highest, highest_txn
-
-
-def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The directories that may hold ACID directories: the location, or its partitions'."""
-    places: list[tuple[tuple[str, ...], str]] = [((), table.location)]
-    for column in table.partition_columns:
-        deeper = []
-        for values, location in places:
-            for name in session.files.names(location):
-                key, equals, value = name.partition("=")
-                if equals and unescape(key).lower() == column.name.lower():
-                    deeper.append(((*values, unescape(value)), child(location, name)))
-                elif not is_hidden(name):
-                    raise AcidAnalysisError(
-                        "UNEXPECTED_PARTITION_DIRECTORY",
-                        f"{child(location, name)} is no partition of column {column.name}: check "
-                        "PARTITIONED BY and LOCATION",
-                    )
-        places = deeper
-    yield from places
-
-
-def _check_files(session: AcidSession, table: Table, path: str) -> None:
-    """Compare the columns of a directory's first file with the table's; files of
-    a directory share them.
-    """
-    for name in bucket_files(session.files.names(path))[:1]:
-        tail = read_tail(session.files, child(path, name))
-        present = [field.lower() for field, _ in tail.struct_fields(_TABLE_SCHEMA_FIELD)]
-        expected = [c.name.lower() for c in table.columns]
-        if present != expected:
-            raise AcidAnalysisError(
-                "ADOPTED_SCHEMA_MISMATCH",
-                f"{child(path, name)} has the columns {', '.join(present)}, the statement "
-                f"{', '.join(expected)}: create the table with the columns of its files",
-            )
 
 
 def _create_as_select(
@@ -328,13 +262,13 @@ def _create_as_select(
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
-            "CREATE TABLE … AS SELECT takes its columns from the query",
+            "CREATE TABLE … AS SELECT takes its columns from the query: name them there",
         )
     with leased_snapshot(session) as snapshot:
         plan = snapshot.plan(statement.query.of(statement.text))
         rows = bridge.frame_of(session.spark, plan)
-    columns = columns_of(session.spark, rows.schema)
-    columns = tuple(_nullable(c) for c in columns)
+    found = columns_of(session.spark, rows.schema)
+    columns = tuple(Column(name=c.name, type=c.type, comment=c.comment) for c in found)
     partition_columns: tuple[Column, ...] = ()
     if statement.partitioned_by is not None:
         columns, partition_columns = _split(
@@ -355,10 +289,6 @@ def _create_as_select(
         raise
     inserted = outcome.events(deletes=False)
     return result.counts(session.spark, affected=inserted, inserted=inserted)
-
-
-def _nullable(column: Column) -> Column:
-    return Column(name=column.name, type=column.type, comment=column.comment)
 
 
 def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:

@@ -14,8 +14,10 @@ from acidsql.metastore.protocol import Table, TableType
 from acidsql.resolution import (
     StatementSnapshot,
     acid_table,
+    already_exists,
     find,
     find_acid_table,
+    in_metastore,
     leased_snapshot,
     look_up,
     refers_to_acid,
@@ -36,6 +38,11 @@ def run(session: AcidSession, text: str) -> DataFrame:
 def run_on_spark(session: AcidSession, text: str) -> DataFrame:
     """Run a statement of Spark's, with scans of one snapshot in place of ACID tables."""
     found = look_up(session, text)
+    created = bridge.created_table(found.plan)
+    if created is not None and in_metastore(session, created[0]):
+        if not created[1]:
+            raise already_exists(created[0])
+        return result.nothing(session.spark)
     if not found.tables:
         return session.spark.sql(text)
     with leased_snapshot(session) as snapshot:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections import Counter
+from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
 
@@ -12,12 +15,17 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.protocol import Column, Table, TableType
 from acidsql.resolution import (
     VIEW_DATABASE,
+    VIEW_TEMPORARY,
+    already_exists,
     find,
+    in_metastore,
     known_to_spark,
     latest_snapshot,
+    look_up,
+    names_temp_view,
     qualified,
-    refers_to_acid,
 )
+from acidsql.schema import quote
 from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
 from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Name, Use
@@ -39,7 +47,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
     place = statement.location or child(session.warehouse, f"{name}.db")
     location = session.files.qualify(place)
     session.metastore.create_database(name, location, statement.comment)
-    mirror_database(session, name)
+    mirror_database(session, name, statement.comment)
     return result.nothing(session.spark)
 
 
@@ -81,15 +89,17 @@ def _database(session: AcidSession, parts: Name) -> str | None:
 
 
 def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None:
-    """CREATE VIEW over ACID tables: the text is kept and read anew by each query.
-    Other views are Spark's.
+    """CREATE VIEW over ACID tables, or in place of a view over them: the text is kept and read
+    anew by each query. Other views are Spark's.
     """
     query = statement.query.of(statement.text)
-    if not refers_to_acid(session, query):
+    found = look_up(session, query)
+    if not found.tables and not _names_own(session, statement):
         return None
     for clause in statement.unsupported:
         raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.CREATE_VIEW", f"{clause} is not supported in a view of ACID tables"
+            "UNSUPPORTED_FEATURE.CREATE_VIEW",
+            f"{clause} is not supported in a view of ACID tables: leave it out",
         )
     if statement.global_temporary:
         raise AcidAnalysisError(
@@ -97,20 +107,41 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
             "a global temporary view of ACID tables is not supported: use CREATE TEMPORARY VIEW "
             "or CREATE VIEW",
         )
+    temporary = {r.parts for r in found.references if names_temp_view(session, r.parts)}
+    if temporary and not statement.temporary:
+        raise AcidAnalysisError(
+            "INVALID_TEMP_OBJ_REFERENCE",
+            f"{'.'.join(statement.name)} would outlive the temporary view "
+            f"{'.'.join(min(temporary))}: use CREATE TEMPORARY VIEW",
+        )
     snapshot = latest_snapshot(session)
-    frame = bridge.frame_of(session.spark, snapshot.plan(query))
+    frame = bridge.frame_of(session.spark, snapshot.plan_of(found))
+    place = None if statement.temporary else qualified(session, statement.name)
+    if statement.or_replace and (place or ("", statement.name[-1].lower())) in snapshot.views:
+        raise AcidAnalysisError(
+            "RECURSIVE_VIEW", f"{'.'.join(statement.name)} would read itself: use another name"
+        )
     columns: tuple[Column, ...] = ()
     if statement.columns is not None:
         names = bridge.parse_names(session.spark, statement.columns.of(statement.text)) or ()
         frame = frame.toDF(*names)
         columns = tuple(Column(name=n, type="string") for n in names)
+    taken = Counter(name.lower() for name in frame.columns)
+    for name, count in taken.items():
+        if count > 1:
+            raise AcidAnalysisError(
+                "COLUMN_ALREADY_EXISTS", f"column {name} is in the view twice: rename one"
+            )
     view = Table(
         database="",
         name=statement.name[-1],
         columns=columns,
         table_type=TableType.VIEW,
         view_text=query,
-        properties={VIEW_DATABASE: session.spark.catalog.currentDatabase()},
+        properties={
+            VIEW_DATABASE: session.spark.catalog.currentDatabase(),
+            **({VIEW_TEMPORARY: json.dumps(_local_names(temporary))} if temporary else {}),
+        },
         owner=session.user,
         created=int(time.time()),
     )
@@ -120,6 +151,18 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     return _create_view(session, statement, view)
 
 
+def _local_names(temporary: Iterable[Name]) -> list[str]:
+    """The names of temporary views that need no database."""
+    return sorted(name[0].lower() for name in temporary if len(name) == 1)
+
+
+def _names_own(session: AcidSession, statement: CreateView) -> bool:
+    """Whether the metastore has a table or view of the name of a persistent view."""
+    if statement.temporary or statement.global_temporary:
+        return False
+    return in_metastore(session, statement.name)
+
+
 def _create_view(session: AcidSession, statement: CreateView, view: Table) -> DataFrame:
     name = qualified(session, statement.name)
     if name is None:
@@ -127,15 +170,14 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
             "SCHEMA_NOT_FOUND", f"{'.'.join(statement.name)} is not in a database of spark_catalog"
         )
     existing = find(session, name)
-    if (existing is None and known_to_spark(session, name)) or (
-        existing and not statement.or_replace
-    ):
+    spark_has_it = existing is None and known_to_spark(session, name)
+    if (existing or spark_has_it) and not statement.or_replace:
         if statement.if_not_exists:
             return result.nothing(session.spark)
-        raise AcidAnalysisError(
-            "TABLE_OR_VIEW_ALREADY_EXISTS",
-            f"{'.'.join(name)} exists already: use OR REPLACE or drop it",
-        )
+        raise already_exists(name)
+    if spark_has_it:
+        # Refused by Spark if it is a table.
+        session.spark.sql(f"DROP VIEW {'.'.join(map(quote, name))}")
     if existing is not None and existing.table_type is TableType.MANAGED:
         raise AcidAnalysisError(
             "EXPECT_VIEW_NOT_TABLE", f"{existing.full_name} is a table: drop it first"

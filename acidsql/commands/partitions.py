@@ -26,7 +26,7 @@ def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
     for name, text in spec.values:
         if name.lower() not in fields:
             raise AcidAnalysisError(
-                "PARTITION_COLUMN_NOT_FOUND",
+                "PARTITIONS_NOT_FOUND",
                 f"{table.full_name} has no partition column {name}: it has "
                 f"{', '.join(fields) or 'none'}",
             )
@@ -48,3 +48,15 @@ def required(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
             f"{table.full_name} has no partition ({text}): see SHOW PARTITIONS {table.full_name}",
         )
     return found
+
+
+def the_one(session: AcidSession, table: Table, spec: PartitionSpec) -> Partition:
+    """The partition that a specification names in full (PARTITIONS_NOT_FOUND)."""
+    found = required(session, table, spec)
+    if len({name.lower() for name, _ in spec.values}) < len(table.partition_columns):
+        raise AcidAnalysisError(
+            "PARTITIONS_NOT_FOUND",
+            f"{table.full_name} is partitioned by "
+            f"{', '.join(c.name for c in table.partition_columns)}: give a value for each",
+        )
+    return found[0]

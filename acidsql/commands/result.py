@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 
 from pyspark.sql import DataFrame, SparkSession
+
+from acidsql.schema import literal
 
 
 def counts(spark: SparkSession, **numbers: int) -> DataFrame:
@@ -36,15 +37,3 @@ def table(
         return spark.sql(f"SELECT {casts} FROM (SELECT {nulls}) WHERE false")
     values = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
     return spark.sql(f"SELECT {casts} FROM VALUES {values} AS t({names})")
-
-
-def literal(value: object) -> str:
-    """The SQL text of a Python value."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | Decimal):
-        return str(value)
-    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + text.replace("\n", "\\n").replace("\r", "\\r") + "'"

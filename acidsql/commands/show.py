@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 
 from pyspark.sql import DataFrame
 
+from acidsql import bridge
 from acidsql.commands import result
-from acidsql.commands.partitions import matching
+from acidsql.commands.partitions import matching, the_one
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.partitions import partition_name
 from acidsql.metastore.protocol import Column, Compaction, Partition, Table, TableType
-from acidsql.resolution import find, qualified
-from acidsql.schema import quote
+from acidsql.resolution import CATALOG, find, find_acid_table, latest_snapshot, qualified
+from acidsql.schema import literal, quote
 from acidsql.session import AcidSession
 from acidsql.syntax import statements as ast
+
+_Row = tuple[str, str, str | None]
+# What DESCRIBE EXTENDED of a column tells of it; none is kept.
+_STATISTICS = (
+    "min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "histogram",
+)  # fmt: skip
 
 
 def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | None:
@@ -34,10 +42,15 @@ def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | 
 
 
 def _pattern(text: str | None) -> re.Pattern[str]:
-    """Spark's pattern: ``*`` for anything, ``|`` between alternatives, any case."""
-    alternatives = (text or "*").split("|")
-    expression = "|".join(".*".join(map(re.escape, a.strip().split("*"))) for a in alternatives)
-    return re.compile(expression, re.IGNORECASE)
+    """Spark's pattern: a regular expression in which ``*`` is ``.*``, any case.
+
+    Alternatives that are no regular expressions match nothing.
+    """
+    valid = []
+    for alternative in (text or "*").strip().split("|"):
+        with suppress(re.error):
+            valid.append(re.compile(alternative.replace("*", ".*")).pattern)
+    return re.compile("|".join(f"(?:{a})" for a in valid) or "(?!)", re.IGNORECASE)
 
 
 def show_partitions(session: AcidSession, statement: ast.ShowPartitions) -> DataFrame | None:
@@ -64,7 +77,7 @@ def show_columns(session: AcidSession, statement: ast.ShowColumns) -> DataFrame 
     table = find(session, (*(statement.database or ()), *statement.name))
     if table is None:
         return None
-    rows = [(c.name,) for c in _all_columns(table)]
+    rows = [(name,) for name, _, _ in _described(session, table)]
     return result.table(session.spark, [("col_name", "STRING")], rows)
 
 
@@ -75,7 +88,7 @@ def show_tbl_properties(session: AcidSession, statement: ast.ShowTblProperties) 
         return None
     rows: Sequence[tuple[str, str]] = sorted(table.properties.items())
     if statement.key is not None:
-        missing = f"Table {table.full_name} does not have property: {statement.key}"
+        missing = f"Table {CATALOG}.{table.full_name} does not have property: {statement.key}"
         rows = [(statement.key, table.properties.get(statement.key, missing))]
     return result.table(session.spark, [("key", "STRING"), ("value", "STRING")], rows)
 
@@ -104,10 +117,10 @@ def _create_text(table: Table) -> str:
         columns = ", ".join(_definition(c) for c in table.partition_columns)
         lines.append(f"PARTITIONED BY ({columns})")
     lines.append("STORED AS ORC")
-    lines.append(f"LOCATION {result.literal(table.location)}")
+    lines.append(f"LOCATION {literal(table.location)}")
     if "comment" in table.properties:
-        lines.append(f"COMMENT {result.literal(table.properties['comment'])}")
-    pairs = [f"{result.literal(k)} = {result.literal(v)}" for k, v in sorted(properties.items())]
+        lines.append(f"COMMENT {literal(table.properties['comment'])}")
+    pairs = [f"{literal(k)} = {literal(v)}" for k, v in sorted(properties.items())]
     lines.append(f"TBLPROPERTIES ({', '.join(pairs)})")
     return "\n".join(lines)
 
@@ -119,7 +132,7 @@ def _definition(column: Column) -> str:
     if column.default is not None:
         words.append(f"DEFAULT {column.default}")
     if column.comment is not None:
-        words.append(f"COMMENT {result.literal(column.comment)}")
+        words.append(f"COMMENT {literal(column.comment)}")
     return " ".join(words)
 
 
@@ -134,43 +147,67 @@ def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
             "DESCRIBE … AS JSON is not supported for transactional tables: use DESCRIBE EXTENDED",
         )
     if statement.column is not None:
-        return _describe_column(session, table, statement.column)
-    rows: list[tuple[str, str, str | None]] = [
-        (c.name, c.type.lower(), c.comment) for c in _all_columns(table)
-    ]
+        return _describe_column(session, table, statement.column, statement.mode)
+    partition = None
+    if statement.partition is not None:
+        partition = the_one(session, table, statement.partition)
+    rows = _described(session, table)
+    types = {name: data_type for name, data_type, _ in rows}
     if table.partition_columns:
-        rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
-        rows += [(c.name, c.type.lower(), c.comment) for c in table.partition_columns]
+        by = rows[len(table.columns) :]
+        rows = [*rows, _heading("# Partition Information"), ("# col_name", "data_type", "comment")]
+        rows += by
     if statement.mode != "plain":
-        rows += _details(table)
+        rows += _details(table) if partition is None else _partition_details(table, partition)
+    defaults = [(c.name, types[c.name], c.default) for c in _all_columns(table) if c.default]
+    if defaults:
+        rows += [_heading(""), _heading("# Column Default Values"), *defaults]
     columns = [("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING")]
     return result.table(session.spark, columns, rows)
 
 
-def _describe_column(session: AcidSession, table: Table, name: str) -> DataFrame:
-    for column in _all_columns(table):
-        if column.name.lower() == name.lower():
-            rows = [
-                ("col_name", column.name),
-                ("data_type", column.type.lower()),
-                ("comment", column.comment),
-            ]
+def _described(session: AcidSession, table: Table) -> list[_Row]:
+    """Name, type and comment of each column; a view has those of its query."""
+    if table.table_type is TableType.VIEW:
+        frame = bridge.frame_of(session.spark, latest_snapshot(session).relation(table))
+        fields = frame.schema.fields
+        return [(f.name, f.dataType.simpleString(), f.metadata.get("comment")) for f in fields]
+    return [
+        (c.name, bridge.parse_type(session.spark, c.type).simpleString(), c.comment)
+        for c in _all_columns(table)
+    ]
+
+
+def _heading(text: str) -> _Row:
+    return text, "", ""
+
+
+def _describe_column(session: AcidSession, table: Table, wanted: str, mode: str) -> DataFrame:
+    for name, data_type, comment in _described(session, table):
+        if name.lower() == wanted.lower():
+            rows = [("col_name", wanted), ("data_type", data_type), ("comment", comment or "NULL")]
+            if mode != "plain":
+                rows += [(statistic, "NULL") for statistic in _STATISTICS]
+                rows += [
+                    ("default", c.default)
+                    for c in _all_columns(table)
+                    if c.name == name and c.default is not None
+                ]
             columns = [("info_name", "STRING"), ("info_value", "STRING")]
             return result.table(session.spark, columns, rows)
     raise AcidAnalysisError(
         "COLUMN_NOT_FOUND",
-        f"{table.full_name} has no column {name}: see DESCRIBE {table.full_name}",
+        f"{table.full_name} has no column {wanted}: see DESCRIBE {table.full_name}",
     )
 
 
-def _details(table: Table) -> list[tuple[str, str, str | None]]:
+def _details(table: Table) -> list[_Row]:
     created = datetime.fromtimestamp(table.created, tz=timezone.utc)
-    defaults = [(c.name, c.default) for c in _all_columns(table) if c.default is not None]
     required = [c.name for c in _all_columns(table) if not c.nullable]
     properties = ", ".join(f"{k}={v}" for k, v in sorted(table.properties.items()))
-    rows: list[tuple[str, str, str | None]] = [
-        ("", "", ""),
-        ("# Detailed Table Information", "", ""),
+    rows: list[_Row] = [
+        _heading(""),
+        _heading("# Detailed Table Information"),
         ("Catalog", "spark_catalog", ""),
         ("Database", table.database, ""),
         ("Table", table.name, ""),
@@ -185,7 +222,19 @@ def _details(table: Table) -> list[tuple[str, str, str | None]]:
         rows.append(("View Text", table.view_text, ""))
     if required:
         rows.append(("Not Null", ", ".join(required), ""))
-    return rows + [(f"Default of {name}", str(text), "") for name, text in defaults]
+    return rows
+
+
+def _partition_details(table: Table, partition: Partition) -> list[_Row]:
+    values = partition_label(table, partition).replace("/", ", ")
+    return [
+        _heading(""),
+        _heading("# Detailed Partition Information"),
+        ("Database", table.database, ""),
+        ("Table", table.name, ""),
+        ("Partition Values", f"[{values}]", ""),
+        ("Location", partition.location, ""),
+    ]
 
 
 _COMPACTION_COLUMNS = (
@@ -217,7 +266,12 @@ def show_compactions(session: AcidSession, statement: ast.ShowCompactions) -> Da
         entries = [c for c in entries if c.database == statement.database[-1].lower()]
     if statement.name is not None:
         name = qualified(session, statement.name)
-        entries = [c for c in entries if (c.database, c.table) == name]
+        names = _partition_names(session, statement.name, statement.partition)
+        entries = [
+            c
+            for c in entries
+            if (c.database, c.table) == name and (names is None or c.partition in names)
+        ]
     return compaction_rows(session, entries)
 
 
@@ -289,7 +343,12 @@ def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
         locks = [lock for lock in locks if lock.database == statement.database[-1].lower()]
     if statement.name is not None:
         name = qualified(session, statement.name)
-        locks = [lock for lock in locks if (lock.database, lock.table) == name]
+        names = _partition_names(session, statement.name, statement.partition)
+        locks = [
+            lock
+            for lock in locks
+            if (lock.database, lock.table) == name and (names is None or lock.partition in names)
+        ]
     rows = [
         (
             lock.lock_id,
@@ -316,6 +375,16 @@ def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
         ("hostname", "STRING"),
     ]
     return result.table(session.spark, columns, rows)
+
+
+def _partition_names(
+    session: AcidSession, name: ast.Name, spec: ast.PartitionSpec | None
+) -> set[str] | None:
+    """The names of the partitions that a specification means; None for the whole table."""
+    table = find_acid_table(session, name)
+    if spec is None or table is None:
+        return None
+    return {partition_label(table, p) for p in matching(session, table, spec)}
 
 
 def _all_columns(table: Table) -> tuple[Column, ...]:

@@ -13,9 +13,8 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
-from acidsql.commands.result import literal
 from acidsql.errors import AcidSqlError
-from acidsql.schema import quote
+from acidsql.schema import literal, quote
 
 CASES = [
     json.loads(line)

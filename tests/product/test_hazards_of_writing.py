@@ -239,7 +239,7 @@ def test_the_sessions_writer_settings_do_not_reach_the_files(lab: Lab) -> None:
 def test_files_of_tasks_appear_when_the_job_commits(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    appeared = []
+    appeared: list[str] = []
     delete = FileSystem.delete
 
     def looking(files: FileSystem, path: str) -> None:

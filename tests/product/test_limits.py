@@ -1,0 +1,252 @@
+"""Every row of docs/limits.md that says what is refused, with a statement for it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import acidsql
+from acidsql.errors import AcidSqlError
+from tests.product.refusals import ACID, bad_tables, refused, unchanged
+
+if TYPE_CHECKING:
+    from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> Iterator[None]:
+    """The tables that the statements name."""
+    with bad_tables(spark):
+        yield
+
+
+def _features(**statements: str | tuple[str, ...]) -> dict[str, str]:
+    """Statement → condition, given the other way round and without what all conditions share."""
+    return {
+        text: f"UNSUPPORTED_FEATURE.{name}"
+        for name, texts in statements.items()
+        for text in ([texts] if isinstance(texts, str) else texts)
+    }
+
+
+def _create(clause: str, columns: str = "(id int)") -> str:
+    return (
+        f"CREATE TABLE bad2 {columns} {clause} STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+    )
+
+
+# A case for each row of the tables in docs/limits.md, by the row's first cell.
+_LIMITS = {
+    "`CREATE EXTERNAL TABLE`": _features(EXTERNAL=f"CREATE EXTERNAL TABLE bad2 (id int) {ACID}"),
+    "`CREATE OR REPLACE TABLE`, `REPLACE TABLE`": _features(
+        OR_REPLACE=f"CREATE OR REPLACE TABLE bad2 (id int) {ACID}",
+        REPLACE_TABLE=f"REPLACE TABLE bad2 (id int) {ACID}",
+    ),
+    "`CLUSTERED BY … INTO n BUCKETS`": _features(
+        CLUSTERED_BY=_create("CLUSTERED BY (id) INTO 4 BUCKETS")
+    ),
+    "`SORTED BY`": _features(SORTED_BY=_create("CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS")),
+    "any format but ORC": _features(
+        STORED_AS=(
+            "CREATE TABLE bad2 (id int) STORED AS PARQUET TBLPROPERTIES ('transactional'='true')",
+            "CREATE TABLE bad2 (id int) USING parquet TBLPROPERTIES ('transactional'='true')",
+            "CREATE TRANSACTIONAL TABLE bad2 (id int)",
+        )
+    ),
+    "column names that differ only after a backtick": _features(
+        COLUMN_NAME=(_create("", "(`a``b` int, `a``c` int)"), _create("", "(```a` int)"))
+    ),
+    "`transactional_properties` other than `default`": _features(
+        TRANSACTIONAL_PROPERTIES="CREATE TABLE bad2 (id int) STORED AS ORC TBLPROPERTIES "
+        "('transactional'='true', 'transactional_properties'='insert_only')"
+    ),
+    "unknown `orc.` properties, `external`": _features(
+        TABLE_PROPERTY=(
+            "CREATE TABLE bad2 (id int) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
+            "'orc.nope'='1')",
+            "CREATE TABLE bad2 (id int) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
+            "'EXTERNAL'='true')",
+        )
+    ),
+    "`CREATE TABLE (columns) AS SELECT`": _features(
+        CTAS_COLUMNS=f"CREATE TABLE bad2 (id int) {ACID} AS SELECT 1"
+    ),
+    "CHECK, PRIMARY KEY and other constraints but NOT NULL": _features(
+        TABLE_CONSTRAINT=(
+            _create("", "(id int, CHECK (id > 0))"),
+            _create("", "(id int PRIMARY KEY)"),
+        )
+    ),
+    "generated and identity columns": _features(
+        GENERATED_COLUMN=_create("", "(id int, d int GENERATED ALWAYS AS (id + 1))")
+    ),
+    "`CREATE TEMPORARY TABLE`": _features(
+        TEMPORARY_TABLE=f"CREATE TEMPORARY TABLE bad2 (id int) {ACID}"
+    ),
+    "`LIKE`, `OPTIONS`, `ROW FORMAT`, `STORED BY`, `SKEWED BY`, `CLUSTER BY` and others in "
+    "`CREATE TABLE`": _features(
+        LIKE=f"CREATE TABLE bad2 LIKE bad {ACID}",
+        OPTIONS=_create("OPTIONS (a 'b')"),
+        ROW_FORMAT=_create("ROW FORMAT SERDE 'x'"),
+        STORED_BY="CREATE TABLE bad2 (id int) STORED BY 'x' TBLPROPERTIES ('transactional'='true')",
+        SKEWED_BY=_create("SKEWED BY (id) ON (1)"),
+        STORED_AS_DIRECTORIES=_create("STORED AS DIRECTORIES"),
+        CLUSTER_BY=_create("CLUSTER BY (id)"),
+        WITH_SERDEPROPERTIES=_create("WITH SERDEPROPERTIES ('a'='b')"),
+        DEFAULT_COLLATION=_create("DEFAULT COLLATION UNICODE"),
+    ),
+    "`INSERT OVERWRITE`": _features(
+        INSERT_OVERWRITE=(
+            "INSERT OVERWRITE bad SELECT * FROM bad",
+            "INSERT OVERWRITE TABLE bad_parts PARTITION (p = 1, q = 'a') VALUES (1)",
+        )
+    ),
+    "`INSERT … REPLACE WHERE`, `REPLACE ON`, `REPLACE USING`": _features(
+        INSERT_REPLACE_WHERE="INSERT INTO bad REPLACE WHERE id = 1 SELECT * FROM bad",
+        INSERT_REPLACE_ON="INSERT INTO bad AS t REPLACE ON t.id = 1 SELECT * FROM bad",
+        INSERT_REPLACE_USING="INSERT INTO bad REPLACE USING (id) SELECT * FROM bad",
+    ),
+    "`INSERT WITH SCHEMA EVOLUTION`, `INSERT … WITH (options)`": _features(
+        INSERT_WITH_SCHEMA_EVOLUTION="INSERT WITH SCHEMA EVOLUTION INTO bad SELECT * FROM bad",
+        INSERT_OPTIONS="INSERT INTO bad WITH (a = 'b') SELECT * FROM bad",
+    ),
+    "`MERGE WITH SCHEMA EVOLUTION`": _features(
+        MERGE_WITH_SCHEMA_EVOLUTION="MERGE WITH SCHEMA EVOLUTION INTO bad USING bad_source s "
+        "ON bad.id = s.id WHEN MATCHED THEN DELETE"
+    ),
+    "`FROM … INSERT … INSERT …`": _features(
+        FROM_INSERT="FROM bad_source INSERT INTO bad SELECT * INSERT INTO bad_plain SELECT id"
+    ),
+    "`ALTER TABLE`, but for `COMPACT`": _features(
+        ALTER_TABLE=(
+            "ALTER TABLE bad ADD COLUMNS (x int)",
+            "ALTER TABLE bad RENAME TO bad3",
+            "ALTER TABLE bad SET TBLPROPERTIES ('transactional'='false')",
+            "ALTER TABLE bad_parts DROP PARTITION (p = 1)",
+        )
+    ),
+    "`TRUNCATE TABLE`": _features(
+        TRUNCATE_TABLE=("TRUNCATE TABLE bad", "TRUNCATE TABLE bad_parts PARTITION (p = 1)")
+    ),
+    "`LOAD DATA`": _features(LOAD_DATA="LOAD DATA INPATH '/x' INTO TABLE bad"),
+    "`MSCK REPAIR TABLE`": _features(
+        MSCK_REPAIR_TABLE=("MSCK REPAIR TABLE bad_parts", "REPAIR TABLE bad_parts")
+    ),
+    "`ANALYZE TABLE`": _features(ANALYZE_TABLE="ANALYZE TABLE bad COMPUTE STATISTICS"),
+    "`CACHE TABLE`": _features(
+        CACHE_TABLE=("CACHE TABLE bad", "CACHE LAZY TABLE c AS SELECT * FROM bad")
+    ),
+    "`DESCRIBE … AS JSON`": _features(DESCRIBE_AS_JSON="DESCRIBE EXTENDED bad AS JSON"),
+    "`CREATE GLOBAL TEMPORARY VIEW`": _features(
+        GLOBAL_TEMPORARY_VIEW="CREATE GLOBAL TEMPORARY VIEW bad2 AS SELECT * FROM bad"
+    ),
+    "`CREATE VIEW … PARTITIONED ON`": _features(
+        CREATE_VIEW="CREATE VIEW bad2 PARTITIONED ON (id) AS SELECT * FROM bad"
+    ),
+    "`COMPACT` with `POOL`, `ORDER BY`, `CLUSTERED INTO`, "
+    "`WITH OVERWRITE TBLPROPERTIES`": _features(
+        COMPACT=(
+            "ALTER TABLE bad COMPACT 'major' POOL 'p'",
+            "ALTER TABLE bad COMPACT 'major' ORDER BY id",
+            "ALTER TABLE bad COMPACT 'major' CLUSTERED INTO 2 BUCKETS",
+            "ALTER TABLE bad COMPACT 'major' WITH OVERWRITE TBLPROPERTIES ('a'='b')",
+        )
+    ),
+    "`SHOW COMPACTIONS` with filters or order": _features(
+        SHOW_COMPACTIONS=(
+            "SHOW COMPACTIONS bad TYPE 'major'",
+            "SHOW COMPACTIONS STATUS 'failed'",
+            "SHOW COMPACTIONS POOL 'p'",
+            "SHOW COMPACTIONS ORDER BY starttime",
+            "SHOW COMPACTIONS LIMIT 1",
+            "SHOW COMPACTIONS compactionid = 1",
+        )
+    ),
+    "`DROP DATABASE default`": _features(DROP_DATABASE="DROP DATABASE default CASCADE"),
+    "TIMESTAMP_NTZ, intervals, VOID, VARIANT, TIME": {
+        _create("", "(x timestamp_ntz)"): "UNSUPPORTED_DATATYPE",
+        _create("", "(x interval day)"): "UNSUPPORTED_DATATYPE",
+    },
+    "a column called `row__id`": {
+        _create("", "(ROW__ID int)"): "RESERVED_COLUMN_NAME",
+        _create("PARTITIONED BY (row__id int)"): "RESERVED_COLUMN_NAME",
+    },
+    "files from before a table became transactional": {
+        _create("LOCATION '{files}'"): "UNSUPPORTED_ORIGINAL_FILES"
+    },
+    "a table whose location is another one's, above it or below it": {
+        _create("LOCATION '{bad}'"): "LOCATION_IN_USE"
+    },
+    "adopting a table with other columns than its files": {
+        _create("LOCATION '{copy}'"): "ADOPTED_SCHEMA_MISMATCH"
+    },
+    "another table format, or a plain table, where an ACID table is needed": {
+        "ALTER TABLE bad_plain COMPACT 'major'": "NOT_A_TRANSACTIONAL_TABLE"
+    },
+}
+# Rows that no statement by itself can be for; they have a test each below.
+_NO_STATEMENT = {
+    "a metastore other than a local SQLite file": "UNSUPPORTED_METASTORE",
+    "a `Column` with a Python or lambda function, in `AcidTable` or as a parameter": (
+        "UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT"
+    ),
+}
+
+
+def _rows_of_limits() -> Iterable[tuple[str, set[str]]]:
+    """First cell and conditions of the rows of both tables of what is refused."""
+    text = (Path(__file__).parents[2] / "docs" / "limits.md").read_text("utf-8")
+    section = text.partition("## Refused statements")[2].partition("\n## ")[0]
+    prefix = "UNSUPPORTED_FEATURE."
+    for line in section.splitlines():
+        if line.startswith("Also refused"):
+            prefix = ""
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        names = re.findall(r"`([A-Z_]+)`", cells[1]) if line.startswith("| ") else []
+        if names:
+            yield cells[0], {prefix + name for name in names}
+
+
+def test_each_row_of_limits_has_its_cases() -> None:
+    cases = {row: set(texts.values()) for row, texts in _LIMITS.items()}
+    cases |= {row: {condition} for row, condition in _NO_STATEMENT.items()}
+    assert cases == dict(_rows_of_limits())
+
+
+@pytest.mark.usefixtures("tables")
+def test_rows_of_limits(lab: Lab, tmp_path: Path) -> None:
+    lab.spark.range(1).write.orc(f"{tmp_path}/files")
+    bad, copy = lab.root("bad"), tmp_path / "copy"
+    shutil.copytree(bad, copy)
+    places = {"{files}": f"{tmp_path}/files", "{bad}": str(bad), "{copy}": str(copy)}
+    cases = {}
+    for texts in _LIMITS.values():
+        for text, condition in texts.items():
+            placed = re.sub(r"\{(files|bad|copy)\}", lambda found: places[found[0]], text)
+            unknown = condition.endswith("TABLE_CONSTRAINT") and lab.spark.version.startswith("3.")
+            cases[placed] = "PARSE_SYNTAX_ERROR" if unknown else condition
+    refused(lab, cases)
+
+
+@pytest.mark.usefixtures("tables")
+def test_columns_without_text_are_refused_as_parameters(lab: Lab) -> None:
+    with unchanged(lab), pytest.raises(AcidSqlError) as caught:
+        acidsql.sql(lab.spark, "DELETE FROM bad WHERE v = ?", [F.udf(lambda v: v)("v")])
+    assert caught.value.getCondition() == "UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT"
+
+
+def test_a_metastore_that_is_no_sqlite_file_is_refused(lab: Lab) -> None:
+    session = lab.spark.newSession()
+    session.conf.set("spark.acidsql.metastore", "thrift://localhost:9083")
+    with pytest.raises(AcidSqlError) as caught:
+        acidsql.sql(session, "SHOW TABLES")
+    assert caught.value.getCondition() == "UNSUPPORTED_METASTORE"
