@@ -118,10 +118,12 @@ def test_a_table_on_hdfs_is_adopted(hdfs_spark: SparkSession, hdfs_uri: str) -> 
     acidsql.sql(hdfs_spark, "DELETE FROM adopted WHERE id = 1")
     # As if the metastore's file were lost.
     AcidSession.of(hdfs_spark).metastore.drop_table("default", "adopted")
+    with pytest.raises(AcidAnalysisError, match="ADOPTED_SCHEMA_MISMATCH"):
+        acidsql.sql(hdfs_spark, f"CREATE TABLE wrong (other INT) {place}")
     acidsql.sql(hdfs_spark, f"CREATE TABLE again (id INT) {place}")
     acidsql.sql(hdfs_spark, "INSERT INTO again VALUES (3)")
     assert rows(hdfs_spark, "again") == [(2,), (3,)]
     assert "delta_0000003_0000003_0000" in listing(hdfs_spark, "again")
-    with pytest.raises(AcidAnalysisError, match="ADOPTED_SCHEMA_MISMATCH"):
-        acidsql.sql(hdfs_spark, f"CREATE TABLE wrong (other INT) {place}")
+    with pytest.raises(AcidAnalysisError, match="LOCATION_IN_USE"):
+        acidsql.sql(hdfs_spark, f"CREATE TABLE third (id INT) {place}")
     acidsql.sql(hdfs_spark, "DROP TABLE again")
