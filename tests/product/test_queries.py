@@ -209,7 +209,8 @@ ORDERED = [
 @pytest.mark.parametrize("topic", QUERIES)
 def test_queries_answer_as_over_plain_tables(pair: Pair, topic: str) -> None:
     for text in QUERIES[topic]:
-        pair.same(text)
+        if "IDENTIFIER" not in text or pair.acid.version >= "4":
+            pair.same(text)
 
 
 def test_order_limit_and_offset(pair: Pair) -> None:
@@ -252,12 +253,12 @@ def test_row_ids(pair: Pair) -> None:
 
 
 def test_parameters(pair: Pair) -> None:
-    named = {"low": 100, "name": "emp' --", "names": F.array(F.lit("Ada"), F.lit("Ben"))}
-    assert pair.same(
-        """SELECT id, ':low', :name AS n FROM emp -- :name
-           WHERE pay > :low AND array_contains(:names, name) OR name = :name""",
-        named,
-    )
+    text = """SELECT id, ':low', :name AS n FROM emp -- :name
+              WHERE pay > :low AND name IN ('Ada', 'Ben') OR name = :name"""
+    assert pair.same(text, {"low": 100, "name": "emp' --"})
+    names = F.array(F.lit("Ada"), F.lit("Ben"))
+    text = "SELECT id FROM emp WHERE array_contains(:names, name)"
+    assert by_text(pair.rows(text, {"names": names})) == [(1,), (2,)]
     assert pair.same("SELECT name FROM emp WHERE dept = ? AND pay < ? OR name = '?'", [10, 450])
     text = "SELECT e.name, {s}.place FROM emp e JOIN {s} ON e.dept = {s}.id WHERE pay > {low}"
     for source in ("SELECT * FROM dept", "SELECT * FROM dept WHERE id > 10"):
