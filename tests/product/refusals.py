@@ -73,7 +73,7 @@ def refusal(lab: Lab, text: str) -> str | None:
     try:
         lab.sql(text)
     except (AcidSqlError, PySparkException) as err:
-        return explained(text, err, old=lab.spark.version < "4")
+        return explained(text, err, old=lab.spark.version < "4.1")
     return None
 
 
@@ -83,7 +83,7 @@ def explained(
     """The condition of an error that says what is wrong, and what to do if it is acidsql's."""
     condition = error.getErrorClass()
     if old and (condition or "_LEGACY").startswith(("_LEGACY", "WRITE_JOB_FAILED")):
-        return "no condition"  # Spark 3.5 has none for some errors, nor for those of tasks
+        return "no condition"  # Spark 3.5 and 4.0 have none for some errors
     explanation = str(error).partition("] ")[2]
     assert len(explanation) > 20, f"{text}: {error}"
     if isinstance(error, AcidSqlError):

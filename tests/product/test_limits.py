@@ -232,7 +232,7 @@ def test_rows_of_limits(lab: Lab, tmp_path: Path) -> None:
     for texts in _LIMITS.values():
         for text, condition in texts.items():
             placed = re.sub(r"\{(files|bad|copy)\}", lambda found: places[found[0]], text)
-            unknown = condition.endswith("TABLE_CONSTRAINT") and lab.spark.version.startswith("3.")
+            unknown = condition.endswith("TABLE_CONSTRAINT") and lab.spark.version < "4.1"
             cases[placed] = "PARSE_SYNTAX_ERROR" if unknown else condition
     refused(lab, cases)
 
