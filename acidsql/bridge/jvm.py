@@ -106,8 +106,7 @@ def column(spark: SparkSession, expression: JavaObject) -> Column:
 @contextmanager
 def active(spark: SparkSession) -> Iterator[None]:
     """Make a session the active one of the JVM's thread, whose settings Spark's parser goes by."""
-    version = int(spark.version.split(".")[0])
-    package = "org.apache.spark.sql.classic" if version >= 4 else "org.apache.spark.sql"
+    package = "org.apache.spark.sql.classic" if major(spark) >= 4 else "org.apache.spark.sql"
     sessions = jvm_class(spark, f"{package}.SparkSession")
     before = sessions.getActiveSession()
     sessions.setActiveSession(spark._jsparkSession)

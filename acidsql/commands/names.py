@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
@@ -182,16 +183,7 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
         raise AcidAnalysisError(
             "EXPECT_VIEW_NOT_TABLE", f"{existing.full_name} is a table: drop it first"
         )
-    placed = Table(
-        database=name[0],
-        name=name[1],
-        columns=view.columns,
-        table_type=TableType.VIEW,
-        view_text=view.view_text,
-        properties=view.properties,
-        owner=view.owner,
-        created=view.created,
-    )
+    placed = replace(view, database=name[0], name=name[1])
     if existing is not None:
         session.metastore.alter_table(placed)
     else:

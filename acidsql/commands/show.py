@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from typing import TypeVar
 
 from pyspark.sql import DataFrame
 
@@ -14,13 +15,21 @@ from acidsql.commands import result
 from acidsql.commands.partitions import matching, the_one
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.partitions import partition_name
-from acidsql.metastore.protocol import Column, Compaction, Partition, Table, TableType
+from acidsql.metastore.protocol import (
+    Column,
+    Compaction,
+    LockInfo,
+    Partition,
+    Table,
+    TableType,
+)
 from acidsql.resolution import CATALOG, find, find_acid_table, latest_snapshot, qualified
 from acidsql.schema import literal, quote
 from acidsql.session import AcidSession
 from acidsql.syntax import statements as ast
 
 _Row = tuple[str, str, str | None]
+_Entry = TypeVar("_Entry", Compaction, LockInfo)
 # What DESCRIBE EXTENDED of a column tells of it; none is kept.
 _STATISTICS = (
     "min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "histogram",
@@ -261,18 +270,7 @@ def show_compactions(session: AcidSession, statement: ast.ShowCompactions) -> Da
             "UNSUPPORTED_FEATURE.SHOW_COMPACTIONS",
             f"{clause} is not supported in SHOW COMPACTIONS: filter the DataFrame that it returns",
         )
-    entries = list(session.metastore.compactions())
-    if statement.database is not None:
-        entries = [c for c in entries if c.database == statement.database[-1].lower()]
-    if statement.name is not None:
-        name = qualified(session, statement.name)
-        names = _partition_names(session, statement.name, statement.partition)
-        entries = [
-            c
-            for c in entries
-            if (c.database, c.table) == name and (names is None or c.partition in names)
-        ]
-    return compaction_rows(session, entries)
+    return compaction_rows(session, _meant(session, statement, session.metastore.compactions()))
 
 
 def compaction_rows(session: AcidSession, entries: Sequence[Compaction]) -> DataFrame:
@@ -338,17 +336,7 @@ def show_transactions(session: AcidSession) -> DataFrame:
 
 def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
     """SHOW LOCKS."""
-    locks = list(session.metastore.locks())
-    if statement.database is not None:
-        locks = [lock for lock in locks if lock.database == statement.database[-1].lower()]
-    if statement.name is not None:
-        name = qualified(session, statement.name)
-        names = _partition_names(session, statement.name, statement.partition)
-        locks = [
-            lock
-            for lock in locks
-            if (lock.database, lock.table) == name and (names is None or lock.partition in names)
-        ]
+    locks = _meant(session, statement, session.metastore.locks())
     rows = [
         (
             lock.lock_id,
@@ -375,6 +363,24 @@ def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
         ("hostname", "STRING"),
     ]
     return result.table(session.spark, columns, rows)
+
+
+def _meant(
+    session: AcidSession, statement: ast.ShowCompactions | ast.ShowLocks, entries: Iterable[_Entry]
+) -> list[_Entry]:
+    """The entries of the database, or of the table and partitions, that a statement names."""
+    meant = list(entries)
+    if statement.database is not None:
+        meant = [e for e in meant if e.database == statement.database[-1].lower()]
+    if statement.name is not None:
+        name = qualified(session, statement.name)
+        names = _partition_names(session, statement.name, statement.partition)
+        meant = [
+            e
+            for e in meant
+            if (e.database, e.table) == name and (names is None or e.partition in names)
+        ]
+    return meant
 
 
 def _partition_names(
