@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.names import lowered
-from acidsql.metastore.protocol import Column, Partition, Table, TableType
+from acidsql.metastore.protocol import Column, FileFormat, Partition, Table, TableType
 
 DEFAULT_DATABASE = "default"
 
@@ -66,9 +66,8 @@ def create_table(connection: sqlite3.Connection, table: Table) -> None:
             "choose another name or add IF NOT EXISTS",
         )
     connection.execute(
-        "INSERT INTO tables (columns, partition_columns, properties, table_type, location,"
-        " view_text, owner, created, database_name, table_name)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO tables ({', '.join(_DEFINED)}, database_name, table_name)"
+        f" VALUES ({', '.join('?' for _ in _DEFINED)}, ?, ?)",
         (*_definition(table), table.database, table.name),
     )
 
@@ -82,9 +81,25 @@ def alter_table(connection: sqlite3.Connection, table: Table) -> None:
     """``Metastore.alter_table``."""
     table = _with_lowered_names(table)
     connection.execute(
-        "UPDATE tables SET columns = ?, partition_columns = ?, properties = ?, table_type = ?,"
-        " location = ?, view_text = ?, owner = ?, created = ? WHERE table_id = ?",
+        f"UPDATE tables SET {', '.join(f'{c} = ?' for c in _DEFINED)} WHERE table_id = ?",
         (*_definition(table), table_id(connection, table.database, table.name)),
+    )
+
+
+def rename_table(
+    connection: sqlite3.Connection, database: str, name: str, new_database: str, new_name: str
+) -> None:
+    """``Metastore.rename_table``."""
+    renamed = table_id(connection, database, name)
+    new_database, new_name = _existing_database(connection, new_database), lowered(new_name)
+    if find_table(connection, new_database, new_name) is not None:
+        raise AcidAnalysisError(
+            "TABLE_OR_VIEW_ALREADY_EXISTS",
+            f"table or view '{new_database}.{new_name}' exists already; choose another name",
+        )
+    connection.execute(
+        "UPDATE tables SET database_name = ?, table_name = ? WHERE table_id = ?",
+        (new_database, new_name, renamed),
     )
 
 
@@ -132,16 +147,58 @@ def add_partitions(
     columns = table(connection, database, name).partition_columns
     owner = table_id(connection, database, name)
     for partition in added:
-        if len(partition.values) != len(columns):
-            raise AcidAnalysisError(
-                "PARTITION_VALUES_MISMATCH",
-                f"partition {partition.values!r} does not have one value for each of the "
-                f"{len(columns)} partition columns of '{lowered(database)}.{lowered(name)}'",
-            )
+        _check_values(partition, len(columns), database, name)
         connection.execute(
-            "INSERT OR IGNORE INTO partitions VALUES (?, ?, ?)",
-            (owner, json.dumps(partition.values), partition.location),
+            "INSERT OR IGNORE INTO partitions VALUES (?, ?, ?, ?)",
+            (owner, json.dumps(partition.values), partition.location, _own_columns(partition)),
         )
+
+
+def alter_partitions(
+    connection: sqlite3.Connection, database: str, name: str, altered: Iterable[Partition]
+) -> None:
+    """``Metastore.alter_partitions``."""
+    owner = table_id(connection, database, name)
+    for partition in altered:
+        cursor = connection.execute(
+            "UPDATE partitions SET location = ?, columns = ?"
+            " WHERE table_id = ? AND partition_values = ?",
+            (partition.location, _own_columns(partition), owner, json.dumps(partition.values)),
+        )
+        if cursor.rowcount == 0:
+            raise _partition_not_found(database, name, partition.values)
+
+
+def rename_partition(
+    connection: sqlite3.Connection,
+    database: str,
+    name: str,
+    values: tuple[str, ...],
+    renamed: Partition,
+) -> None:
+    """``Metastore.rename_partition``."""
+    owner = table_id(connection, database, name)
+    columns = table(connection, database, name).partition_columns
+    _check_values(renamed, len(columns), database, name)
+    if renamed.values != values and partitions(connection, database, name, [renamed.values]):
+        raise AcidAnalysisError(
+            "PARTITION_ALREADY_EXISTS",
+            f"table '{lowered(database)}.{lowered(name)}' has a partition {renamed.values!r} "
+            "already; drop it first or choose other values",
+        )
+    cursor = connection.execute(
+        "UPDATE partitions SET partition_values = ?, location = ?, columns = ?"
+        " WHERE table_id = ? AND partition_values = ?",
+        (
+            json.dumps(renamed.values),
+            renamed.location,
+            _own_columns(renamed),
+            owner,
+            json.dumps(values),
+        ),
+    )
+    if cursor.rowcount == 0:
+        raise _partition_not_found(database, name, values)
 
 
 def drop_partitions(
@@ -155,21 +212,42 @@ def drop_partitions(
             (owner, json.dumps(values)),
         )
         if cursor.rowcount == 0:
-            raise AcidLookupError(
-                "PARTITION_NOT_FOUND",
-                f"table '{lowered(database)}.{lowered(name)}' has no partition {values!r}; "
-                "see SHOW PARTITIONS",
-            )
+            raise _partition_not_found(database, name, values)
 
 
-def partitions(connection: sqlite3.Connection, database: str, name: str) -> tuple[Partition, ...]:
-    """``Metastore.partitions``."""
+def partition_values(
+    connection: sqlite3.Connection, database: str, name: str
+) -> tuple[tuple[str, ...], ...]:
+    """``Metastore.partition_values``."""
     rows = connection.execute(
-        "SELECT partition_values, location FROM partitions WHERE table_id = ?",
+        "SELECT partition_values FROM partitions WHERE table_id = ?",
         (table_id(connection, database, name),),
     )
-    found = (Partition(values=tuple(json.loads(row[0])), location=row[1]) for row in rows)
-    return tuple(sorted(found, key=lambda partition: partition.values))
+    return tuple(sorted(tuple(json.loads(row[0])) for row in rows))
+
+
+def partitions(
+    connection: sqlite3.Connection,
+    database: str,
+    name: str,
+    values: Iterable[tuple[str, ...]] | None = None,
+) -> tuple[Partition, ...]:
+    """``Metastore.partitions``."""
+    rows = connection.execute(
+        "SELECT partition_values, location, columns FROM partitions WHERE table_id = ?",
+        (table_id(connection, database, name),),
+    )
+    found = (
+        Partition(
+            values=tuple(json.loads(row[0])),
+            location=row[1],
+            columns=None if row[2] is None else _columns_of(row[2]),
+        )
+        for row in rows
+    )
+    wanted = None if values is None else set(values)
+    chosen = (p for p in found if wanted is None or p.values in wanted)
+    return tuple(sorted(chosen, key=lambda partition: partition.values))
 
 
 def _has_database(connection: sqlite3.Connection, name: str) -> bool:
@@ -194,6 +272,35 @@ def _table_not_found(database: str, name: str) -> AcidLookupError:
     )
 
 
+def _partition_not_found(database: str, name: str, values: tuple[str, ...]) -> AcidLookupError:
+    return AcidLookupError(
+        "PARTITION_NOT_FOUND",
+        f"table '{lowered(database)}.{lowered(name)}' has no partition {values!r}; "
+        "see SHOW PARTITIONS",
+    )
+
+
+def _check_values(partition: Partition, columns: int, database: str, name: str) -> None:
+    if len(partition.values) != columns:
+        raise AcidAnalysisError(
+            "PARTITION_VALUES_MISMATCH",
+            f"partition {partition.values!r} does not have one value for each of the "
+            f"{columns} partition columns of '{lowered(database)}.{lowered(name)}'",
+        )
+
+
+def _own_columns(partition: Partition) -> str | None:
+    return None if partition.columns is None else _columns_text(partition.columns)
+
+
+def _columns_text(columns: Iterable[Column]) -> str:
+    return json.dumps([asdict(column) for column in columns])
+
+
+def _columns_of(text: str) -> tuple[Column, ...]:
+    return tuple(Column(**column) for column in json.loads(text))
+
+
 def _with_lowered_names(table: Table) -> Table:
     return replace(
         table,
@@ -201,19 +308,41 @@ def _with_lowered_names(table: Table) -> Table:
         name=lowered(table.name),
         columns=tuple(replace(c, name=lowered(c.name)) for c in table.columns),
         partition_columns=tuple(replace(c, name=lowered(c.name)) for c in table.partition_columns),
+        bucket_columns=tuple(map(lowered, table.bucket_columns)),
     )
+
+
+# Columns of ``tables`` that hold a table's definition, in the order of ``_definition``.
+_DEFINED = (
+    "columns",
+    "partition_columns",
+    "properties",
+    "table_type",
+    "location",
+    "view_text",
+    "owner",
+    "created",
+    "bucket_columns",
+    "num_buckets",
+    "file_format",
+    "serde_properties",
+)
 
 
 def _definition(table: Table) -> tuple[object, ...]:
     return (
-        json.dumps([asdict(column) for column in table.columns]),
-        json.dumps([asdict(column) for column in table.partition_columns]),
+        _columns_text(table.columns),
+        _columns_text(table.partition_columns),
         json.dumps(dict(table.properties)),
         table.table_type.value,
         table.location,
         table.view_text,
         table.owner,
         table.created,
+        json.dumps(table.bucket_columns),
+        table.num_buckets,
+        table.file_format.value,
+        json.dumps(dict(table.serde_properties)),
     )
 
 
@@ -221,14 +350,16 @@ def _table_of(row: sqlite3.Row) -> Table:
     return Table(
         database=row["database_name"],
         name=row["table_name"],
-        columns=tuple(Column(**column) for column in json.loads(row["columns"])),
-        partition_columns=tuple(
-            Column(**column) for column in json.loads(row["partition_columns"])
-        ),
+        columns=_columns_of(row["columns"]),
+        partition_columns=_columns_of(row["partition_columns"]),
         location=row["location"],
         properties=json.loads(row["properties"]),
         table_type=TableType(row["table_type"]),
         view_text=row["view_text"],
         owner=row["owner"],
         created=row["created"],
+        bucket_columns=tuple(json.loads(row["bucket_columns"])),
+        num_buckets=row["num_buckets"],
+        file_format=FileFormat(row["file_format"]),
+        serde_properties=json.loads(row["serde_properties"]),
     )

@@ -98,6 +98,11 @@ class EmbeddedMetastore:
         with self._database.write() as connection:
             catalog.alter_table(connection, table)
 
+    def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            catalog.rename_table(connection, database, name, new_database, new_name)
+
     def table(self, database: str, name: str) -> Table:
         """See ``Metastore``."""
         with self._database.read() as connection:
@@ -123,10 +128,29 @@ class EmbeddedMetastore:
         with self._database.write() as connection:
             catalog.drop_partitions(connection, database, table, values)
 
-    def partitions(self, database: str, table: str) -> tuple[Partition, ...]:
+    def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
+        """See ``Metastore``; alters none of them if one is not there."""
+        with self._database.write() as connection:
+            catalog.alter_partitions(connection, database, table, partitions)
+
+    def rename_partition(
+        self, database: str, table: str, values: tuple[str, ...], renamed: Partition
+    ) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            catalog.rename_partition(connection, database, table, values, renamed)
+
+    def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
         """See ``Metastore``."""
         with self._database.read() as connection:
-            return catalog.partitions(connection, database, table)
+            return catalog.partition_values(connection, database, table)
+
+    def partitions(
+        self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
+    ) -> tuple[Partition, ...]:
+        """See ``Metastore``."""
+        with self._database.read() as connection:
+            return catalog.partitions(connection, database, table, values)
 
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
         """See ``Metastore``."""

@@ -23,6 +23,14 @@ class TableType(str, Enum):
     VIEW = "VIRTUAL_VIEW"
 
 
+class FileFormat(str, Enum):
+    """Format of a table's files; full ACID tables are ORC."""
+
+    ORC = "orc"
+    PARQUET = "parquet"
+    TEXT = "textfile"
+
+
 class TxnState(str, Enum):
     """State of a transaction."""
 
@@ -101,6 +109,12 @@ class Column:
 class Table:
     """A table or view of the catalog. Database, table and column names are kept in lower case, as
     Hive keeps them.
+
+    Attributes:
+        bucket_columns: of CLUSTERED BY; rows go to the file that their hash names.
+        num_buckets: of CLUSTERED BY; 0 means that the table is not bucketed.
+        serde_properties: how text is delimited (``field.delim``), for an insert-only table.
+        created: seconds since 1970.
     """
 
     database: str
@@ -112,7 +126,21 @@ class Table:
     table_type: TableType = TableType.MANAGED
     view_text: str | None = None
     owner: str = ""
-    created: int = 0  # seconds since 1970
+    created: int = 0
+    bucket_columns: tuple[str, ...] = ()
+    num_buckets: int = 0
+    file_format: FileFormat = FileFormat.ORC
+    serde_properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def insert_only(self) -> bool:
+        """Whether rows have no identity and are only ever added ("MM" table, AcidUtils)."""
+        return self.properties.get("transactional_properties", "").lower() == "insert_only"
+
+    @property
+    def bucketing_version(self) -> int:
+        """How Hive hashes bucket columns: 2 is Murmur3, 1 Java's hash codes (absent means 1)."""
+        return int(self.properties.get("bucketing_version", "1"))
 
     @property
     def full_name(self) -> str:
@@ -122,10 +150,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """A partition: ``values`` as Hive keeps them, text, ``__HIVE_DEFAULT_PARTITION__`` for NULL."""
+    """A partition: ``values`` as Hive keeps them, text, ``__HIVE_DEFAULT_PARTITION__`` for NULL.
+
+    Attributes:
+        columns: the partition's own columns, where they are not the table's (Hive: ALTER TABLE …
+            ADD COLUMNS … RESTRICT changes the table alone); None means the table's.
+    """
 
     values: tuple[str, ...]
     location: str
+    columns: tuple[Column, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +257,11 @@ class Metastore(Protocol):
     def alter_table(self, table: Table) -> None:
         """Replace the definition of a table of the same name."""
 
+    def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
+        """Give a table another name; its partitions, write ids and history stay.
+        TABLE_OR_VIEW_ALREADY_EXISTS if that is taken. Files are the caller's.
+        """
+
     def table(self, database: str, name: str) -> Table:
         """The table; case-insensitive."""
 
@@ -238,8 +277,27 @@ class Metastore(Protocol):
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
         """Forget partitions."""
 
-    def partitions(self, database: str, table: str) -> tuple[Partition, ...]:
-        """All partitions, sorted by values."""
+    def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
+        """Replace the location and columns of partitions, by their values; PARTITION_NOT_FOUND
+        if one is not there.
+        """
+
+    def rename_partition(
+        self, database: str, table: str, values: tuple[str, ...], renamed: Partition
+    ) -> None:
+        """Give a partition other values (and perhaps another location); PARTITION_NOT_FOUND,
+        PARTITION_ALREADY_EXISTS. Files are the caller's.
+        """
+
+    def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
+        """The values of all partitions, sorted: cheaper than the partitions themselves."""
+
+    def partitions(
+        self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
+    ) -> tuple[Partition, ...]:
+        """The partitions of these values (all of them by default), sorted by values; values that
+        no partition has are left out.
+        """
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:

@@ -129,7 +129,16 @@ _VERSION_1 = (
     "CREATE INDEX compactions_by_state ON compactions (state)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1,)
+# Buckets, formats of insert-only tables, and partitions with columns of their own.
+_VERSION_2 = (
+    "ALTER TABLE tables ADD COLUMN bucket_columns TEXT NOT NULL DEFAULT '[]'",  # JSON array
+    "ALTER TABLE tables ADD COLUMN num_buckets INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE tables ADD COLUMN file_format TEXT NOT NULL DEFAULT 'orc'",
+    "ALTER TABLE tables ADD COLUMN serde_properties TEXT NOT NULL DEFAULT '{}'",  # JSON object
+    "ALTER TABLE partitions ADD COLUMN columns TEXT",  # JSON array of objects, or NULL
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
 SCHEMA_VERSION = len(MIGRATIONS)
 
 

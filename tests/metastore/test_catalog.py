@@ -8,6 +8,7 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.protocol import (
     Column,
     CompactionType,
+    FileFormat,
     LockRequest,
     LockType,
     Metastore,
@@ -205,3 +206,101 @@ def test_table_made_again_after_a_drop_starts_anew(metastore: Metastore) -> None
     assert metastore.next_write_id("default", "employee") == 1
     snapshot = metastore.valid_write_ids("default", "employee", metastore.valid_txns())
     assert snapshot.to_string() == "default.employee:0:9223372036854775807::"
+
+
+BUCKETED = replace(
+    EMPLOYEE,
+    name="bucketed",
+    properties={"transactional_properties": "insert_only", "bucketing_version": "2"},
+    bucket_columns=("ID", "größe"),
+    num_buckets=8,
+    file_format=FileFormat.TEXT,
+    serde_properties={"field.delim": "\x02"},
+)
+
+
+def test_buckets_and_format_are_kept(metastore: Metastore) -> None:
+    metastore.create_table(BUCKETED)
+    kept = metastore.table("default", "bucketed")
+    assert kept == replace(BUCKETED, bucket_columns=("id", "größe"))
+    assert (kept.insert_only, kept.bucketing_version) == (True, 2)
+
+
+def test_a_table_without_properties_is_full_acid_and_hashes_as_of_old() -> None:
+    plain = replace(EMPLOYEE, properties={})
+    assert (plain.insert_only, plain.bucketing_version) == (False, 1)
+
+
+def test_renamed_table_keeps_all_but_its_name(metastore: Metastore) -> None:
+    metastore.create_database("archive", "file:/wh/archive.db")
+    metastore.create_table(EMPLOYEE)
+    metastore.add_partitions("default", "employee", [FRANCE])
+    txn = metastore.open_txn("ann", "host")
+    metastore.allocate_write_id(txn, "default", "employee")
+    metastore.commit_txn(txn)
+    metastore.rename_table("default", "Employee", "ARCHIVE", "Staff")
+    assert metastore.find_table("default", "employee") is None
+    renamed = replace(EMPLOYEE, database="archive", name="staff")
+    assert metastore.table("archive", "staff") == renamed
+    assert metastore.partitions("archive", "staff") == (FRANCE,)
+    assert metastore.next_write_id("archive", "staff") == 2
+
+
+def test_table_is_not_renamed_over_another(metastore: Metastore) -> None:
+    metastore.create_table(EMPLOYEE)
+    metastore.create_table(replace(EMPLOYEE, name="staff"))
+    with pytest.raises(AcidAnalysisError, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        metastore.rename_table("default", "employee", "default", "staff")
+    with pytest.raises(AcidLookupError, match="TABLE_OR_VIEW_NOT_FOUND"):
+        metastore.rename_table("default", "nope", "default", "other")
+    with pytest.raises(AcidLookupError, match="SCHEMA_NOT_FOUND"):
+        metastore.rename_table("default", "employee", "nope", "other")
+    assert metastore.tables("default") == ("employee", "staff")
+
+
+FRANCE = Partition(values=("France", "1999"), location="hdfs://h/wh/employee/land=France/year=1999")
+SPAIN = Partition(values=("Spain", "2000"), location="hdfs://h/wh/employee/land=Spain/year=2000")
+
+
+def test_only_the_partitions_asked_for(metastore: Metastore) -> None:
+    metastore.create_table(EMPLOYEE)
+    metastore.add_partitions("default", "employee", [SPAIN, FRANCE])
+    assert metastore.partition_values("default", "employee") == (FRANCE.values, SPAIN.values)
+    wanted = [SPAIN.values, ("Malta", "2001")]
+    assert metastore.partitions("default", "employee", wanted) == (SPAIN,)
+    assert metastore.partitions("default", "employee", []) == ()
+
+
+def test_partitions_get_a_location_and_columns_of_their_own(metastore: Metastore) -> None:
+    metastore.create_table(EMPLOYEE)
+    metastore.add_partitions("default", "employee", [SPAIN, FRANCE])
+    moved = replace(FRANCE, location="hdfs://h/far", columns=EMPLOYEE.columns[:1])
+    metastore.alter_partitions("default", "employee", [moved])
+    assert metastore.partitions("default", "employee") == (moved, SPAIN)
+
+
+def test_no_partition_is_altered_if_one_is_missing(metastore: Metastore) -> None:
+    metastore.create_table(EMPLOYEE)
+    metastore.add_partitions("default", "employee", [FRANCE])
+    with pytest.raises(AcidLookupError, match="PARTITION_NOT_FOUND"):
+        metastore.alter_partitions("default", "employee", [replace(FRANCE, location="x:/y"), SPAIN])
+    assert metastore.partitions("default", "employee") == (FRANCE,)
+
+
+def test_renamed_partition(metastore: Metastore) -> None:
+    metastore.create_table(EMPLOYEE)
+    metastore.add_partitions("default", "employee", [FRANCE])
+    metastore.rename_partition("default", "employee", FRANCE.values, SPAIN)
+    assert metastore.partitions("default", "employee") == (SPAIN,)
+
+
+def test_partition_is_not_renamed_over_another(metastore: Metastore) -> None:
+    metastore.create_table(EMPLOYEE)
+    metastore.add_partitions("default", "employee", [FRANCE, SPAIN])
+    with pytest.raises(AcidAnalysisError, match="PARTITION_ALREADY_EXISTS"):
+        metastore.rename_partition("default", "employee", FRANCE.values, SPAIN)
+    with pytest.raises(AcidLookupError, match="PARTITION_NOT_FOUND"):
+        metastore.rename_partition(
+            "default", "employee", ("Malta", "1"), replace(SPAIN, values=("Malta", "2"))
+        )
+    assert metastore.partitions("default", "employee") == (FRANCE, SPAIN)
