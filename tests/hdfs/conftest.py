@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.requirements import require_tools, unavailable
 
 _HERE = Path(__file__).parent
 _DOWNLOAD_SECONDS = 600
@@ -22,9 +22,7 @@ _STOP_SECONDS = 30
 @pytest.fixture(scope="session")
 def hdfs_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start an HDFS on loopback; its URI, such as ``hdfs://localhost:43211``."""
-    for tool in ("mvn", "java"):
-        if shutil.which(tool) is None:
-            _unavailable(f"the hdfs tests need {tool}, which is not on the PATH")
+    require_tools("mvn", "java")
     directory = tmp_path_factory.mktemp("hdfs")
     log = directory / "log"
     command = ["java", "-Xmx512m", "-cp", _class_path(directory), str(_HERE / "MiniHdfs.java")]
@@ -66,7 +64,7 @@ def _class_path(directory: Path) -> str:
         check=False,
     )
     if maven.returncode != 0:
-        _unavailable(f"Maven could not provide Hadoop: {maven.stdout.strip()[:400]}")
+        unavailable(f"Maven could not provide Hadoop: {maven.stdout.strip()[:400]}")
     return target.read_text()
 
 
@@ -87,10 +85,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait(_STOP_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
-
-
-def _unavailable(reason: str) -> NoReturn:
-    """Skip, or fail where ACIDSQL_REQUIRE says that every tool must be there."""
-    if os.environ.get("ACIDSQL_REQUIRE"):
-        pytest.fail(reason)
-    pytest.skip(reason)

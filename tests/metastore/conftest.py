@@ -8,12 +8,15 @@ The behaviour suite knows only the protocol, and runs against every implementati
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.protocol import Column, Metastore, Table
+from tests.metastore.server import launcher
+from tests.requirements import require_tools, unavailable
 
 TIMEOUT = 300.0
 START = 1_700_000_000.0
@@ -41,6 +44,28 @@ def clock() -> FakeClock:
 def advance(clock: FakeClock) -> Callable[[float], None]:
     """Let seconds pass, for the metastore as well."""
     return clock.advance
+
+
+@pytest.fixture(scope="session")
+def metastore_server(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], launcher.MetastoreServer]]:
+    """The server of a version of Hive, started when it is first asked for."""
+    require_tools(*launcher.TOOLS)
+    servers: dict[str, launcher.MetastoreServer] = {}
+    with ExitStack() as stack:
+
+        def server(version: str) -> launcher.MetastoreServer:
+            if version not in servers:
+                home = tmp_path_factory.mktemp(f"hms-{version}")
+                try:
+                    started = stack.enter_context(launcher.running(version, home))
+                except launcher.MetastoreSetupError as error:
+                    unavailable(f"no metastore {version}: {error}")
+                servers[version] = started
+            return servers[version]
+
+        yield server
 
 
 @pytest.fixture(params=["embedded"])

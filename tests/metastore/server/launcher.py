@@ -1,0 +1,324 @@
+"""A real Hive Metastore on loopback, with an embedded Derby database and no Hadoop daemons.
+
+Java 17 and Maven are needed. What a version runs on is fetched and prepared once, in the user's
+cache directory; each server works in a home of its own and ends with the process that started it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import platformdirs
+
+VERSIONS = ("4.1.0", "4.0.1", "3.1.3")
+TOOLS = ("mvn", "java", "javac")
+
+_HERE = Path(__file__).parent
+_DOWNLOAD_SECONDS = 1200
+_START_SECONDS = 120
+_STOP_SECONDS = 10
+_OPENED = (
+    "lang", "lang.reflect", "io", "math", "net", "nio", "text", "time", "util", "util.concurrent",
+    "util.concurrent.atomic", "util.regex",
+)  # fmt: skip
+_JAVA = (
+    *(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in _OPENED),
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.sql/java.sql=ALL-UNNAMED",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xmx384m",
+    "-Dderby.system.durability=test",
+)
+# What 4.1.0 changed in the schema of 4.0.1: statistics lost their columns of names, which the older
+# script declares NOT NULL.
+_SCHEMA_OF_4_1 = """
+DROP INDEX "APP"."TAB_COL_STATS_IDX";
+DROP INDEX "APP"."PCS_STATS_IDX";
+ALTER TABLE "APP"."TAB_COL_STATS" DROP COLUMN "CAT_NAME";
+ALTER TABLE "APP"."TAB_COL_STATS" DROP COLUMN "DB_NAME";
+ALTER TABLE "APP"."TAB_COL_STATS" DROP COLUMN "TABLE_NAME";
+ALTER TABLE "APP"."PART_COL_STATS" DROP COLUMN "CAT_NAME";
+ALTER TABLE "APP"."PART_COL_STATS" DROP COLUMN "DB_NAME";
+ALTER TABLE "APP"."PART_COL_STATS" DROP COLUMN "TABLE_NAME";
+ALTER TABLE "APP"."PART_COL_STATS" DROP COLUMN "PARTITION_NAME";
+CREATE INDEX "APP"."TAB_COL_STATS_IDX" ON "APP"."TAB_COL_STATS" ("TBL_ID", "COLUMN_NAME");
+CREATE INDEX "APP"."PCS_STATS_IDX" ON "APP"."PART_COL_STATS" ("PART_ID", "COLUMN_NAME");
+UPDATE "APP"."VERSION" SET "SCHEMA_VERSION" = '4.1.0';
+"""
+_TASKS = ("AcidHouseKeeperService", "AcidTxnCleanerService", "CompactionHouseKeeperService")
+_LOGGING = """status = error
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = ${sys:metastore.log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{HH:mm:ss,SSS} %p %c{1} %t %m%n%ex
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+"""
+
+
+class MetastoreSetupError(Exception):
+    """What a server runs on could not be provided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """What servers of one version share.
+
+    Attributes:
+        jars: the class path.
+        database: a Derby database with the schema, to be copied.
+    """
+
+    version: str
+    jars: str
+    database: Path
+
+
+@dataclass(slots=True, kw_only=True)
+class MetastoreServer:
+    """One server; it may be stopped and started again, with the same database and port.
+
+    Attributes:
+        home: everything that it writes is below.
+        settings: of ``metastore-site.xml``, beside those that every server here has.
+    """
+
+    installation: Installation
+    home: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def version(self) -> str:
+        """Version of Hive."""
+        return self.installation.version
+
+    @property
+    def uri(self) -> str:
+        """Such as ``thrift://127.0.0.1:9083``."""
+        return f"thrift://127.0.0.1:{self.port}"
+
+    @property
+    def warehouse(self) -> Path:
+        """Where tables are, unless they say otherwise."""
+        return self.home / "warehouse"
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        self.port = self.port or _free_port()
+        if not (self.home / "db").exists():
+            self.warehouse.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(self.installation.database, self.home / "db")
+        configuration = self.home / "conf"
+        configuration.mkdir(exist_ok=True)
+        (configuration / "metastore-site.xml").write_text(_site(self._all_settings()))
+        (configuration / "log4j2.properties").write_text(_LOGGING)
+        with (self.home / "out").open("ab") as output:
+            self.process = subprocess.Popen(
+                [
+                    "java",
+                    *_JAVA,
+                    f"-Dmetastore.log={self.home}/log",
+                    f"-Dderby.stream.error.file={self.home}/derby.log",
+                    f"-Dlog4j2.configurationFile={configuration}/log4j2.properties",
+                    "-cp",
+                    f"{configuration}:{self.installation.jars}",
+                    "Launcher",
+                    "-p",
+                    str(self.port),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.home,
+                env={**os.environ, "METASTORE_HOME": str(self.home)},
+            )
+        self._wait()
+
+    def stop(self) -> None:
+        """End the process, at once and without a farewell, as a crash would."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait(_STOP_SECONDS)
+        if process.stdin is not None:
+            process.stdin.close()
+
+    def said(self) -> str:
+        """The end of what the server wrote, for messages of failures."""
+        logs = [self.home / name for name in ("out", "log")]
+        return "\n".join(log.read_text(errors="replace")[-3000:] for log in logs if log.exists())
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while not answers(self.port):
+            dead = self.process is None or self.process.poll() is not None
+            if dead or time.monotonic() > deadline:
+                said = self.said()
+                self.stop()
+                raise MetastoreSetupError(f"the metastore {self.version} did not start:\n{said}")
+            time.sleep(0.1)
+
+    def _all_settings(self) -> dict[str, str]:
+        return {
+            "javax.jdo.option.ConnectionURL": f"jdbc:derby:{self.home}/db",
+            "datanucleus.schema.autoCreateAll": "false",
+            "metastore.thrift.bind.host": "127.0.0.1",
+            "metastore.warehouse.dir": self.warehouse.as_uri(),
+            "metastore.warehouse.external.dir": self.warehouse.as_uri(),
+            "metastore.event.db.notification.api.auth": "false",
+            "metastore.metastore.event.db.notification.api.auth": "false",
+            "metastore.support.concurrency": "true",
+            "hive.support.concurrency": "true",
+            "hive.txn.manager": "org.apache.hadoop.hive.ql.lockmgr.DbTxnManager",
+            # The default leader is whoever holds a lock, which outlives a server that was killed.
+            "metastore.housekeeping.leader.election": "host",
+            "metastore.housekeeping.threads.on": "true",
+            **_task_settings(self.version),
+            **self.settings,
+        }
+
+
+def _task_settings(version: str) -> dict[str, str]:
+    """Tasks whose classes are there: of the default lists one is missing, and then none runs."""
+    if version.startswith("3."):
+        events = "org.apache.hadoop.hive.metastore.events.EventCleanerTask"
+        return {"metastore.task.threads.always": events}
+    package = "org.apache.hadoop.hive.metastore.txn.service"
+    return {"metastore.task.threads.remote": ",".join(f"{package}.{task}" for task in _TASKS)}
+
+
+def _site(settings: Mapping[str, str]) -> str:
+    properties = "".join(
+        f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
+        for name, value in settings.items()
+    )
+    return f"<configuration>\n{properties}</configuration>\n"
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    """Whether a metastore answers ``getVersion`` there."""
+    call = b"\x80\x01\x00\x01\x00\x00\x00\x0agetVersion\x00\x00\x00\x01\x00"
+    try:
+        with socket.create_connection(("127.0.0.1", port), 2) as connection:
+            connection.settimeout(10)
+            connection.sendall(call)
+            return connection.recv(4) == b"\x80\x01\x00\x02"
+    except OSError:
+        return False
+
+
+def install(version: str) -> Installation:
+    """Fetch and prepare what servers of a version run on, if that was not done yet.
+
+    Raises:
+        MetastoreSetupError: Maven could not fetch it, or it could not be prepared.
+    """
+    sources = sorted([*_HERE.glob("*.java"), *_HERE.glob("loopback/*.java"), _HERE / "pom.xml"])
+    contents = [path.read_text() for path in sources] + [_SCHEMA_OF_4_1]
+    digest = hashlib.sha256("\0".join(contents).encode()).hexdigest()[:12]
+    root = Path(platformdirs.user_cache_dir("acidsql-tests")) / "metastore"
+    place = root / f"{version}-{digest}"
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / f"{version}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            _prepare(version, place)
+    return Installation(version=version, jars=_jars(version, place), database=place / "db")
+
+
+def _prepare(version: str, place: Path) -> None:
+    """Make the directory of a version; it appears when it is complete."""
+    for old in place.parent.glob(f"{version}-*"):
+        shutil.rmtree(old)
+    work = place.with_name(f"{version}-incomplete")
+    work.mkdir()
+    shutil.copy(_HERE / "pom.xml", work)
+    goals = ["dependency:unpack@archive", "dependency:build-classpath"]
+    options = ["-DincludeScope=runtime", f"-Dmdep.outputFile={work}/class-path"]
+    _run(["mvn", "-q", "-B", "-P", version, *goals, *options], work)
+    loopback = _HERE.glob("loopback/*.java") if version.startswith("3.") else ()
+    sources = [str(path) for path in (_HERE / "Launcher.java", *loopback)]
+    _run(["javac", "-nowarn", "-d", "classes", "-cp", _jars(version, work), *sources], work)
+    _create_database(version, work)
+    work.rename(place)
+
+
+def _jars(version: str, place: Path) -> str:
+    """The class path; what Maven resolved stands in for the archive's old Derby and logging."""
+    replaced: tuple[str, ...] = ("derby-", "log4j-", "slf4j-")
+    if version == "4.1.0":
+        replaced += ("datanucleus-", "hive-")
+    archive = sorted(place.glob("archive/*/lib/*.jar"))
+    kept = [str(jar) for jar in archive if not jar.name.startswith(replaced)]
+    resolved = (place / "class-path").read_text().strip().split(":")
+    jars = [*resolved, *kept] if version == "4.1.0" else [*kept, *resolved]
+    return ":".join([str(place / "classes"), *jars])
+
+
+def _create_database(version: str, work: Path) -> None:
+    (script,) = work.glob("archive/**/*.derby.sql")
+    more = _SCHEMA_OF_4_1 if version == "4.1.0" else ""
+    statements = f"CONNECT 'jdbc:derby:{work}/db;create=true';\n{script.read_text()}\n{more}"
+    tool = ["-cp", _jars(version, work), "org.apache.derby.tools.ij"]
+    said = _run(["java", *_JAVA, *tool], work, statements)
+    if "ERROR " in said:
+        shutil.rmtree(work)
+        raise MetastoreSetupError(f"the schema of {version} failed:\n{said[-2000:]}")
+
+
+def _run(command: Sequence[str], work: Path, text: str = "") -> str:
+    done = subprocess.run(
+        command,
+        cwd=work,
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=_DOWNLOAD_SECONDS,
+        check=False,
+    )
+    if done.returncode != 0:
+        shutil.rmtree(work)
+        said = f"{done.stdout[-1000:]}{done.stderr[-1000:]}".strip()
+        raise MetastoreSetupError(f"{command[0]} failed: {said}")
+    return done.stdout
+
+
+@contextmanager
+def running(
+    version: str, home: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[MetastoreServer]:
+    """Run a server with an empty metastore.
+
+    Args:
+        version: of Hive, one of ``VERSIONS``.
+        home: directory for all that it writes.
+        settings: more of ``metastore-site.xml``.
+    """
+    server = MetastoreServer(installation=install(version), home=home, settings=settings or {})
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
