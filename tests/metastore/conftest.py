@@ -15,6 +15,7 @@ import pytest
 
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.protocol import Column, Metastore, Table
+from tests.java_tools import TOOLS, JavaSetupError
 from tests.metastore.server import launcher
 from tests.requirements import require_tools, unavailable
 
@@ -51,7 +52,7 @@ def metastore_server(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[str], launcher.MetastoreServer]]:
     """The server of a version of Hive, started when it is first asked for."""
-    require_tools(*launcher.TOOLS)
+    require_tools(*TOOLS)
     servers: dict[str, launcher.MetastoreServer] = {}
     with ExitStack() as stack:
 
@@ -60,7 +61,7 @@ def metastore_server(
                 home = tmp_path_factory.mktemp(f"hms-{version}")
                 try:
                     started = stack.enter_context(launcher.running(version, home))
-                except launcher.MetastoreSetupError as error:
+                except JavaSetupError as error:
                     unavailable(f"no metastore {version}: {error}")
                 servers[version] = started
             return servers[version]

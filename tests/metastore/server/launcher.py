@@ -6,41 +6,26 @@ cache directory; each server works in a home of its own and ends with the proces
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-import platformdirs
+from tests.java_tools import JAVA_OPTIONS, JavaSetupError, free_port, prepared, run_tool
 
 VERSIONS = ("4.1.0", "4.0.1", "3.1.3")
-TOOLS = ("mvn", "java", "javac")
 
 _HERE = Path(__file__).parent
-_DOWNLOAD_SECONDS = 1200
 _START_SECONDS = 120
 _STOP_SECONDS = 10
-_OPENED = (
-    "lang", "lang.reflect", "io", "math", "net", "nio", "text", "time", "util", "util.concurrent",
-    "util.concurrent.atomic", "util.regex",
-)  # fmt: skip
-_JAVA = (
-    *(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in _OPENED),
-    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-    "--add-opens=java.sql/java.sql=ALL-UNNAMED",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Xmx384m",
-    "-Dderby.system.durability=test",
-)
+_JAVA = (*JAVA_OPTIONS, "-Xmx384m")
 # What 4.1.0 changed in the schema of 4.0.1: statistics lost their columns of names, which the older
 # script declares NOT NULL.
 _SCHEMA_OF_4_1 = """
@@ -67,10 +52,6 @@ appender.file.layout.pattern = %d{HH:mm:ss,SSS} %p %c{1} %t %m%n%ex
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
 """
-
-
-class MetastoreSetupError(Exception):
-    """What a server runs on could not be provided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +100,7 @@ class MetastoreServer:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        self.port = self.port or _free_port()
+        self.port = self.port or free_port()
         if not (self.home / "db").exists():
             self.warehouse.mkdir(parents=True, exist_ok=True)
             shutil.copytree(self.installation.database, self.home / "db")
@@ -171,7 +152,7 @@ class MetastoreServer:
             if dead or time.monotonic() > deadline:
                 said = self.said()
                 self.stop()
-                raise MetastoreSetupError(f"the metastore {self.version} did not start:\n{said}")
+                raise JavaSetupError(f"the metastore {self.version} did not start:\n{said}")
             time.sleep(0.1)
 
     def _all_settings(self) -> dict[str, str]:
@@ -211,12 +192,6 @@ def _site(settings: Mapping[str, str]) -> str:
     return f"<configuration>\n{properties}</configuration>\n"
 
 
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 def answers(port: int) -> bool:
     """Whether a metastore answers ``getVersion`` there."""
     call = b"\x80\x01\x00\x01\x00\x00\x00\x0agetVersion\x00\x00\x00\x01\x00"
@@ -233,36 +208,24 @@ def install(version: str) -> Installation:
     """Fetch and prepare what servers of a version run on, if that was not done yet.
 
     Raises:
-        MetastoreSetupError: Maven could not fetch it, or it could not be prepared.
+        JavaSetupError: Maven could not fetch it, or it could not be prepared.
     """
     sources = sorted([*_HERE.glob("*.java"), *_HERE.glob("loopback/*.java"), _HERE / "pom.xml"])
-    contents = [path.read_text() for path in sources] + [_SCHEMA_OF_4_1]
-    digest = hashlib.sha256("\0".join(contents).encode()).hexdigest()[:12]
-    root = Path(platformdirs.user_cache_dir("acidsql-tests")) / "metastore"
-    place = root / f"{version}-{digest}"
-    root.mkdir(parents=True, exist_ok=True)
-    with (root / f"{version}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not place.exists():
-            _prepare(version, place)
+    contents = [*(path.read_text() for path in sources), _SCHEMA_OF_4_1]
+    place = prepared("metastore", version, contents, partial(_prepare, version))
     return Installation(version=version, jars=_jars(version, place), database=place / "db")
 
 
-def _prepare(version: str, place: Path) -> None:
-    """Make the directory of a version; it appears when it is complete."""
-    for old in place.parent.glob(f"{version}-*"):
-        shutil.rmtree(old)
-    work = place.with_name(f"{version}-incomplete")
-    work.mkdir()
+def _prepare(version: str, work: Path) -> None:
+    """Fill the directory of a version."""
     shutil.copy(_HERE / "pom.xml", work)
     goals = ["dependency:unpack@archive", "dependency:build-classpath"]
     options = ["-DincludeScope=runtime", f"-Dmdep.outputFile={work}/class-path"]
-    _run(["mvn", "-q", "-B", "-P", version, *goals, *options], work)
+    run_tool(["mvn", "-q", "-B", "-P", version, *goals, *options], work)
     loopback = _HERE.glob("loopback/*.java") if version.startswith("3.") else ()
     sources = [str(path) for path in (_HERE / "Launcher.java", *loopback)]
-    _run(["javac", "-nowarn", "-d", "classes", "-cp", _jars(version, work), *sources], work)
+    run_tool(["javac", "-nowarn", "-d", "classes", "-cp", _jars(version, work), *sources], work)
     _create_database(version, work)
-    work.rename(place)
 
 
 def _jars(version: str, place: Path) -> str:
@@ -282,27 +245,9 @@ def _create_database(version: str, work: Path) -> None:
     more = _SCHEMA_OF_4_1 if version == "4.1.0" else ""
     statements = f"CONNECT 'jdbc:derby:{work}/db;create=true';\n{script.read_text()}\n{more}"
     tool = ["-cp", _jars(version, work), "org.apache.derby.tools.ij"]
-    said = _run(["java", *_JAVA, *tool], work, statements)
+    said = run_tool(["java", *_JAVA, *tool], work, statements)
     if "ERROR " in said:
-        shutil.rmtree(work)
-        raise MetastoreSetupError(f"the schema of {version} failed:\n{said[-2000:]}")
-
-
-def _run(command: Sequence[str], work: Path, text: str = "") -> str:
-    done = subprocess.run(
-        command,
-        cwd=work,
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=_DOWNLOAD_SECONDS,
-        check=False,
-    )
-    if done.returncode != 0:
-        shutil.rmtree(work)
-        said = f"{done.stdout[-1000:]}{done.stderr[-1000:]}".strip()
-        raise MetastoreSetupError(f"{command[0]} failed: {said}")
-    return done.stdout
+        raise JavaSetupError(f"the schema of {version} failed:\n{said[-2000:]}")
 
 
 @contextmanager

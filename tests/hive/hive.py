@@ -1,0 +1,218 @@
+"""A real Hive 4.1 in a process of its own: statements in, rows out.
+
+Java 17 and Maven are needed. It runs Tez in local mode on the local file system, over a metastore
+in Derby that it can also serve to others by Thrift. All that it writes is below one directory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.hive.site import log_settings, site
+from tests.java_tools import JAVA_OPTIONS, JavaSetupError, free_port, prepared, run_tool
+from tests.metastore.server.launcher import answers, install
+
+_SERVER = Path(__file__).parent / "server"
+_POM = Path(__file__).parent / "pom.xml"
+_START_SECONDS = 180
+_STOP_SECONDS = 20
+_LONG_MESSAGE = 1000
+
+
+class HiveError(Exception):
+    """Hive refused or failed a statement.
+
+    Attributes:
+        code: Hive's error code (``ErrorMsg``), 0 where it has none.
+    """
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Hive:
+    """A running Hive; ``running`` starts and ends one.
+
+    Attributes:
+        home: all that it writes is below.
+        port: of loopback, where its metastore answers, or None.
+    """
+
+    def __init__(self, process: subprocess.Popen[str], home: Path, port: int | None) -> None:
+        self._process = process
+        self.home = home
+        self.port = port
+
+    @property
+    def warehouse(self) -> Path:
+        """Where tables lie, unless they say otherwise."""
+        return self.home / "warehouse"
+
+    @property
+    def uri(self) -> str:
+        """Of the metastore, such as ``thrift://127.0.0.1:9083``."""
+        return f"thrift://127.0.0.1:{self.port}"
+
+    def run(self, sql: str, *, session: str = "main") -> list[tuple[Any, ...]]:
+        """Run a statement; its rows, each value as text (see ``tests.hive_values``).
+
+        Args:
+            sql: one statement, without a semicolon.
+            session: a session has settings, a current database and, between START TRANSACTION and
+                COMMIT, a transaction of its own.
+
+        Raises:
+            HiveError: Hive refused or failed it.
+        """
+        return [tuple(row) for row in self._ask({"sql": sql, "session": session})]
+
+    def call(self, name: str, *arguments: object) -> Any:
+        """Do what another client of the metastore does (``MetastoreCalls.java``); its answer."""
+        texts = [str(argument) for argument in arguments]
+        answer = self._ask({"call": name, "arguments": texts, "session": "main"})
+        return answer[0] if answer else None
+
+    def compact(self, table: str, kind: str, partition: str = "", *, clean: bool = True) -> None:
+        """Compact a table or partition now, in this thread, and remove what is obsolete then."""
+        where = f" PARTITION ({partition})" if partition else ""
+        self.run(f"ALTER TABLE {table}{where} COMPACT '{kind}'")
+        self.call("compactor", "worker")
+        if clean:
+            self.call("compactor", "cleaner")
+
+    def _ask(self, request: Mapping[str, object]) -> list[Any]:
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise HiveError(f"Hive has ended: {self.said()}", 0)
+        answer = json.loads(line)
+        if "error" in answer:
+            raise HiveError(_brief(answer["error"]), _code(answer["error"]) or answer["code"])
+        rows: list[Any] = answer["rows"]
+        return rows
+
+    def said(self) -> str:
+        """The end of what it wrote, for messages of failures."""
+        logs = [self.home / name for name in ("out", "log")]
+        return "\n".join(log.read_text(errors="replace")[-3000:] for log in logs if log.exists())
+
+    def wait_until_ready(self) -> None:
+        """Wait for its first answer, and for its metastore's if it serves one.
+
+        Raises:
+            JavaSetupError: it did not start.
+        """
+        assert self._process.stdout is not None
+        deadline = time.monotonic() + _START_SECONDS
+        if not self._process.stdout.readline():
+            raise JavaSetupError(f"Hive did not start: {self.said()}")
+        while self.port is not None and not answers(self.port):
+            if time.monotonic() > deadline:
+                raise JavaSetupError(f"Hive's metastore did not start: {self.said()}")
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        """End the process; it ends with its standard input, and is killed if it does not."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(_STOP_SECONDS)
+
+
+@contextmanager
+def running(
+    home: Path, settings: Mapping[str, str] | None = None, *, serve: bool = False
+) -> Iterator[Hive]:
+    """Run a Hive with an empty metastore.
+
+    Args:
+        home: an empty directory, for all that it writes.
+        settings: more of ``hive-site.xml``.
+        serve: whether others may use its metastore, at ``Hive.uri``.
+    """
+    database = install("4.1.0").database
+    place = prepared("hive", "4.1.0", _sources(), _prepare)
+    configuration = home / "conf"
+    configuration.mkdir(parents=True)
+    (home / "warehouse").mkdir()
+    shutil.copytree(database, home / "db")
+    (configuration / "hive-site.xml").write_text(site(home, settings or {}))
+    (configuration / "log4j2.properties").write_text(log_settings(home / "log"))
+    port = free_port() if serve else None
+    class_path = f"{configuration}:{place / 'classes'}:{(place / 'class-path').read_text().strip()}"
+    with (
+        (home / "out").open("w") as errors,
+        subprocess.Popen(
+            [
+                "java",
+                *JAVA_OPTIONS,
+                "-Xmx2g",
+                f"-Dderby.stream.error.file={home}/derby.log",
+                f"-Djava.io.tmpdir={home}/tmp",
+                "-cp",
+                class_path,
+                "HiveServer",
+                *([str(port)] if port else []),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            encoding="utf-8",
+            cwd=home,
+        ) as process,
+    ):
+        hive = Hive(process, home, port)
+        try:
+            hive.wait_until_ready()
+            yield hive
+        finally:
+            hive.close()
+
+
+def _code(message: str) -> int | None:
+    """The code in a message: statements that do not compile have it nowhere else."""
+    found = re.search(r"\[Error (\d+)\]", message)
+    return int(found[1]) if found else None
+
+
+def _brief(message: str) -> str:
+    """A failed task says everything several times, with stack traces."""
+    if len(message) < _LONG_MESSAGE:
+        return message
+    causes = dict.fromkeys(re.findall(r"Caused by: (.*?)\n", message))
+    return " <- ".join([message[:_LONG_MESSAGE], *causes])
+
+
+def _sources() -> list[str]:
+    return [path.read_text() for path in (_POM, *sorted(_SERVER.glob("*.java")))]
+
+
+def _prepare(work: Path) -> None:
+    """Fetch what Hive runs on, and compile the server."""
+    shutil.copy(_POM, work)
+    goals = ["dependency:build-classpath", "-DincludeScope=runtime"]
+    run_tool(["mvn", "-q", "-B", *goals, f"-Dmdep.outputFile={work}/class-path"], work)
+    class_path = (work / "class-path").read_text().strip()
+    sources = [str(path) for path in sorted(_SERVER.glob("*.java"))]
+    options = ["-nowarn", "-proc:none", "-d", str(work / "classes"), "-cp", class_path]
+    run_tool(["javac", *options, *sources], work)

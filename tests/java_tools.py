@@ -1,0 +1,94 @@
+"""What the tests that start Java servers share: options, ports, and places made once.
+
+A server of the tests listens on loopback only, works in a home of its own and ends with the process
+that started it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import platformdirs
+
+TOOLS = ("mvn", "java", "javac")
+_DOWNLOAD_SECONDS = 1200
+_OPENED = (
+    "lang", "lang.reflect", "io", "math", "net", "nio", "text", "time", "util", "util.concurrent",
+    "util.concurrent.atomic", "util.regex",
+)  # fmt: skip
+# Hive reaches into the JDK; its Derby need not survive a crash.
+JAVA_OPTIONS = (
+    *(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in _OPENED),
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.sql/java.sql=ALL-UNNAMED",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dderby.system.durability=test",
+)
+
+
+class JavaSetupError(Exception):
+    """What a server runs on could not be provided."""
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def prepared(kind: str, name: str, contents: Iterable[str], make: Callable[[Path], None]) -> Path:
+    """A directory in the user's cache that is made once, and anew when its sources change.
+
+    Args:
+        kind: directory of the cache.
+        name: what it holds.
+        contents: texts that it is made from.
+        make: fills an empty directory; what it raises leaves nothing behind.
+    """
+    digest = hashlib.sha256("\0".join(contents).encode()).hexdigest()[:12]
+    root = Path(platformdirs.user_cache_dir("acidsql-tests")) / kind
+    place = root / f"{name}-{digest}"
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            for old in root.glob(f"{name}-*"):
+                shutil.rmtree(old)
+            work = root / f"{name}-incomplete"
+            work.mkdir()
+            try:
+                make(work)
+            except BaseException:
+                shutil.rmtree(work)
+                raise
+            work.rename(place)
+    return place
+
+
+def run_tool(command: Sequence[str], work: Path, text: str = "") -> str:
+    """Run a program; what it says.
+
+    Raises:
+        JavaSetupError: it failed.
+    """
+    done = subprocess.run(
+        command,
+        cwd=work,
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=_DOWNLOAD_SECONDS,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = f"{done.stdout[-1000:]}{done.stderr[-1000:]}".strip()
+        raise JavaSetupError(f"{command[0]} failed: {said}")
+    return done.stdout
