@@ -1,16 +1,23 @@
-"""One write transaction: opened, locked, given a write id, kept alive,
+"""A write transaction: opened, locked, given a write id in each of its tables, kept alive,
 published, committed or undone.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from acidsql.errors import AcidLookupError, AcidSqlError, FormatError, MetastoreError
-from acidsql.format.names import STAGING_PREFIX, delete_delta_name, delta_name, parse_directory
+from acidsql.format.names import (
+    STAGING_PREFIX,
+    base_name,
+    delete_delta_name,
+    delta_name,
+    parse_directory,
+)
 from acidsql.format.partitions import partition_name
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.locking import wait_for_locks
@@ -22,18 +29,52 @@ from acidsql.storage.settle import Settled
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, kw_only=True)
-class WriteTransaction:
-    """A transaction that changes one table.
+Change = tuple[Operation, Sequence[tuple[str, ...]]]
+"""An operation, and the partitions that it changed, by values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """What a statement is going to do to a table.
 
     Attributes:
+        operation: entered in the write set; SELECT enters nothing, as statements that change the
+            catalog alone do.
+        lock: its strength.
+        partition: the values of the one partition that the statement touches; None stands for the
+            table, or for partitions that are named at the commit.
+        overwrite: rows replace all that was there; they become a base.
+    """
+
+    table: Table
+    operation: Operation
+    lock: LockType
+    partition: tuple[str, ...] | None = None
+    overwrite: bool = False
+
+    @property
+    def names_partitions_late(self) -> bool:
+        """Whether only the commit can say which partitions were changed."""
+        return bool(self.table.partition_columns) and self.partition is None
+
+
+@dataclass(slots=True, kw_only=True)
+class WriteTransaction:
+    """A transaction, as far as it changes one table.
+
+    Attributes:
+        intent: what it was opened for.
+        table: as it was when the lock was granted.
         txns: the transactions that the statement sees.
         write_id: of this transaction in the table.
         listings: those of the statement.
         staging: directory below the table that readers ignore; gone when the transaction ends.
+        published: directories that are in their places.
+        moved: what was moved away, and where to, in order.
     """
 
     session: AcidSession
+    intent: Intent
     table: Table
     txn_id: int
     write_id: int
@@ -41,37 +82,56 @@ class WriteTransaction:
     listings: Listings
     staging: str
     published: list[str] = field(default_factory=list)
+    moved: list[tuple[str, str]] = field(default_factory=list)
     added: list[Partition] = field(default_factory=list)
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
     def publish(self, settled: Sequence[Settled]) -> None:
         """Move finished directories to their places. Nobody sees them before the commit."""
-        known = self._known_partitions()
         for directory in settled:
-            location = known.get(directory.values) or self._new_partition(directory.values, known)
-            name = (delete_delta_name if directory.deletes else delta_name)(
-                self.write_id, self.write_id, directory.statement_id
-            )
-            target = child(location, name)
-            self._check_write_id_is_new(location)
-            self.touched[directory.values] = Partition(values=directory.values, location=location)
-            self.published.append(target)
-            self.session.files.rename(directory.path, target)
+            if self.intent.overwrite:
+                name = base_name(self.write_id)
+            else:
+                name = (delete_delta_name if directory.deletes else delta_name)(
+                    self.write_id, self.write_id, directory.statement_id
+                )
+            self.place(directory.path, directory.values, name)
 
-    def _known_partitions(self) -> dict[tuple[str, ...], str]:
+    def place(self, path: str, values: tuple[str, ...], name: str) -> None:
+        """Move a finished directory into a partition, under its name there."""
+        known = self._known_partitions()
+        partition = known.get(values) or self._new_partition(values)
+        self._check_write_id_is_new(partition.location)
+        self.touched[values] = partition
+        target = child(partition.location, name)
+        self.published.append(target)
+        self.session.files.rename(path, target)
+
+    def move(self, source: str, target: str) -> None:
+        """Rename a file or directory; it goes back if the transaction does not commit."""
+        self.session.files.rename(source, target)
+        self.moved.append((source, target))
+
+    def partitions(self) -> tuple[Partition, ...]:
+        """The table's partitions as they are now."""
+        return self.session.metastore.partitions(self.table.database, self.table.name)
+
+    def _known_partitions(self) -> dict[tuple[str, ...], Partition]:
         if not self.table.partition_columns:
-            return {(): self.table.location}
-        partitions = self.session.metastore.partitions(self.table.database, self.table.name)
-        return {p.values: p.location for p in partitions}
+            return {(): Partition(values=(), location=self.table.location)}
+        if not self._known:
+            self._known.update({p.values: p for p in self.partitions()})
+        return self._known
 
-    def _new_partition(self, values: tuple[str, ...], known: dict[tuple[str, ...], str]) -> str:
+    def _new_partition(self, values: tuple[str, ...]) -> Partition:
         partition = Partition(
             values=values, location=child(self.table.location, self._name(values))
         )
         self.session.files.make_directory(partition.location)
         self.added.append(partition)
-        known[values] = partition.location
-        return partition.location
+        self._known[values] = partition
+        return partition
 
     def _name(self, values: tuple[str, ...]) -> str:
         return partition_name([c.name for c in self.table.partition_columns], values)
@@ -93,32 +153,44 @@ class WriteTransaction:
                     "statement again",
                 )
 
-    def commit(self, changed: Sequence[tuple[Operation, Sequence[tuple[str, ...]]]]) -> None:
-        """Commit.
+    def commit(self, changed: Sequence[Change]) -> None:
+        """Commit a transaction that changes this table alone (``commit_all``)."""
+        commit_all([(self, changed)])
 
-        Args:
-            changed: the partitions changed, by values, for each kind of operation.
-
-        Raises:
-            WriteConflictError: another transaction changed the same rows'
-                partition and committed first.
-        """
+    def record(self, changed: Sequence[Change]) -> None:
+        """Tell the metastore of new partitions, and of what was changed where."""
         metastore, table = self.session.metastore, self.table
-        if table.partition_columns:
-            # Those that were known too: a transaction that added one may have taken it back since.
-            metastore.add_partitions(table.database, table.name, self.touched.values())
+        if not table.partition_columns:
+            return
+        # Those that were known too: a transaction that added one may have taken it back since.
+        metastore.add_partitions(table.database, table.name, self.touched.values())
+        self._give_columns_of_the_table()
+        if self.intent.names_partitions_late:
             for operation, values in changed:
                 names = [self._name(v) for v in values]
                 metastore.add_dynamic_partitions(
                     self.txn_id, table.database, table.name, names, operation
                 )
-        metastore.commit_txn(self.txn_id)
+
+    def _give_columns_of_the_table(self) -> None:
+        """New rows may have columns that a partition kept without (ALTER TABLE … RESTRICT): readers
+        would not see them.
+        """
+        table = self.table
+        outdated = [p for p in self.touched.values() if p.columns not in (None, table.columns)]
+        if outdated:
+            self.session.metastore.alter_partitions(
+                table.database, table.name, [replace(p, columns=None) for p in outdated]
+            )
 
     def undo(self) -> None:
-        """Abort, and remove what was written: its write id is aborted, so nobody ever saw it."""
-        self.session.metastore.abort_txn(self.txn_id)
+        """Remove what was written, and take back what was moved, after the abort: its write id is
+        aborted, so nobody ever saw it.
+        """
         for path in self.published:
             self.session.files.delete(path)
+        for source, target in reversed(self.moved):
+            self.session.files.rename(target, source)
         if self.added:
             self._forget_added()
 
@@ -146,53 +218,162 @@ class WriteTransaction:
         return gone
 
 
+def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:
+    """Commit a transaction with what it changed in each of its tables.
+
+    Raises:
+        WriteConflictError: another transaction changed the same rows' partition and committed
+            first.
+    """
+    for transaction, changed in changes:
+        transaction.record(changed)
+    first = changes[0][0]
+    first.session.metastore.commit_txn(first.txn_id)
+
+
+def insert_intent(
+    table: Table, partition: tuple[str, ...] | None = None, *, overwrite: bool = False
+) -> Intent:
+    """What INSERT INTO and INSERT OVERWRITE are going to do.
+
+    The latter keeps all others away (``hive.txn.xlock.iow``): rows that were inserted with a lower
+    write id, and published later, would be lost below its base. It counts as an UPDATE, so that
+    transactions that saw the rows before conflict with it.
+    """
+    return Intent(
+        table=table,
+        operation=Operation.UPDATE if overwrite else Operation.INSERT,
+        lock=LockType.EXCLUSIVE if overwrite else LockType.SHARED_READ,
+        partition=partition,
+        overwrite=overwrite,
+    )
+
+
+def change_intent(table: Table, operation: Operation) -> Intent:
+    """What UPDATE, DELETE and MERGE are going to do: the commit finds conflicts, not the lock."""
+    return Intent(table=table, operation=operation, lock=LockType.SHARED_WRITE)
+
+
+def alter_intent(table: Table) -> Intent:
+    """What statements are going to do that change the catalog. They advance the table's write id,
+    as Hive's do, and conflict with nobody: they wait until nobody writes.
+    """
+    return Intent(table=table, operation=Operation.SELECT, lock=LockType.EXCLUSIVE)
+
+
 @contextmanager
-def write_transaction(
-    session: AcidSession,
-    table: Table,
-    operation: Operation,
-    lock_type: LockType = LockType.SHARED_WRITE,
-) -> Iterator[WriteTransaction]:
+def write_transaction(session: AcidSession, intent: Intent) -> Iterator[WriteTransaction]:
     """Open a transaction on a table with its lock and write id; undone if the block raises.
 
     The block must call ``commit``. A failed commit raises, and its files go too, unless the
     metastore could not say whether it committed.
     """
-    metastore = session.metastore
-    txn_id = metastore.open_txn(session.user, session.host, TxnType.DEFAULT)
-    session.heartbeater.add(txn_id)
-    transaction: WriteTransaction | None = None
-    staging = child(table.location, f"{STAGING_PREFIX}{txn_id}")
-    try:
-        request = LockRequest(
-            database=table.database,
-            table=table.name,
-            partition=None,
-            type=LockType.SHARED_READ if operation is Operation.INSERT else lock_type,
-            operation=operation,
-            dynamic_partitions=bool(table.partition_columns),
-        )
-        wait_for_locks(metastore, txn_id, [request], session.settings.lock_timeout)
-        transaction = WriteTransaction(
-            session=session,
-            table=table,
-            txn_id=txn_id,
-            write_id=metastore.allocate_write_id(txn_id, table.database, table.name),
-            txns=metastore.valid_txns(txn_id),
-            listings=Listings(session.files),
-            staging=staging,
-        )
+    with write_transactions(session, [intent]) as (transaction,):
         yield transaction
+
+
+@contextmanager
+def write_transactions(
+    session: AcidSession, intents: Sequence[Intent]
+) -> Iterator[tuple[WriteTransaction, ...]]:
+    """One transaction on several tables: all of it commits (``commit_all``), or nothing
+    (``write_transaction``).
+    """
+    txn_id = _begin(session, intents)
+    opened: list[WriteTransaction] = []
+    try:
+        txns = _snapshot(session, txn_id, intents)
+        listings = Listings(session.files)
+        opened += [_open(session, intent, txn_id, txns, listings) for intent in intents]
+        yield tuple(opened)
     except BaseException as error:
-        _undo(session, txn_id, transaction, error)
+        _undo(session, txn_id, opened, error)
         raise
     finally:
         session.heartbeater.remove(txn_id)
-        session.files.delete(staging)
+        for transaction in opened:
+            session.files.delete(transaction.staging)
+
+
+def _begin(session: AcidSession, intents: Sequence[Intent]) -> int:
+    """Open a transaction and get its locks.
+
+    One that had to wait begins anew, unless its locks are exclusive: it would not see what the
+    transactions before it did, and an UPDATE or DELETE of theirs would make its commit a conflict.
+    """
+    metastore = session.metastore
+    deadline = time.monotonic() + session.settings.lock_timeout
+    while True:
+        txn_id = metastore.open_txn(session.user, session.host, TxnType.DEFAULT)
+        session.heartbeater.add(txn_id)
+        try:
+            left = max(0.0, deadline - time.monotonic())
+            waited = wait_for_locks(metastore, txn_id, [_request(i) for i in intents], left)
+        except BaseException as error:
+            session.heartbeater.remove(txn_id)
+            _undo(session, txn_id, (), error)
+            raise
+        if not waited or _is_exclusive(intents):
+            return txn_id
+        session.heartbeater.remove(txn_id)
+        metastore.abort_txn(txn_id)
+
+
+def _request(intent: Intent) -> LockRequest:
+    table = intent.table
+    name = None
+    if intent.partition is not None:
+        name = partition_name([c.name for c in table.partition_columns], intent.partition)
+    return LockRequest(
+        database=table.database,
+        table=table.name,
+        partition=name,
+        type=intent.lock,
+        operation=intent.operation,
+        dynamic_partitions=intent.names_partitions_late,
+    )
+
+
+def _is_exclusive(intents: Sequence[Intent]) -> bool:
+    return any(intent.lock is LockType.EXCLUSIVE for intent in intents)
+
+
+def _snapshot(session: AcidSession, txn_id: int, intents: Sequence[Intent]) -> ValidTxnList:
+    """What the statement sees, now that it has its locks.
+
+    What it replaces under an exclusive lock it must have seen all of: also what a transaction
+    committed that opened later and was granted its lock earlier.
+    """
+    return session.metastore.valid_txns(None if _is_exclusive(intents) else txn_id)
+
+
+def _open(
+    session: AcidSession,
+    intent: Intent,
+    txn_id: int,
+    txns: ValidTxnList,
+    listings: Listings,
+) -> WriteTransaction:
+    metastore = session.metastore
+    # Read again: it may have been altered since the statement looked it up.
+    table = metastore.table(intent.table.database, intent.table.name)
+    return WriteTransaction(
+        session=session,
+        intent=intent,
+        table=table,
+        txn_id=txn_id,
+        write_id=metastore.allocate_write_id(txn_id, table.database, table.name),
+        txns=txns,
+        listings=listings,
+        staging=child(table.location, f"{STAGING_PREFIX}{txn_id}"),
+    )
 
 
 def _undo(
-    session: AcidSession, txn_id: int, transaction: WriteTransaction | None, error: BaseException
+    session: AcidSession,
+    txn_id: int,
+    opened: Sequence[WriteTransaction],
+    error: BaseException,
 ) -> None:
     """Abort after an error; an error of the abort itself is logged, the first one is
     what the user needs.
@@ -202,9 +383,8 @@ def _undo(
         logger.error("txn %s: fate unknown after %s; its directories stay", txn_id, error)
         return
     try:
-        if transaction is None:
-            session.metastore.abort_txn(txn_id)
-        else:
+        session.metastore.abort_txn(txn_id)
+        for transaction in opened:
             transaction.undo()
     except (AcidSqlError, OSError):
         logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)

@@ -5,6 +5,7 @@ other than to hand them back to it. A Scala ``Map`` serves as the partial functi
 transformations, so that no callback from the JVM into Python is needed.
 """
 
+from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.hadoop import (
     append_bytes,
     delete_if_empty,
@@ -63,6 +64,7 @@ from acidsql.bridge.texts import (
 
 __all__ = [
     "Clause",
+    "Command",
     "JavaObject",
     "MergePlan",
     "Reference",
@@ -77,6 +79,7 @@ __all__ = [
     "check_expression",
     "collect_garbage",
     "column_sql",
+    "commands",
     "created_table",
     "delete_if_empty",
     "delete_rows",

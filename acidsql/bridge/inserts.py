@@ -10,7 +10,7 @@ from acidsql.bridge.plans import frame_of
 from acidsql.bridge.relations import ScanDirectory, file_relation
 
 # Positions of constructor arguments, the same in all versions tried.
-_INSERT_TABLE = 0
+_TABLE, _OVERWRITE, _IF_NOT_EXISTS = 0, 4, 5
 
 
 def insert_into_files(
@@ -23,7 +23,8 @@ def insert_into_files(
     """An ``InsertIntoStatement`` whose target is an empty file relation of these columns.
 
     It is analysed, so that Spark resolves partition values, column lists and defaults and casts by
-    its store-assignment policy, and never run.
+    its store-assignment policy, and never run. OVERWRITE and IF NOT EXISTS are left out: they say
+    nothing about the rows, and Spark refuses the latter for file relations.
     """
     nothing = spark.sparkContext._gateway.new_array(
         jvm_class(spark, "org.apache.hadoop.fs.FileStatus"), 0
@@ -31,7 +32,8 @@ def insert_into_files(
     directory = ScanDirectory(path=path, statuses=nothing)
     relation = file_relation(spark, [directory], schema, {}, partitions)[0]
     logical = scala_object(spark, "org.apache.spark.sql.execution.datasources.LogicalRelation")
-    return copy_node(spark, plan, {_INSERT_TABLE: logical.apply(relation, False)})
+    target = logical.apply(relation, False)
+    return copy_node(spark, plan, {_TABLE: target, _OVERWRITE: False, _IF_NOT_EXISTS: False})
 
 
 def insert_query(spark: SparkSession, plan: JavaObject) -> DataFrame:

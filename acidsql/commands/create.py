@@ -35,7 +35,7 @@ from acidsql.schema import ROW_ID_COLUMN, columns_of, quote, read_name
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.statements import CreateTable, DropTable
-from acidsql.transaction import write_transaction
+from acidsql.transaction import insert_intent, write_transaction
 
 _CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
 # Settings of ORC's writer that reach it from table properties.
@@ -277,7 +277,7 @@ def _create_as_select(
     _check_columns(session, columns, partition_columns)
     table = _create(session, statement, database, name, columns, partition_columns)
     try:
-        with write_transaction(session, table, Operation.INSERT) as transaction:
+        with write_transaction(session, insert_intent(table)) as transaction:
             shape = events.shape_of(session, table)
             ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
             static = None if partition_columns else ()

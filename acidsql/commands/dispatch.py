@@ -8,7 +8,18 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.commands import compact, create, events, insert, names, result, row_level, show
+from acidsql.commands import (
+    compact,
+    create,
+    events,
+    insert,
+    names,
+    result,
+    row_level,
+    show,
+    truncate,
+)
+from acidsql.commands.guard import refuse_damage
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.protocol import Table, TableType
 from acidsql.resolution import (
@@ -38,6 +49,7 @@ def run(session: AcidSession, text: str) -> DataFrame:
 def run_on_spark(session: AcidSession, text: str) -> DataFrame:
     """Run a statement of Spark's, with scans of one snapshot in place of ACID tables."""
     found = look_up(session, text)
+    refuse_damage(session, found.plan)
     created = bridge.created_table(found.plan)
     if created is not None and in_metastore(session, created[0]):
         if not created[1]:
@@ -114,6 +126,11 @@ def _insert(session: AcidSession, statement: ast.Insert) -> DataFrame | None:
     for clause in statement.unsupported:
         raise _unsupported(table, f"INSERT … {clause}", "use DELETE and INSERT INTO")
     return insert.insert(session, table, statement)
+
+
+def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None:
+    table = _target(session, statement.name)
+    return truncate.truncate(session, table, statement) if table else None
 
 
 def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame | None:
@@ -197,7 +214,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.ShowTables: show.show_tables,
     ast.ShowTblProperties: show.show_tbl_properties,
     ast.ShowTransactions: lambda session, _: show.show_transactions(session),
-    ast.Truncate: _refused("TRUNCATE TABLE", "use DELETE FROM"),
+    ast.Truncate: _truncate,
     ast.Update: _update,
     ast.Use: names.use,
 }

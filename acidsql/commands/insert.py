@@ -1,4 +1,4 @@
-"""INSERT INTO."""
+"""INSERT INTO and INSERT OVERWRITE."""
 
 from __future__ import annotations
 
@@ -10,31 +10,63 @@ from pyspark.sql import functions as F
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import Outcome, Shape
-from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.protocol import Operation, Table
+from acidsql.commands.partitions import matching
+from acidsql.format.names import VERSION_CONTENT, VERSION_FILE, base_name
+from acidsql.metastore.protocol import Table
 from acidsql.resolution import StatementSnapshot
 from acidsql.schema import quote
 from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
 from acidsql.storage.staging import Target, partition_text, write_rows
 from acidsql.syntax.statements import Insert
-from acidsql.transaction import WriteTransaction, write_transaction
+from acidsql.transaction import WriteTransaction, insert_intent, write_transaction
 
 
 def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
-    """Run an INSERT INTO: all rows have statement id 0."""
-    if statement.overwrite:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.INSERT_OVERWRITE",
-            f"INSERT OVERWRITE of the transactional table {table.full_name} is not supported yet: "
-            "use DELETE and INSERT INTO",
-        )
-    shape = events.shape_of(session, table)
-    with write_transaction(session, table, Operation.INSERT) as transaction:
+    """Run an INSERT INTO or INSERT OVERWRITE: all rows have statement id 0."""
+    static = _static_values(session, events.shape_of(session, table), statement)
+    intent = insert_intent(table, static or None, overwrite=statement.overwrite)
+    with write_transaction(session, intent) as transaction:
+        if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
+            transaction.commit([])
+            return result.counts(session.spark, affected=0, inserted=0)
+        shape = events.shape_of(session, transaction.table)
         rows = query(session, shape, events.snapshot_of(transaction), statement)
-        outcome = write_query(transaction, shape, rows, _static_values(session, shape, statement))
-        transaction.commit(events.changes(outcome, [(Operation.INSERT, [0], False)]))
+        outcome = write_query(transaction, shape, rows, static)
+        changes = events.changes(outcome, [(intent.operation, [0], False)])
+        if statement.overwrite:
+            written = {s.values for s in outcome.settled}
+            emptied = sorted(_replaced(transaction, statement, static) - written)
+            for values in emptied:
+                transaction.place(empty_base(transaction), values, base_name(transaction.write_id))
+            changes.append((intent.operation, emptied))
+        transaction.commit(changes)
     inserted = outcome.events(deletes=False)
     return result.counts(session.spark, affected=inserted, inserted=inserted)
+
+
+def _replaced(
+    transaction: WriteTransaction, statement: Insert, static: tuple[str, ...] | None
+) -> set[tuple[str, ...]]:
+    """The partitions that an INSERT OVERWRITE replaces whether or not it has rows for them.
+
+    Where the rows say the partitions, they are those that get rows, as in Hive; with
+    ``spark.sql.sources.partitionOverwriteMode`` set to ``static``, all that the statement names.
+    """
+    if static is not None:
+        return {static}
+    session = transaction.session
+    mode = str(session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "dynamic"))
+    if mode.lower() != "static":
+        return set()
+    return {p.values for p in matching(session, transaction.table, statement.partition)}
+
+
+def empty_base(transaction: WriteTransaction) -> str:
+    """A base without rows, in staging."""
+    path = child(transaction.staging, f"empty_{len(transaction.published)}")
+    transaction.session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+    return path
 
 
 def write_query(

@@ -12,17 +12,15 @@ from acidsql.storage.staging import partition_text
 from acidsql.syntax.statements import PartitionSpec
 
 
-def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
-    """The partitions that a specification names, all of them without one.
+def values_of(session: AcidSession, table: Table, spec: PartitionSpec) -> dict[int, str]:
+    """The values that a specification gives, as Hive keeps them, by the partition column's
+    position.
 
     Raises:
         AcidAnalysisError: a column of it is no partition column (PARTITIONS_NOT_FOUND).
     """
-    partitions = list(session.metastore.partitions(table.database, table.name))
-    if spec is None:
-        return partitions
     fields = {f.name.lower(): (i, f) for i, f in enumerate(partition_schema(session.spark, table))}
-    wanted = {}
+    wanted: dict[int, str] = {}
     for name, text in spec.values:
         if name.lower() not in fields:
             raise AcidAnalysisError(
@@ -33,8 +31,27 @@ def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
         position, field = fields[name.lower()]
         if text is not None:
             value = partition_text(F.expr(text).cast(field.dataType), field)
-            row = session.spark.sql("SELECT 1").select(value).head()
-            wanted[position] = row[0] if row else None
+            (wanted[position],) = session.spark.sql("SELECT 1").select(value).collect()[0]
+    return wanted
+
+
+def full_values(session: AcidSession, table: Table, spec: PartitionSpec) -> tuple[str, ...] | None:
+    """The values of the one partition that a specification names; None if it may name several."""
+    given = values_of(session, table, spec)
+    count = len(table.partition_columns)
+    return tuple(given[i] for i in range(count)) if len(given) == count else None
+
+
+def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
+    """The partitions that a specification names, all of them without one.
+
+    Raises:
+        AcidAnalysisError: a column of it is no partition column (PARTITIONS_NOT_FOUND).
+    """
+    partitions = list(session.metastore.partitions(table.database, table.name))
+    if spec is None:
+        return partitions
+    wanted = values_of(session, table, spec)
     return [p for p in partitions if all(p.values[i] == v for i, v in wanted.items())]
 
 

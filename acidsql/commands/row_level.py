@@ -17,7 +17,7 @@ from acidsql.resolution import StatementSnapshot
 from acidsql.schema import ROW_ID_COLUMN, quote
 from acidsql.session import AcidSession
 from acidsql.syntax.merge import add_insert_columns
-from acidsql.transaction import write_transaction
+from acidsql.transaction import change_intent, write_transaction
 
 _EVENT = "event"
 
@@ -40,8 +40,8 @@ class _Joined:
 
 def update(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run an UPDATE: each matched row becomes a delete event and a row, both of statement id 0."""
-    shape = events.shape_of(session, table)
-    with write_transaction(session, table, Operation.UPDATE) as transaction:
+    with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
+        shape = events.shape_of(session, transaction.table)
         staged = update_events(shape, events.snapshot_of(transaction).plan(text))
         outcome = events.write(transaction, shape, staged, inserting=[0])
         kinds = [(Operation.UPDATE, [0], True), (Operation.INSERT, [0], False)]
@@ -64,8 +64,8 @@ def update_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
 
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a DELETE: each matched row becomes a delete event."""
-    shape = events.shape_of(session, table)
-    with write_transaction(session, table, Operation.DELETE) as transaction:
+    with write_transaction(session, change_intent(table, Operation.DELETE)) as transaction:
+        shape = events.shape_of(session, transaction.table)
         staged = delete_events(shape, events.snapshot_of(transaction).plan(text))
         outcome = events.write(transaction, shape, staged, inserting=[])
         transaction.commit(events.changes(outcome, [(Operation.DELETE, [0], True)]))
@@ -83,9 +83,9 @@ def delete_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
 
 def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a MERGE: one join, each WHEN clause with a statement id of its own."""
-    shape = events.shape_of(session, table)
     # Before the clauses are known, the lock is that of an UPDATE; the write set is told the truth.
-    with write_transaction(session, table, Operation.UPDATE) as transaction:
+    with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
+        shape = events.shape_of(session, transaction.table)
         pieces = merge_pieces(shape, events.snapshot_of(transaction), text)
         clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}

@@ -13,6 +13,8 @@ from enum import Enum
 VERSION_FILE = "_orc_acid_version"
 VERSION_CONTENT = b"2"
 METADATA_FILE = "_metadata_acid"
+# What Hive's TRUNCATE writes into a base (AcidMetaDataFile).
+TRUNCATED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"truncated"}'
 STAGING_PREFIX = "_acidsql_staging_"
 
 LONG_MIN = -(2**63)

@@ -307,6 +307,8 @@ class Metastore(Protocol):
         """Commit. Checks the write set: if a transaction that committed after this one opened
         changed (UPDATE or DELETE, both sides) the same table or partition, this one is aborted
         and ``WriteConflictError`` (CONCURRENT_WRITE) names both transactions and the object.
+        Not so where this one holds an EXCLUSIVE lock: it takes its snapshot when that is granted,
+        of all transactions (``valid_txns`` without an argument).
         Committing a committed transaction again does nothing. Releases its locks.
         """
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.names import object_name, partition_name
-from acidsql.metastore.protocol import Operation, TxnState
+from acidsql.metastore.protocol import LockState, LockType, Operation, TxnState
 
 _VERBS = {Operation.UPDATE: "update", Operation.DELETE: "delete"}
 
@@ -65,7 +65,8 @@ def conflict(connection: sqlite3.Connection, txn_id: int) -> WriteConflictError 
     """The first conflict of a transaction with one that committed after it opened.
 
     Stricter than Hive's server (CommitTxnFunction): a change of a whole table conflicts with a
-    change of any of its partitions.
+    change of any of its partitions. What a transaction holds exclusively nobody changed since it
+    was granted, and the transaction saw what they did before: that is no conflict.
     """
     changes = (Operation.UPDATE.value, Operation.DELETE.value)
     row = connection.execute(
@@ -82,10 +83,22 @@ def conflict(connection: sqlite3.Connection, txn_id: int) -> WriteConflictError 
           AND mine.operation IN (?, ?) AND theirs.operation IN (?, ?)
           AND (mine.partition_name IS NULL OR theirs.partition_name IS NULL
                OR mine.partition_name = theirs.partition_name)
+          AND NOT EXISTS (
+              SELECT 1 FROM locks
+              WHERE locks.txn_id = mine.txn_id AND locks.table_id = mine.table_id
+                AND locks.type = ? AND locks.state = ?
+                AND (locks.partition_name IS NULL OR locks.partition_name = mine.partition_name))
         ORDER BY winner.commit_id, theirs.txn_id
         LIMIT 1
         """,
-        (txn_id, TxnState.COMMITTED.value, *changes, *changes),
+        (
+            txn_id,
+            TxnState.COMMITTED.value,
+            *changes,
+            *changes,
+            LockType.EXCLUSIVE.value,
+            LockState.ACQUIRED.value,
+        ),
     ).fetchone()
     if row is None:
         return None

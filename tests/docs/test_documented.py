@@ -82,9 +82,9 @@ def raised() -> set[str]:
 def test_conditions_are_collected_however_they_are_spelled() -> None:
     collected = raised()
     for name in (
-        "INSERT_OVERWRITE",
-        "TRUNCATE_TABLE",
-        "FROM_INSERT",
+        "ANALYZE_TABLE",
+        "CACHE_TABLE",
+        "CREATE_VIEW",
         "OR_REPLACE",
         "TABLE_PROPERTY",
     ):

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from acidsql.errors import TransactionStateError, WriteConflictError
-from acidsql.metastore.protocol import LockRequest, LockType, Metastore, Operation
+from acidsql.metastore.protocol import LockRequest, LockState, LockType, Metastore, Operation
 
 pytestmark = pytest.mark.usefixtures("tables")
 
@@ -225,3 +227,31 @@ def test_ended_transaction_adds_no_partitions(metastore: Metastore) -> None:
     metastore.abort_txn(txn_id)
     with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
         metastore.add_dynamic_partitions(txn_id, "db", "p", [YEAR_1], U)
+
+
+@pytest.mark.parametrize("partition", [None, YEAR_1])
+def test_what_is_held_exclusively_was_seen(metastore: Metastore, partition: str | None) -> None:
+    table = "t" if partition is None else "p"
+    exclusive = replace(change(U, partition, table), type=LockType.EXCLUSIVE)
+    shared = replace(change(U, partition, table), type=LockType.SHARED_WRITE)
+    first, second, third = opened(metastore), opened(metastore), opened(metastore)
+    assert metastore.lock(first, [shared]) is LockState.ACQUIRED
+    assert metastore.lock(second, [exclusive]) is LockState.WAITING
+    assert metastore.lock(third, [shared]) is LockState.WAITING
+    metastore.commit_txn(first)
+    assert metastore.check_lock(second) is LockState.ACQUIRED
+    assert metastore.valid_txns().is_valid(first)
+    metastore.commit_txn(second)
+    assert metastore.check_lock(third) is LockState.ACQUIRED
+    with pytest.raises(WriteConflictError):
+        metastore.commit_txn(third)
+
+
+def test_an_exclusive_lock_covers_its_own_partition_alone(metastore: Metastore) -> None:
+    first, second = opened(metastore), opened(metastore)
+    other_partition = replace(change(U, YEAR_2, "p"), type=LockType.EXCLUSIVE)
+    metastore.lock(second, [other_partition, change(U, YEAR_1, "p")])
+    metastore.lock(first, [change(U, YEAR_1, "p")])
+    metastore.commit_txn(first)
+    with pytest.raises(WriteConflictError):
+        metastore.commit_txn(second)

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 import acidsql
 from acidsql.metastore.protocol import TxnState, TxnType
 from acidsql.session import AcidSession
+from acidsql.transaction import WriteTransaction
 
 _numbers = itertools.count()
 # operation, originalTransaction, bucket, rowId, currentTransaction
@@ -236,3 +237,18 @@ def new_lab(spark: SparkSession) -> Iterator[Callable[..., Lab]]:
 def other(new_lab: Callable[..., Lab]) -> Lab:
     """A second session over the same warehouse and metastore."""
     return new_lab()
+
+
+@pytest.fixture
+def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+    """Do something once, when the next transaction has published and not yet committed."""
+    original = WriteTransaction.commit
+    waiting: list[Callable[[], Any]] = []
+
+    def commit(transaction: WriteTransaction, changed: Any) -> None:
+        if waiting:
+            waiting.pop()()
+        original(transaction, changed)
+
+    monkeypatch.setattr(WriteTransaction, "commit", commit)
+    return waiting.append

@@ -14,27 +14,11 @@ from acidsql.commands import insert
 from acidsql.compaction import cleaner
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.protocol import TxnState
-from acidsql.transaction import WriteTransaction
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
-    """Do something once, when the next transaction has published and not yet committed."""
-    original = WriteTransaction.commit
-    waiting: list[Callable[[], Any]] = []
-
-    def commit(transaction: WriteTransaction, changed: Any) -> None:
-        if waiting:
-            waiting.pop()()
-        original(transaction, changed)
-
-    monkeypatch.setattr(WriteTransaction, "commit", commit)
-    return waiting.append
 
 
 def partitioned(lab: Lab) -> str:

@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.format.names import delta_name
-from acidsql.metastore.protocol import Operation, Table
+from acidsql.metastore.protocol import Table
 from acidsql.resolution import acid_table
 from acidsql.session import AcidSession
-from acidsql.transaction import write_transaction
+from acidsql.transaction import insert_intent, write_transaction
 
 pytestmark = pytest.mark.spark
 
@@ -172,7 +172,7 @@ def _abort_after_writing(spark: SparkSession, session: AcidSession, name: str) -
 
 
 def _write_and_fail(session: AcidSession, table: Table) -> None:
-    with write_transaction(session, table, Operation.INSERT) as txn:
+    with write_transaction(session, insert_intent(table)) as txn:
         name = delta_name(txn.write_id, txn.write_id, 0)
         session.files.make_directory(f"{table.location}/{name}")
         raise ZeroDivisionError

@@ -104,12 +104,6 @@ _LIMITS = {
         WITH_SERDEPROPERTIES=_create("WITH SERDEPROPERTIES ('a'='b')"),
         DEFAULT_COLLATION=_create("DEFAULT COLLATION UNICODE"),
     ),
-    "`INSERT OVERWRITE`": _features(
-        INSERT_OVERWRITE=(
-            "INSERT OVERWRITE bad SELECT * FROM bad",
-            "INSERT OVERWRITE TABLE bad_parts PARTITION (p = 1, q = 'a') VALUES (1)",
-        )
-    ),
     "`INSERT … REPLACE WHERE`, `REPLACE ON`, `REPLACE USING`": _features(
         INSERT_REPLACE_WHERE="INSERT INTO bad REPLACE WHERE id = 1 SELECT * FROM bad",
         INSERT_REPLACE_ON="INSERT INTO bad AS t REPLACE ON t.id = 1 SELECT * FROM bad",
@@ -134,14 +128,18 @@ _LIMITS = {
             "ALTER TABLE bad_parts DROP PARTITION (p = 1)",
         )
     ),
-    "`TRUNCATE TABLE`": _features(
-        TRUNCATE_TABLE=("TRUNCATE TABLE bad", "TRUNCATE TABLE bad_parts PARTITION (p = 1)")
-    ),
     "`LOAD DATA`": _features(LOAD_DATA="LOAD DATA INPATH '/x' INTO TABLE bad"),
     "`MSCK REPAIR TABLE`": _features(
         MSCK_REPAIR_TABLE=("MSCK REPAIR TABLE bad_parts", "REPAIR TABLE bad_parts")
     ),
     "`ANALYZE TABLE`": _features(ANALYZE_TABLE="ANALYZE TABLE bad COMPUTE STATISTICS"),
+    "`COMMENT ON TABLE`, `ALTER VIEW`, `CREATE TABLE LIKE` and other commands of Spark's own "
+    "catalog on what is the metastore's": _features(
+        COMMENT_ON_TABLE="COMMENT ON TABLE bad IS 'x'",
+        RENAME_TABLE="ALTER VIEW bad_view RENAME TO bad2",
+        ALTER_VIEW_AS="ALTER VIEW bad_view AS SELECT 1",
+        CREATE_TABLE_LIKE="CREATE TABLE bad2 LIKE bad",
+    ),
     "`CACHE TABLE`": _features(
         CACHE_TABLE=("CACHE TABLE bad", "CACHE LAZY TABLE c AS SELECT * FROM bad")
     ),
@@ -183,8 +181,10 @@ _LIMITS = {
     "files from before a table became transactional": {
         _create("LOCATION '{files}'"): "UNSUPPORTED_ORIGINAL_FILES"
     },
-    "a table whose location is another one's, above it or below it": {
-        _create("LOCATION '{bad}'"): "LOCATION_IN_USE"
+    "a table, or `INSERT OVERWRITE DIRECTORY`, in an ACID table's directory, above it or below "
+    "it": {
+        _create("LOCATION '{bad}'"): "LOCATION_IN_USE",
+        "INSERT OVERWRITE DIRECTORY '{bad}' USING orc SELECT 1 AS id": "LOCATION_IN_USE",
     },
     "adopting a table with other columns than its files": {
         _create("LOCATION '{copy}'"): "ADOPTED_SCHEMA_MISMATCH"

@@ -1,0 +1,111 @@
+"""What Spark's own commands would do, told by their plans before they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from acidsql.bridge.jvm import JavaObject, elements, simple_name
+
+# Leaves that a command looks up in Spark's own catalog.
+_LOOKED_UP = ("UnresolvedTable", "UnresolvedTableOrView", "UnresolvedView")
+# Nodes above commands: several INSERTs of one FROM, and WITH.
+_ABOVE = ("Union", "WithCTE", "UnresolvedWith")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of Spark's.
+
+    Attributes:
+        name: of its plan's class, in upper case with underscores.
+        tables: the names that it looks up in Spark's catalog, to change what they mean.
+        paths: the directories that it writes into, or that it makes the place of a table.
+    """
+
+    name: str
+    tables: Sequence[tuple[str, ...]]
+    paths: Sequence[str]
+
+
+def commands(plan: JavaObject) -> Iterator[Command]:
+    """The commands in a parsed plan; none in that of a query."""
+    kind = simple_name(plan)
+    if kind in _ABOVE:
+        for node in elements(plan.children()):
+            yield from commands(node)
+        return
+    tables = _looked_up(plan)
+    paths = _PATHS[kind](plan) if kind in _PATHS else []
+    if tables or paths:
+        yield Command(name=_screaming(kind), tables=tables, paths=paths)
+
+
+def _looked_up(plan: JavaObject) -> list[tuple[str, ...]]:
+    if simple_name(plan) == "CreateTableLikeCommand":
+        source = plan.sourceTable()
+        return [(*_option(source.database()), str(source.table()))]
+    leaves = [leaf for leaf in elements(plan.children()) if simple_name(leaf) in _LOOKED_UP]
+    return [tuple(elements(leaf.multipartIdentifier())) for leaf in leaves]
+
+
+def _screaming(name: str) -> str:
+    words = name.removesuffix("Command")
+    return "".join(f"_{c}" if c.isupper() else c.upper() for c in words).removeprefix("_")
+
+
+def _option(value: JavaObject) -> list[str]:
+    return [str(value.get())] if value.isDefined() else []
+
+
+def _directory(plan: JavaObject) -> list[str]:
+    return [unquote(uri) for uri in _option(plan.storage().locationUri())]
+
+
+def _inserted(plan: JavaObject) -> list[str]:
+    """The path of a target like ``orc.`/path` ``."""
+    target = plan.table()
+    if simple_name(target) != "UnresolvedRelation":
+        return []
+    parts = elements(target.multipartIdentifier())
+    return [parts[1]] if len(parts) == 2 and "/" in parts[1] else []
+
+
+def _created(plan: JavaObject) -> list[str]:
+    spec = plan.tableSpec()
+    paths = _option(spec.location())
+    for pair in elements(spec.optionExpression().options()):
+        if pair._1().lower() == "path":
+            paths.append(str(pair._2().toString()))
+    return paths
+
+
+def _like_before_4_2(plan: JavaObject) -> list[str]:
+    return [unquote(uri) for uri in _option(plan.fileFormat().locationUri())]
+
+
+def _moved(plan: JavaObject) -> list[str]:
+    return [str(plan.location())]
+
+
+def _like(plan: JavaObject) -> list[str]:
+    return _option(plan.location())
+
+
+def _added(plan: JavaObject) -> list[str]:
+    return [path for part in elements(plan.parts()) for path in _option(part.location())]
+
+
+_PATHS: Mapping[str, Callable[[JavaObject], list[str]]] = {
+    "InsertIntoDir": _directory,
+    "InsertIntoStatement": _inserted,
+    "CreateTable": _created,
+    "CreateTableAsSelect": _created,
+    "ReplaceTable": _created,
+    "ReplaceTableAsSelect": _created,
+    "CreateTableLike": _like,
+    "CreateTableLikeCommand": _like_before_4_2,
+    "SetTableLocation": _moved,
+    "AddPartitions": _added,
+}

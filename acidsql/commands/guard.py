@@ -1,0 +1,71 @@
+"""Statements of Spark's that would damage an ACID table: its catalog or its files."""
+
+from __future__ import annotations
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.names import parse_directory
+from acidsql.metastore.protocol import Table, TableType
+from acidsql.resolution import find, in_metastore
+from acidsql.session import AcidSession
+
+
+def refuse_damage(session: AcidSession, plan: bridge.JavaObject) -> None:
+    """Refuse a statement that Spark itself would run on what is the metastore's.
+
+    Spark's catalog may know a transactional table of a Hive metastore too, and would alter, empty
+    or drop it without regard to its transactions.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE with the name of Spark's command, LOCATION_IN_USE.
+    """
+    for command in bridge.commands(plan):
+        for name in command.tables:
+            if find(session, name) or in_metastore(session, name):
+                raise AcidAnalysisError(
+                    f"UNSUPPORTED_FEATURE.{command.name}",
+                    f"this statement ({command.name.replace('_', ' ')}) is not supported on "
+                    f"{'.'.join(name)}, which is transactional or a view of such tables: see the "
+                    "statements in docs/limits.md",
+                )
+        for path in command.paths:
+            refuse_location(session, path)
+
+
+def refuse_location(session: AcidSession, path: str) -> None:
+    """Refuse a path that is the directory of an ACID table, or above or below one; or that looks
+    like one, as a partition does that lies elsewhere.
+
+    Raises:
+        AcidAnalysisError: LOCATION_IN_USE.
+    """
+    location = session.files.qualify(path).rstrip("/")
+    table = owner_of(session, location)
+    if table is not None:
+        raise AcidAnalysisError(
+            "LOCATION_IN_USE",
+            f"{path} belongs to the transactional table {table.full_name}, which lies in "
+            f"{table.location}: choose another directory",
+        )
+    for place in (location, location.rpartition("/")[0]):
+        found = next(filter(parse_directory, session.files.names(place)), None)
+        if found is not None:
+            raise AcidAnalysisError(
+                "LOCATION_IN_USE",
+                f"{place} holds {found}, as a transactional table or partition does: choose "
+                "another directory",
+            )
+
+
+def owner_of(session: AcidSession, location: str) -> Table | None:
+    """The ACID table in, above or below a directory, or None."""
+    place = f"{location}/"
+    for database in session.metastore.databases():
+        for name in session.metastore.tables(database):
+            table = session.metastore.table(database, name)
+            taken = f"{table.location}/"
+            if table.table_type is TableType.MANAGED and (
+                place.startswith(taken) or taken.startswith(place)
+            ):
+                return table
+    return None

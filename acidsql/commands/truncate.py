@@ -1,0 +1,47 @@
+"""TRUNCATE TABLE."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from acidsql.commands import result
+from acidsql.commands.partitions import full_values, required
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.names import METADATA_FILE, TRUNCATED_CONTENT, base_name
+from acidsql.metastore.protocol import Partition, Table
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
+from acidsql.syntax.statements import PartitionSpec, Truncate
+from acidsql.transaction import insert_intent, write_transaction
+
+
+def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFrame:
+    """Run TRUNCATE TABLE: an empty base hides what the table, or some of its partitions, held.
+
+    Nothing is removed: snapshots taken before read on, and the cleaner of a later compaction
+    removes what nobody needs. The table gets a write id even if it is empty, as in Hive.
+    """
+    spec = statement.partition
+    _places(session, table, spec)
+    only = None if spec is None else full_values(session, table, spec)
+    intent = insert_intent(table, only, overwrite=True)
+    with write_transaction(session, intent) as transaction:
+        emptied = [place.values for place in _places(session, transaction.table, spec)]
+        for number, values in enumerate(emptied):
+            path = child(transaction.staging, f"truncated_{number}")
+            session.files.write(child(path, METADATA_FILE), TRUNCATED_CONTENT)
+            transaction.place(path, values, base_name(transaction.write_id))
+        transaction.commit([(intent.operation, emptied)])
+    return result.nothing(session.spark)
+
+
+def _places(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
+    """What the statement empties: the partitions that it names, or the table itself."""
+    if table.partition_columns:
+        return required(session, table, spec)
+    if spec is not None:
+        raise AcidAnalysisError(
+            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
+            f"{table.full_name} has no partitions: leave PARTITION out",
+        )
+    return [Partition(values=(), location=table.location)]
