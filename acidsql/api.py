@@ -10,7 +10,8 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 
 from acidsql import bridge
 from acidsql.commands import dispatch
-from acidsql.resolution import acid_table
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.resolution import acid_table, leased_snapshot
 from acidsql.schema import quote
 from acidsql.session import AcidSession
 from acidsql.syntax import bind
@@ -58,13 +59,42 @@ def _literals(
     return [bridge.literal_sql(spark, value) for value in args]
 
 
-def table(spark: SparkSession, name: str) -> DataFrame:
-    """The rows of a table or view, as of now.
+def table(
+    spark: SparkSession,
+    name: str,
+    *,
+    valid_write_ids: str | None = None,
+    valid_txns: str | None = None,
+) -> DataFrame:
+    """The rows of a table or view, as of now, or as a snapshot from elsewhere shows them.
 
     Args:
+        spark: the session.
         name: as in SQL: ``t``, ``db.t``, with backticks where needed.
+        valid_write_ids: the table's valid write ids in Hive's form,
+            ``db.t:hwm:minOpen:open,…:aborted,…``; by default those of the metastore. For a table
+            that was copied from where other transactions are known.
+        valid_txns: the valid transactions in Hive's form, ``hwm:minOpen:open,…:aborted,…``, which
+            decide on the directories of compactions; by default those of the metastore.
+
+    Raises:
+        AcidSqlError: see ``sql``.
+        FormatError: INVALID_SNAPSHOT_TEXT, a list is not of its form.
     """
-    return sql(spark, f"SELECT * FROM {'.'.join(map(quote, bridge.parse_name(spark, name)))}")
+    parts = bridge.parse_name(spark, name)
+    text = f"SELECT * FROM {'.'.join(map(quote, parts))}"
+    if valid_write_ids is None and valid_txns is None:
+        return sql(spark, text)
+    session = AcidSession.of(spark)
+    with bridge.active(spark), leased_snapshot(session) as snapshot:
+        wanted = acid_table(session, parts)
+        txns = snapshot.txns if valid_txns is None else ValidTxnList.from_string(valid_txns)
+        if valid_write_ids is None:
+            seen = session.metastore.valid_write_ids(wanted.database, wanted.name, txns)
+        else:
+            seen = ValidWriteIdList.from_string(valid_write_ids)
+        snapshot.lists[wanted.full_name] = seen, txns
+        return bridge.frame_of(spark, snapshot.plan(text))
 
 
 def location(spark: SparkSession, name: str) -> str:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError
-from acidsql.format.valid_lists import ValidTxnList
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.protocol import Table, TableType, TxnType
 from acidsql.scan.plan import scan
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
@@ -132,6 +132,7 @@ class StatementSnapshot:
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
         views: the views that were read, with all that they read: database (none if temporary) and
             name.
+        lists: snapshots from elsewhere, in place of the metastore's, by the table's full name.
     """
 
     session: AcidSession
@@ -140,12 +141,18 @@ class StatementSnapshot:
     expires: int | None = None
     snapshots: dict[str, TableSnapshot] = field(default_factory=dict)
     views: set[tuple[str, str]] = field(default_factory=set)
+    lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
 
     def snapshot(self, table: Table) -> TableSnapshot:
         """The table as this statement sees it."""
         if table.full_name not in self.snapshots:
             self.snapshots[table.full_name] = take_snapshot(
-                self.session.files, self.session.metastore, table, self.txns, self.listings
+                self.session.files,
+                self.session.metastore,
+                table,
+                self.txns,
+                self.listings,
+                lists=self.lists.get(table.full_name),
             )
         return self.snapshots[table.full_name]
 

@@ -157,6 +157,15 @@ def row_field(name: str) -> SparkColumn:
     return F.col("row").getField(read_name(name))
 
 
+def row_of(row: StructType, values: Sequence[SparkColumn]) -> SparkColumn:
+    """``row`` with the table's columns, of values in their order; those missing at the end are
+    null.
+    """
+    missing = [F.lit(None)] * (len(row.fields) - len(values))
+    pairs = zip([*values, *missing], row.fields, strict=True)
+    return F.struct(*[v.cast(f.dataType).alias(read_name(f.name)) for v, f in pairs])
+
+
 def padded(row: StructType) -> StructType:
     """What a scan asks of ``row``: its fields, without metadata, and the pad."""
     fields = [StructField(read_name(f.name), f.dataType, f.nullable) for f in row.fields]

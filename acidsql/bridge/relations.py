@@ -24,12 +24,14 @@ class ScanDirectory:
         files: names of the files to read, or None for all of the listing that are not hidden.
         ordinal: a number that every row of the directory carries (as its file modification time),
             or None.
+        ordinals: such a number for each of ``files``, in place of one for all.
     """
 
     path: JavaObject
     statuses: JavaObject
     files: tuple[str, ...] | None = None
     ordinal: int | None = None
+    ordinals: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ def _scan_statuses(spark: SparkSession, directory: ScanDirectory) -> JavaObject:
         if directory.files is not None and path.getName() not in directory.files:
             continue
         ordinal = directory.ordinal
+        if directory.files is not None and directory.ordinals is not None:
+            ordinal = directory.ordinals[directory.files.index(path.getName())]
         chosen.append(
             status
             if ordinal is None
@@ -70,14 +74,20 @@ def orc_relation(
     directories: Sequence[ScanDirectory],
     schema: StructType,
     options: Mapping[str, str],
+    split_bytes: int | None = None,
 ) -> Relation:
     """A DataFrame over the files of some directories, through Spark's own ORC file format.
 
     The listings that the caller made are handed over in a file status cache, so that nothing is
     listed twice. The format class is named, so that settings of the session
     (``spark.sql.orc.impl``, V2 sources) cannot choose another reader.
+
+    Args:
+        split_bytes: files are split at multiples of so many bytes, and each split is a partition
+            of the DataFrame; None leaves it to Spark.
     """
-    relation, index = file_relation(spark, directories, schema, options, StructType([]))
+    session = None if split_bytes is None else _splitting_session(spark, split_bytes)
+    relation, index = file_relation(spark, directories, schema, options, StructType([]), session)
     frame = DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)
     return Relation(frame=frame, index=jvm_class(spark, "java.lang.ref.WeakReference")(index))
 
@@ -88,9 +98,16 @@ def file_relation(
     schema: StructType,
     options: Mapping[str, str],
     partitions: StructType,
+    session: JavaObject = None,
+    file_format: str = "orc.OrcFileFormat",
 ) -> tuple[JavaObject, JavaObject]:
-    """A ``HadoopFsRelation`` and its file index."""
-    session = spark._jsparkSession
+    """A ``HadoopFsRelation`` and its file index.
+
+    Args:
+        session: the Java session whose settings rule the scan, by default that of ``spark``.
+        file_format: class of the format, below Spark's package of data sources.
+    """
+    session = session or spark._jsparkSession
     # Spark's shared cache may be switched off, or push a listing out before the index takes it.
     cache = jvm_class(spark, f"{SOURCES}.SharedInMemoryCache")(_UNBOUNDED, -1).createForNewClient()
     for directory in directories:
@@ -110,11 +127,21 @@ def file_relation(
         java_type(spark, partitions),
         java_type(spark, schema),
         nothing,
-        jvm_class(spark, f"{SOURCES}.orc.OrcFileFormat")(),
+        jvm_class(spark, f"{SOURCES}.{file_format}")(),
         scala_map(spark, dict(options)),
         session,
     )
     return relation, index
+
+
+def _splitting_session(spark: SparkSession, split_bytes: int) -> JavaObject:
+    """A session with the settings of this one, but for how files become partitions."""
+    session = spark._jsparkSession.cloneSession()
+    # Opening a file counts as much as a whole split, so that no two splits share a partition.
+    for key in ("maxPartitionBytes", "openCostInBytes"):
+        session.conf().set(f"spark.sql.files.{key}", str(split_bytes))
+    session.conf().unset("spark.sql.files.maxPartitionNum")
+    return session
 
 
 def reachable(relation_index: JavaObject) -> bool:

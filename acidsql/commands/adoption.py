@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from acidsql.errors import AcidAnalysisError
-from acidsql.format.names import is_hidden, parse_directory
+from acidsql.errors import AcidAnalysisError, FormatError
+from acidsql.format.names import (
+    AcidDirectory,
+    DirectoryKind,
+    is_hidden,
+    is_original_file,
+    parse_directory,
+)
 from acidsql.format.partitions import unescape
 from acidsql.format.selection import max_write_id
 from acidsql.metastore.protocol import Partition, Table, TableType
-from acidsql.scan.plan import bucket_files
+from acidsql.scan.directories import bucket_files, row_names
+from acidsql.scan.snapshot import with_nested_originals
 from acidsql.session import AcidSession
-from acidsql.storage.filesystem import child
+from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.tails import read_tail
 
-_ROW = 6  # ORC column id of ``row``
+# Hive keeps the write ids up to this one for the files of a converted table.
+_RESERVED_WRITE_IDS = 10_000_000
+# Names that Hive 1 and 2 gave to all columns of a file.
+_POSITIONAL_NAME = re.compile(r"_col[0-9]+")
 
 
 def check_location(session: AcidSession, table: Table) -> None:
@@ -41,33 +53,64 @@ def check_location(session: AcidSession, table: Table) -> None:
                 )
 
 
-def existing(session: AcidSession, table: Table) -> tuple[list[Partition], int, int]:
-    """The partitions and the highest write id and compactor's transaction of an ACID table that
-    lies there.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What lies in a table's place.
+
+    Attributes:
+        highest_write_id: that any directory carries, or that its rows have.
+        highest_txn_id: of a compaction's transaction that any directory carries.
+    """
+
+    partitions: tuple[Partition, ...]
+    highest_write_id: int
+    highest_txn_id: int
+
+
+def existing(session: AcidSession, table: Table) -> Found:
+    """The ACID table that lies in the place of a new one.
 
     Raises:
-        AcidAnalysisError: its files have other columns (ADOPTED_SCHEMA_MISMATCH), or are no ACID
-            files (UNSUPPORTED_ORIGINAL_FILES).
+        AcidAnalysisError: its newest file has other columns (ADOPTED_SCHEMA_MISMATCH).
+        FormatError: a file has no row ids and its name does not say its bucket
+            (INVALID_ORIGINAL_FILE_NAME).
     """
-    found: list[Partition] = []
-    highest = highest_txn = 0
+    partitions: list[Partition] = []
+    directories: list[tuple[AcidDirectory, str]] = []
+    originals: list[str] = []
+    listings = Listings(session.files)
     for values, location in _places(session, table):
-        names = session.files.names(location)
-        directories = [d for d in map(parse_directory, names) if d]
-        strangers = [n for n in names if not is_hidden(n) and not parse_directory(n)]
-        if strangers:
-            raise AcidAnalysisError(
-                "UNSUPPORTED_ORIGINAL_FILES",
-                f"{location} holds {strangers[0]}, which is no directory of an ACID table: choose "
-                "an empty location or one with base and delta directories only",
+        names = with_nested_originals(session.files, listings, location)
+        own = [(d, child(location, d.name)) for d in map(parse_directory, names) if d]
+        others = [n for n in names if not parse_directory(n) and not _is_hidden_path(n)]
+        _check_originals(table, location, others)
+        if values and (own or others):
+            partitions.append(Partition(values=values, location=location))
+        directories += own
+        originals += [child(location, n) for n in others]
+    _check_columns(session, table, directories, originals)
+    highest = max_write_id(directory.name for directory, _ in directories)
+    return Found(
+        partitions=tuple(partitions),
+        highest_write_id=max(highest, _RESERVED_WRITE_IDS if originals else 0),
+        highest_txn_id=max((d.visibility_txn_id for d, _ in directories), default=0),
+    )
+
+
+def _is_hidden_path(path: str) -> bool:
+    return any(map(is_hidden, path.split("/")))
+
+
+def _check_originals(table: Table, location: str, paths: Sequence[str]) -> None:
+    """Refuse files that no reader could make sense of."""
+    for path in paths:
+        if table.insert_only or not is_original_file(path.rpartition("/")[2]):
+            raise FormatError(
+                "INVALID_ORIGINAL_FILE_NAME",
+                f"{child(location, path)} lies in no base or delta directory, and is not named "
+                "like a file from before the table became transactional (000000_0, "
+                "000000_0_copy_1): rename it so, or move it out of the table",
             )
-        if directories and values:
-            found.append(Partition(values=values, location=location))
-        for directory in directories:
-            _check_files(session, table, child(location, directory.name))
-        highest = max(highest, max_write_id(names))
-        highest_txn = max([highest_txn, *(d.visibility_txn_id for d in directories)])
-    return found, highest, highest_txn
 
 
 def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -90,17 +133,38 @@ def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...
     yield from places
 
 
-def _check_files(session: AcidSession, table: Table, path: str) -> None:
-    """Compare the columns of a directory's first file with the table's; files of
-    a directory share them.
+def _check_columns(
+    session: AcidSession,
+    table: Table,
+    directories: Sequence[tuple[AcidDirectory, str]],
+    originals: Sequence[str],
+) -> None:
+    """Compare the columns of the newest file with the table's.
+
+    Older files may have other names, which columns had before they were renamed; and all may lack
+    columns that were added last.
     """
-    for name in bucket_files(session.files.names(path))[:1]:
-        tail = read_tail(session.files, child(path, name))
-        present = [field.lower() for field, _ in tail.struct_fields(_ROW)]
-        expected = [c.name.lower() for c in table.columns]
-        if present != expected:
-            raise AcidAnalysisError(
-                "ADOPTED_SCHEMA_MISMATCH",
-                f"{child(path, name)} has the columns {', '.join(present)}, the statement "
-                f"{', '.join(expected)}: create the table with the columns of its files",
-            )
+    if table.insert_only:
+        return
+    newest = sorted(directories, key=lambda found: found[0].max_write_id, reverse=True)
+    for directory, path in newest:
+        files = bucket_files(session.files.names(path))
+        if directory.kind is not DirectoryKind.DELETE_DELTA and files:
+            file = child(path, min(files))
+            _compare(table, file, row_names(read_tail(session.files, file), file))
+            return
+    for file in originals[:1]:
+        names = [name for name, _ in read_tail(session.files, file).struct_fields()]
+        if not all(map(_POSITIONAL_NAME.fullmatch, names)):
+            _compare(table, file, names)
+
+
+def _compare(table: Table, file: str, names: Sequence[str]) -> None:
+    present = [name.lower() for name in names]
+    expected = [c.name.lower() for c in table.columns]
+    if present != expected[: len(present)]:
+        raise AcidAnalysisError(
+            "ADOPTED_SCHEMA_MISMATCH",
+            f"{file} has the columns {', '.join(present)}, the statement "
+            f"{', '.join(expected)}: create the table with the columns of its newest files",
+        )

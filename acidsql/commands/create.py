@@ -243,13 +243,13 @@ def _create(
         created=int(time.time()),
     )
     check_location(session, table)
-    partitions, highest, highest_txn = existing(session, table)
+    found = existing(session, table)
     session.files.make_directory(table.location)
     session.metastore.create_table(table)
-    session.metastore.add_partitions(database, name, partitions)
-    if highest:
-        session.metastore.seed_write_id(database, name, highest + 1)
-    session.metastore.seed_txn_id(highest_txn + 1)
+    session.metastore.add_partitions(database, name, found.partitions)
+    if found.highest_write_id:
+        session.metastore.seed_write_id(database, name, found.highest_write_id + 1)
+    session.metastore.seed_txn_id(found.highest_txn_id + 1)
     return table
 
 

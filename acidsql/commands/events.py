@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from acidsql.metastore.protocol import Operation, Table
 from acidsql.resolution import StatementSnapshot
-from acidsql.scan.plan import to_file_zone
+from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema import ROW_ID_COLUMN, data_schema, event_schema, partition_schema, quote
 from acidsql.session import AcidSession
 from acidsql.storage.settle import Settled, Staging

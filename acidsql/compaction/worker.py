@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 from acidsql.errors import AcidSqlError, FormatError
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.format.names import (
+    LONG_MIN,
     STAGING_PREFIX,
     VERSION_CONTENT,
     VERSION_FILE,
@@ -40,9 +41,14 @@ from acidsql.metastore.protocol import (
     Table,
     TxnType,
 )
-from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
-from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot, base_formats
-from acidsql.schema import data_schema, event_schema, row_field
+from acidsql.scan.plan import FIELD, all_inserts, compaction_deletes, surviving_events
+from acidsql.scan.snapshot import (
+    PartitionSnapshot,
+    TableSnapshot,
+    base_formats,
+    with_nested_originals,
+)
+from acidsql.schema import data_schema, event_schema
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.settle import name_bucket_parts
@@ -134,11 +140,13 @@ def _snapshot(
     place = find_partition(session, table, compaction.partition)
     txns = metastore.valid_txns(txn_id)
     listings = Listings(session.files)
-    names = listings.get(place.location).names
+    names = with_nested_originals(session.files, listings, place.location)
     write_ids = compactor_write_ids(metastore.valid_write_ids(table.database, table.name, txns))
     formats = base_formats(session.files, place.location, names)
     state = select(names, write_ids, txns, formats)
-    partition = PartitionSnapshot(values=place.values, location=place.location, state=state)
+    partition = PartitionSnapshot(
+        values=place.values, location=place.location, state=state, columns=place.columns
+    )
     return TableSnapshot(
         table=table, txns=txns, write_ids=write_ids, partitions=(partition,), listings=listings
     )
@@ -148,7 +156,7 @@ def is_enough(state: AcidState, compaction_type: CompactionType) -> bool:
     """Whether there is something to merge (Hive: AcidCompactionService.isEnoughToCompact)."""
     deltas = len(state.deltas)
     if compaction_type is CompactionType.MAJOR:
-        return deltas + (1 if state.base else 0) > 1
+        return bool(state.originals) or deltas + (1 if state.base else 0) > 1
     one_pair = deltas == 2 and len(state.insert_deltas) == 1
     return deltas > 1 and not one_pair
 
@@ -164,7 +172,9 @@ def _write(
     """Write, name and publish the merged directories."""
     partition = snapshot.partitions[0]
     deltas = partition.state.deltas
-    low, high = min(d.min_write_id for d in deltas), max(d.max_write_id for d in deltas)
+    low = min((d.min_write_id for d in deltas), default=LONG_MIN)
+    # The base of a table that nobody wrote to since its conversion has no write id.
+    high = max((d.max_write_id for d in deltas), default=LONG_MIN)
     row = data_schema(session.spark, snapshot.table)
     if compaction_type is CompactionType.MAJOR:
         outputs = [(base_name(high, txn_id), surviving_events(session, snapshot), False)]
@@ -207,7 +217,7 @@ def _write_buckets(
     if deletes:
         own_row = [F.lit(None).cast(schema["row"].dataType).alias("row")]
     else:
-        own_row = staged_row([row_field(f.name) for f in row.fields])
+        own_row = staged_row([F.col(f"{FIELD}{i}") for i in range(len(row.fields))])
     placed = events.select(*columns, *own_row, bucket.alias(BUCKET_COLUMN))
     write_buckets(placed.repartition(BUCKET_COLUMN), staged, table, [BUCKET_COLUMN])
     name_bucket_parts(session, staged, row=() if deletes else row.names, deletes=deletes)

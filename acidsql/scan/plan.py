@@ -1,35 +1,40 @@
-"""From a snapshot to a Spark DataFrame: one guarded ORC scan per kind of directory, less the
+"""From a snapshot to a Spark DataFrame: guarded ORC scans, one for each kind of directory, less the
 deleted rows. What the guard is for: ``schema.guard``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType, TimestampType
+from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
-from acidsql.format.names import AcidDirectory, is_hidden, parse_bucket_file
-from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.format.names import DirectoryKind, is_hidden
 from acidsql.format.selection import needs_row_filter
-from acidsql.metastore.protocol import Column as TableColumn
-from acidsql.metastore.protocol import Table
+from acidsql.scan.columns import KEYS, ORDINAL, columns_of_table, project
+from acidsql.scan.directories import (
+    DataDirectory,
+    bucket_files,
+    by_columns,
+    delete_deltas,
+    insert_deltas,
+    insert_directories,
+    is_raw,
+)
+from acidsql.scan.originals import OriginalFile, original_events, original_files
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import (
     ROW_ID_COLUMN,
     data_schema,
     event_schema,
     guard,
-    has_timestamp,
     padded,
-    partition_schema,
     row_field,
-    schema_of,
+    row_of,
 )
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
@@ -40,19 +45,9 @@ from acidsql.storage.tails import ORIGINAL_WRITE_ID
 _SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 # Delete events up to this number are broadcast; more are joined by sorting, which spills.
 _BROADCAST_EVENTS = 1_000_000
-_ORDINAL = "__partition"
-_KEYS = ("originalTransaction", "bucket", "rowId")
-# Fields of row__id, with Hive's names, and the columns that they are.
-_ROW_ID_FIELDS = dict(zip(("writeid", "bucketid", "rowid"), _KEYS, strict=True))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Directory:
-    """A directory to scan, with the ordinal of its partition."""
-
-    directory: AcidDirectory
-    path: str
-    ordinal: int
+# Names of the table's columns beside the five ACID columns, in the events of a compaction.
+FIELD = "__field_"
+_EVENT_COLUMNS = ("operation", *KEYS, "currentTransaction")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +56,41 @@ class _Deletes:
     partition they can concern.
     """
 
-    directories: tuple[_Directory, ...]
+    directories: tuple[DataDirectory, ...]
     events: int
     ranges: dict[int, tuple[tuple[int, int], ...]]
 
-    def concern(self, data: _Directory) -> bool:
-        """Whether any event can delete a row of the directory."""
-        low = data.directory.min_write_id if data.directory.kind.value == "delta" else 0
-        high = data.directory.max_write_id
-        return any(a <= high and b >= low for a, b in self.ranges.get(data.ordinal, ()))
+    def concern(self, ordinal: int, low: int, high: int) -> bool:
+        """Whether any event can delete a row of these write ids in a partition."""
+        return any(a <= high and b >= low for a, b in self.ranges.get(ordinal, ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Inserts:
+    """Where rows lie: in ACID files, and in files without row ids."""
+
+    directories: tuple[DataDirectory, ...]
+    originals: tuple[OriginalFile, ...]
+
+    def split(self, deletes: _Deletes) -> tuple[_Inserts, _Inserts]:
+        """Those that no delete event can concern, and the others."""
+        dirty = _Inserts(
+            directories=tuple(d for d in self.directories if _concerns(deletes, d)),
+            originals=tuple(
+                f for f in self.originals if deletes.concern(f.ordinal, f.write_id, f.write_id)
+            ),
+        )
+        clean = _Inserts(
+            directories=tuple(d for d in self.directories if d not in dirty.directories),
+            originals=tuple(f for f in self.originals if f not in dirty.originals),
+        )
+        return clean, dirty
+
+
+def _concerns(deletes: _Deletes, data: DataDirectory) -> bool:
+    is_delta = data.directory.kind is DirectoryKind.DELTA
+    low = data.directory.min_write_id if is_delta else 0
+    return deletes.concern(data.ordinal, low, data.directory.max_write_id)
 
 
 def scan(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
@@ -80,82 +101,116 @@ def scan(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     has other nullability there.
     """
     parts = _surviving(session, snapshot)
-    rows = _union([_project(session, snapshot, part) for part in parts])
-    columns = _columns(session, snapshot.table)
+    rows = _union([project(session, snapshot, part) for part in parts])
+    columns = columns_of_table(session, snapshot.table)
     return rows.withColumn(ROW_ID_COLUMN, columns.row_id).drop(*columns.row_id_names)
 
 
 def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """The insert events that no delete event meets, as a major compaction takes them."""
-    return _union(_surviving(session, snapshot))
+    """The insert events that no delete event meets, as a major compaction takes them: five of the
+    ACID columns, then the table's as ``FIELD`` with their positions.
+    """
+    return _flat_union(session, snapshot, _surviving(session, snapshot))
 
 
 def all_inserts(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """All insert events of the deltas, as a minor compaction takes them."""
-    deltas = [
-        _Directory(directory=d, path=p.path(d), ordinal=i)
-        for i, p in enumerate(snapshot.partitions)
-        for d in p.state.insert_deltas
-    ]
+    """All insert events of the deltas, as a minor compaction takes them, in the same columns."""
+    inserts = _inserts(session, snapshot, insert_deltas(snapshot), originals=False)
     row = data_schema(session.spark, snapshot.table)
-    return _union(_valid_events(session, snapshot, deltas, row))
+    return _flat_union(session, snapshot, _insert_events(session, snapshot, inserts, row))
+
+
+def _flat_union(
+    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[DataFrame]
+) -> DataFrame:
+    row = data_schema(session.spark, snapshot.table)
+    fields = [row_field(f.name).alias(f"{FIELD}{i}") for i, f in enumerate(row.fields)]
+    return _union([part.select(*_EVENT_COLUMNS, *fields) for part in parts])
 
 
 def _surviving(session: AcidSession, snapshot: TableSnapshot) -> list[DataFrame]:
     """Scans of insert events, those that delete events may concern less what these delete."""
-    inserts = [
-        _Directory(directory=d, path=p.path(d), ordinal=i)
-        for i, p in enumerate(snapshot.partitions)
-        for d in [*([p.state.base] if p.state.base else []), *p.state.insert_deltas]
-    ]
     deletes = _deletes(session, snapshot)
+    inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
+    clean, dirty = inserts.split(deletes)
     row = data_schema(session.spark, snapshot.table)
-    dirty = [d for d in inserts if deletes.concern(d)]
-    clean = [d for d in inserts if d not in dirty] if dirty else inserts
-    parts = _valid_events(session, snapshot, clean, row) if clean or not dirty else []
-    if dirty:
-        keys = [*_KEYS, _ORDINAL] if snapshot.table.partition_columns else list(_KEYS)
+    parts = _insert_events(session, snapshot, clean, row)
+    touched = _insert_events(session, snapshot, dirty, row)
+    if touched:
+        keys = [*KEYS, ORDINAL] if snapshot.table.partition_columns else list(KEYS)
         events = _union(_valid_events(session, snapshot, deletes.directories, StructType([])))
         events = events.select(*[F.col(k).alias(f"__d_{k}") for k in keys])
         small = deletes.events <= _BROADCAST_EVENTS
         events = F.broadcast(events) if small else events.hint("merge")
         condition = [F.col(k) == F.col(f"__d_{k}") for k in keys]
-        rows = _valid_events(session, snapshot, dirty, row)
-        parts += [part.join(events, condition, "left_anti") for part in rows]
-    return parts
+        parts += [part.join(events, condition, "left_anti") for part in touched]
+    return parts or [_relation(session, snapshot, [], row)]
 
 
 def _union(parts: Sequence[DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionAll, parts)
 
 
+def _inserts(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    directories: Sequence[DataDirectory],
+    *,
+    originals: bool,
+) -> _Inserts:
+    """Where the rows of some directories lie, and of the originals if these are meant too."""
+    raw = [d for d in directories if is_raw(session, snapshot.listings.get(d.path), d.directory)]
+    has_originals = originals and any(p.state.originals for p in snapshot.partitions)
+    files: Sequence[OriginalFile] = ()
+    if raw or has_originals:
+        files = original_files(session, snapshot, raw, originals=originals)
+    return _Inserts(
+        directories=tuple(d for d in directories if d not in raw) if raw else tuple(directories),
+        originals=tuple(files),
+    )
+
+
+def _insert_events(
+    session: AcidSession, snapshot: TableSnapshot, inserts: _Inserts, row: StructType
+) -> list[DataFrame]:
+    """Insert events whose ``row`` has the table's columns."""
+    parts = []
+    for names, directories in by_columns(session, snapshot, inserts.directories).items():
+        if names == tuple(row.names):
+            parts += _valid_events(session, snapshot, directories, row)
+            continue
+        stored = StructType(
+            [StructField(n, f.dataType) for n, f in zip(names, row.fields, strict=False)]
+        )
+        values = [row_field(name) for name in names]
+        parts += [
+            events.withColumn("row", row_of(row, values))
+            for events in _valid_events(session, snapshot, directories, stored)
+        ]
+    return parts + original_events(session, inserts.originals, row)
+
+
 def compaction_deletes(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     """The delete events of a snapshot, each row's once."""
-    directories = [
-        _Directory(directory=d, path=p.path(d), ordinal=i)
-        for i, p in enumerate(snapshot.partitions)
-        for d in p.state.delete_deltas
-    ]
+    directories = delete_deltas(snapshot)
     events = _union(_valid_events(session, snapshot, directories, StructType([])))
-    return events.dropDuplicates(list(_KEYS))
+    return events.dropDuplicates(list(KEYS))
 
 
 def _deletes(session: AcidSession, snapshot: TableSnapshot) -> _Deletes:
     """Look into the tails of the delete files: how many events, and of which write ids."""
-    directories, events = [], 0
+    directories, events = delete_deltas(snapshot), 0
     ranges: dict[int, list[tuple[int, int]]] = {}
-    for ordinal, partition in enumerate(snapshot.partitions):
-        for delta in partition.state.delete_deltas:
-            path = partition.path(delta)
-            directories.append(_Directory(directory=delta, path=path, ordinal=ordinal))
-            versions = session.files.versions(snapshot.listings.get(path))
-            for name in bucket_files(list(versions)):
-                tail = session.tails.tail(child(path, name), versions[name])
-                events += tail.rows
-                statistics = tail.file_int_stats(ORIGINAL_WRITE_ID)
-                reach = (statistics[0], statistics[1]) if statistics else (0, delta.max_write_id)
-                if tail.rows:
-                    ranges.setdefault(ordinal, []).append(reach)
+    for data in directories:
+        versions = session.files.versions(snapshot.listings.get(data.path))
+        for name in bucket_files(list(versions)):
+            tail = session.tails.tail(child(data.path, name), versions[name])
+            events += tail.rows
+            statistics = tail.file_int_stats(ORIGINAL_WRITE_ID)
+            highest = data.directory.max_write_id
+            reach = (statistics[0], statistics[1]) if statistics else (0, highest)
+            if tail.rows:
+                ranges.setdefault(data.ordinal, []).append(reach)
     return _Deletes(
         directories=tuple(directories),
         events=events,
@@ -163,15 +218,10 @@ def _deletes(session: AcidSession, snapshot: TableSnapshot) -> _Deletes:
     )
 
 
-def bucket_files(names: Sequence[str]) -> list[str]:
-    """The names that readers take from an ACID directory; all others are ignored, as by Hive."""
-    return [name for name in names if parse_bucket_file(name)]
-
-
 def _valid_events(
     session: AcidSession,
     snapshot: TableSnapshot,
-    directories: Sequence[_Directory],
+    directories: Sequence[DataDirectory],
     row: StructType,
 ) -> list[DataFrame]:
     """The events of some directories, less those of write ids that the snapshot does not see."""
@@ -192,7 +242,7 @@ def _valid_events(
 def _relation(
     session: AcidSession,
     snapshot: TableSnapshot,
-    directories: Sequence[_Directory],
+    directories: Sequence[DataDirectory],
     row: StructType,
 ) -> DataFrame:
     """One guarded scan."""
@@ -220,109 +270,4 @@ def _relation(
     if not partitioned:
         return frame
     ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
-    return frame.select(*frame.columns, ordinal.alias(_ORDINAL))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Columns:
-    """What is the same in every scan of a table: PySpark takes a while to make a column.
-
-    Attributes:
-        data: the columns that are stored in files, of events.
-        ids: the fields of ``row__id``, of events, under ``row_id_names``.
-        row_id: ``row__id`` of these.
-    """
-
-    data: tuple[Column, ...]
-    ids: tuple[Column, ...]
-    row_id_names: tuple[str, ...]
-    row_id: Column
-
-
-def _columns(session: AcidSession, table: Table) -> _Columns:
-    if bridge.aliases_are_fresh(session.spark):
-        return _known_columns(session, table.columns, table.partition_columns)
-    return _made_columns(session, table.columns, table.partition_columns)
-
-
-def _made_columns(
-    session: AcidSession,
-    columns: tuple[TableColumn, ...],
-    partition_columns: tuple[TableColumn, ...],
-) -> _Columns:
-    spark = session.spark
-    data = []
-    for field in schema_of(spark, columns).fields:
-        value = bridge.opaque(spark, row_field(field.name), nullable=field.nullable)
-        value = to_session_zone(session, value, field.dataType)
-        data.append(value.alias(field.name, metadata=field.metadata))
-    taken = {c.name.lower() for c in (*columns, *partition_columns)}
-    prefix = ROW_ID_COLUMN
-    while any(name.startswith(prefix) for name in taken):
-        prefix += "_"
-    names = {field: f"{prefix}_{field}" for field in _ROW_ID_FIELDS}
-    return _Columns(
-        data=tuple(data),
-        ids=tuple(F.col(key).alias(names[field]) for field, key in _ROW_ID_FIELDS.items()),
-        row_id_names=tuple(names.values()),
-        row_id=F.struct(*[F.col(name).alias(field) for field, name in names.items()]),
-    )
-
-
-_known_columns = lru_cache(maxsize=256)(_made_columns)
-
-
-def _project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -> DataFrame:
-    table = snapshot.table
-    columns = _columns(session, table)
-    partitions = []
-    for i, field in enumerate(partition_schema(session.spark, table).fields):
-        values = [partition.values[i] for partition in snapshot.partitions]
-        value = _partition_value(values, field.dataType)
-        partitions.append(value.alias(field.name, metadata=field.metadata))
-    return events.select(*columns.data, *partitions, *columns.ids)
-
-
-def _partition_value(values: Sequence[str], data_type: DataType) -> Column:
-    """The value of a partition column by ordinal: a constant array, so that Spark
-    prunes files by it.
-    """
-    texts = [None if v == DEFAULT_PARTITION else v for v in values]
-    array = F.from_json(F.lit(json.dumps(texts)), ArrayType(StringType())).cast(
-        ArrayType(data_type)
-    )
-    return F.get(array, F.col(_ORDINAL))
-
-
-def to_session_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
-    """A value read from a file, so that the session sees the wall clock that
-    the file's writer meant.
-    """
-    return _shifted(value, data_type, session.jvm_time_zone, session.time_zone)
-
-
-def to_file_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
-    """A value to be written, so that the file keeps the wall clock that the session sees."""
-    return _shifted(value, data_type, session.time_zone, session.jvm_time_zone)
-
-
-def _shifted(value: Column, data_type: DataType, source: str, target: str) -> Column:
-    """Move instants so that their wall clock in ``target`` is what it was in ``source``."""
-    if source == target or not has_timestamp(data_type):
-        return value
-    if isinstance(data_type, TimestampType):
-        return F.to_utc_timestamp(F.from_utc_timestamp(value, source), target)
-    if isinstance(data_type, ArrayType):
-        element = data_type.elementType
-        return F.transform(value, lambda e: _shifted(e, element, source, target))
-    if isinstance(data_type, MapType):
-        keys, items = data_type.keyType, data_type.valueType
-        moved = F.transform_keys(value, lambda k, _: _shifted(k, keys, source, target))
-        return F.transform_values(moved, lambda _, v: _shifted(v, items, source, target))
-    if isinstance(data_type, StructType):
-        fields = [
-            _shifted(value.getField(f.name), f.dataType, source, target).alias(f.name)
-            for f in data_type.fields
-        ]
-        return F.when(value.isNotNull(), F.struct(*fields))
-    return value
+    return frame.select(*frame.columns, ordinal.alias(ORDINAL))

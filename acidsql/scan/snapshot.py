@@ -8,21 +8,33 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from acidsql.errors import AcidAnalysisError
-from acidsql.format.names import METADATA_FILE, AcidDirectory, DirectoryKind, parse_directory
+from acidsql.errors import FormatError
+from acidsql.format.names import (
+    METADATA_FILE,
+    AcidDirectory,
+    DirectoryKind,
+    is_hidden,
+    is_original_file,
+    parse_directory,
+)
 from acidsql.format.selection import AcidState, max_write_id, select
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.protocol import Metastore, Partition, Table
+from acidsql.metastore.protocol import Column, Metastore, Partition, Table
 from acidsql.storage.filesystem import FileSystem, Listings, child
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSnapshot:
-    """What a snapshot reads of one partition, or of the table itself if it has none."""
+    """What a snapshot reads of one partition, or of the table itself if it has none.
+
+    Attributes:
+        columns: the partition's own columns, None where they are the table's.
+    """
 
     values: tuple[str, ...]
     location: str
     state: AcidState
+    columns: tuple[Column, ...] | None = None
 
     def path(self, directory: AcidDirectory) -> str:
         """Path of one of its directories."""
@@ -47,32 +59,58 @@ def take_snapshot(
     txns: ValidTxnList,
     listings: Listings,
     wanted: Callable[[Partition], bool] = lambda _: True,
+    lists: tuple[ValidWriteIdList, ValidTxnList] | None = None,
 ) -> TableSnapshot:
     """List a table's partitions, each once, and select what the transactions in ``txns`` committed.
 
     Args:
         listings: of the statement; a directory that it has seen is not listed again.
         wanted: says of a partition whether the statement needs it; the others are not listed.
+        lists: a snapshot from elsewhere, in place of the metastore's.
     """
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
         places = [p for p in metastore.partitions(table.database, table.name) if wanted(p)]
-    listed = [(place, listings.get(place.location).names) for place in places]
-    every_name = [name for _, names in listed for name in names]
-    keep_write_ids_ahead(metastore, table, every_name)
-    txns = with_unknown_compactions(metastore, txns, every_name)
-    write_ids = metastore.valid_write_ids(table.database, table.name, txns)
+    listed = [(place, with_nested_originals(files, listings, place.location)) for place in places]
+    if lists is None:
+        every_name = [name for _, names in listed for name in names]
+        keep_write_ids_ahead(metastore, table, every_name)
+        txns = with_unknown_compactions(metastore, txns, every_name)
+        write_ids = metastore.valid_write_ids(table.database, table.name, txns)
+    else:
+        write_ids, txns = lists
     partitions = tuple(
         PartitionSnapshot(
             values=place.values,
             location=place.location,
-            state=_select(files, place.location, names, write_ids, txns),
+            state=_select(files, table, place.location, names, write_ids, txns),
+            columns=place.columns,
         )
         for place, names in listed
     )
     return TableSnapshot(
         table=table, txns=txns, write_ids=write_ids, partitions=partitions, listings=listings
     )
+
+
+def with_nested_originals(files: FileSystem, listings: Listings, location: str) -> Sequence[str]:
+    """The names in a directory, and the files below those of its directories that are not ACID's.
+
+    Hive wrote UNION ALL into such directories before the table became transactional
+    (AcidUtils.findOriginals). Once there is a base, nobody reads them.
+    """
+    names = listings.get(location).names
+    if any(d.kind is DirectoryKind.BASE for d in map(parse_directory, names) if d):
+        return names
+    found: list[str] = []
+    for name in names:
+        strange = not (is_hidden(name) or parse_directory(name) or is_original_file(name))
+        if strange and files.is_directory(child(location, name)):
+            below = with_nested_originals(files, listings, child(location, name))
+            found += [f"{name}/{path}" for path in below]
+        else:
+            found.append(name)
+    return found
 
 
 def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str]) -> None:
@@ -110,18 +148,18 @@ def with_unknown_compactions(
 
 def _select(
     files: FileSystem,
+    table: Table,
     location: str,
     names: Sequence[str],
     write_ids: ValidWriteIdList,
     txns: ValidTxnList,
 ) -> AcidState:
     state = select(names, write_ids, txns, base_formats(files, location, names))
-    if state.originals:
-        raise AcidAnalysisError(
+    if state.originals and table.insert_only:
+        raise FormatError(
             "UNSUPPORTED_ORIGINAL_FILES",
-            f"{location} holds files from before the table became transactional "
-            f"({state.originals[0]}): "
-            "run a major compaction in Hive first",
+            f"{child(location, state.originals[0])} lies outside the base and delta directories "
+            "of an insert-only table, where Hive does not read it either: move it out of the table",
         )
     return state
 

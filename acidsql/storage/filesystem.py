@@ -66,6 +66,16 @@ class FileSystem:
         filesystem, java_path = self.hadoop_path(path)
         return bool(filesystem.exists(java_path))
 
+    def is_directory(self, path: str) -> bool:
+        """Whether a directory is there."""
+        local = _local(path)
+        if local is not None:
+            return local.is_dir()
+        filesystem, java_path = self.hadoop_path(path)
+        return bool(filesystem.exists(java_path)) and bool(
+            filesystem.getFileStatus(java_path).isDirectory()
+        )
+
     def list(self, path: str) -> Listing:
         """List a directory; one that does not exist is empty."""
         filesystem, java_path = self.hadoop_path(path)
@@ -91,6 +101,15 @@ class FileSystem:
             return {name: FileVersion(size, modified) for name, size, modified in files}
         found = {name: (local / name).stat() for name in listing.names}
         return {n: FileVersion(s.st_size, s.st_mtime_ns) for n, s in found.items()}
+
+    def version(self, listing: Listing, name: str) -> FileVersion:
+        """The version of one file of a listing."""
+        local = _local(listing.path)
+        if local is not None:
+            found = (local / name).stat()
+            return FileVersion(found.st_size, found.st_mtime_ns)
+        status = listing.java_statuses[listing.names.index(name)]
+        return FileVersion(status.getLen(), status.getModificationTime())
 
     def size(self, path: str) -> int:
         """Bytes of a file."""

@@ -7,10 +7,8 @@ narrow: they are read back, sorted by row id and written anew (``settle_deletes`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from pyspark.sql.types import StructType
 
@@ -21,14 +19,9 @@ from acidsql.format.partitions import unescape
 from acidsql.metastore.protocol import Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import BUCKET_COLUMN, PART, TARGET
 from acidsql.storage.tails import BUCKET, read_tail, stamp
-
-# Appending to a file takes up to half a second on HDFS, so files are finished side by side.
-_THREADS = 8
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +62,6 @@ class Settled:
     deletes: bool
     statement_id: int
     events: int
-
-
-def in_parallel(action: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Run an action on every item, a few at a time; the first failure is raised."""
-    if len(items) <= 1:
-        return [action(item) for item in items]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(action, items))
 
 
 def staged_directories(session: AcidSession, staging: str) -> list[StagedDirectory]:

@@ -22,11 +22,11 @@ from acidsql.session import AcidSession
 from acidsql.storage import delete_files
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.filesystem import child
+from acidsql.storage.parallel import in_parallel
 from acidsql.storage.settle import (
     Settled,
     StagedDirectory,
     Staging,
-    in_parallel,
     name_bucket_parts,
     settle_rows,
     staged_directories,

@@ -1,0 +1,101 @@
+"""The table's columns, partition columns and row ids, made of the events of a scan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, StringType
+
+from acidsql import bridge
+from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.metastore.protocol import Column as TableColumn
+from acidsql.metastore.protocol import Table
+from acidsql.scan.snapshot import TableSnapshot
+from acidsql.scan.time_zones import to_session_zone
+from acidsql.schema import ROW_ID_COLUMN, partition_schema, row_field, schema_of
+from acidsql.session import AcidSession
+
+# The ordinal of a row's partition in the snapshot.
+ORDINAL = "__partition"
+# The columns that identify a row.
+KEYS = ("originalTransaction", "bucket", "rowId")
+# Fields of row__id, with Hive's names, and the columns that they are.
+_ROW_ID_FIELDS = dict(zip(("writeid", "bucketid", "rowid"), KEYS, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumns:
+    """What is the same in every scan of a table: PySpark takes a while to make a column.
+
+    Attributes:
+        data: the columns that are stored in files, of events.
+        ids: the fields of ``row__id``, of events, under ``row_id_names``.
+        row_id: ``row__id`` of these.
+    """
+
+    data: tuple[Column, ...]
+    ids: tuple[Column, ...]
+    row_id_names: tuple[str, ...]
+    row_id: Column
+
+
+def columns_of_table(session: AcidSession, table: Table) -> TableColumns:
+    """What every scan of a table is projected to."""
+    if bridge.aliases_are_fresh(session.spark):
+        return _known_columns(session, table.columns, table.partition_columns)
+    return _made_columns(session, table.columns, table.partition_columns)
+
+
+def _made_columns(
+    session: AcidSession,
+    columns: tuple[TableColumn, ...],
+    partition_columns: tuple[TableColumn, ...],
+) -> TableColumns:
+    spark = session.spark
+    data = []
+    for field in schema_of(spark, columns).fields:
+        value = bridge.opaque(spark, row_field(field.name), nullable=field.nullable)
+        value = to_session_zone(session, value, field.dataType)
+        data.append(value.alias(field.name, metadata=field.metadata))
+    taken = {c.name.lower() for c in (*columns, *partition_columns)}
+    prefix = ROW_ID_COLUMN
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    names = {field: f"{prefix}_{field}" for field in _ROW_ID_FIELDS}
+    return TableColumns(
+        data=tuple(data),
+        ids=tuple(F.col(key).alias(names[field]) for field, key in _ROW_ID_FIELDS.items()),
+        row_id_names=tuple(names.values()),
+        row_id=F.struct(*[F.col(name).alias(field) for field, name in names.items()]),
+    )
+
+
+_known_columns = lru_cache(maxsize=256)(_made_columns)
+
+
+def project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -> DataFrame:
+    """Insert events as the table's columns, its partition columns, and the fields of the row id."""
+    table = snapshot.table
+    columns = columns_of_table(session, table)
+    partitions = []
+    for i, field in enumerate(partition_schema(session.spark, table).fields):
+        values = [partition.values[i] for partition in snapshot.partitions]
+        value = _partition_value(values, field.dataType)
+        partitions.append(value.alias(field.name, metadata=field.metadata))
+    return events.select(*columns.data, *partitions, *columns.ids)
+
+
+def _partition_value(values: Sequence[str], data_type: DataType) -> Column:
+    """The value of a partition column by ordinal: a constant array, so that Spark
+    prunes files by it.
+    """
+    texts = [None if v == DEFAULT_PARTITION else v for v in values]
+    array = F.from_json(F.lit(json.dumps(texts)), ArrayType(StringType())).cast(
+        ArrayType(data_type)
+    )
+    return F.get(array, F.col(ORDINAL))

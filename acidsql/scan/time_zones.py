@@ -1,0 +1,44 @@
+"""Wall clocks: a TIMESTAMP in a file is one, and Spark reads and writes it in the JVM's zone."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
+
+from acidsql.schema import has_timestamp
+from acidsql.session import AcidSession
+
+
+def to_session_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
+    """A value read from a file, so that the session sees the wall clock that
+    the file's writer meant.
+    """
+    return _shifted(value, data_type, session.jvm_time_zone, session.time_zone)
+
+
+def to_file_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
+    """A value to be written, so that the file keeps the wall clock that the session sees."""
+    return _shifted(value, data_type, session.time_zone, session.jvm_time_zone)
+
+
+def _shifted(value: Column, data_type: DataType, source: str, target: str) -> Column:
+    """Move instants so that their wall clock in ``target`` is what it was in ``source``."""
+    if source == target or not has_timestamp(data_type):
+        return value
+    if isinstance(data_type, TimestampType):
+        return F.to_utc_timestamp(F.from_utc_timestamp(value, source), target)
+    if isinstance(data_type, ArrayType):
+        element = data_type.elementType
+        return F.transform(value, lambda e: _shifted(e, element, source, target))
+    if isinstance(data_type, MapType):
+        keys, items = data_type.keyType, data_type.valueType
+        moved = F.transform_keys(value, lambda k, _: _shifted(k, keys, source, target))
+        return F.transform_values(moved, lambda _, v: _shifted(v, items, source, target))
+    if isinstance(data_type, StructType):
+        fields = [
+            _shifted(value.getField(f.name), f.dataType, source, target).alias(f.name)
+            for f in data_type.fields
+        ]
+        return F.when(value.isNotNull(), F.struct(*fields))
+    return value
