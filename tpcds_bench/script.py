@@ -129,7 +129,7 @@ _UPDATE_ITEM = """\
 UPDATE item SET
   i_rec_end_date = CAST('2003-12-31' AS DATE),
   i_current_price = CAST(i_current_price * 1.05 AS DECIMAL(7,2)),
-  i_item_desc = concat(i_category, ': ', i_item_desc)
+  i_item_desc = i_category || ': ' || i_item_desc
 WHERE i_rec_end_date IS NULL AND i_item_sk % 10 = 4"""
 
 

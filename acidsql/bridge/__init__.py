@@ -16,6 +16,7 @@ from acidsql.bridge.hadoop import (
     read_bytes,
     write_bytes,
 )
+from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
 from acidsql.bridge.jobs import job_errors
 from acidsql.bridge.jvm import JavaObject, active, jvm_time_zone, same
@@ -76,6 +77,7 @@ __all__ = [
     "analyze_merge",
     "analyze_update",
     "append_bytes",
+    "can_hash",
     "check_expression",
     "collect_garbage",
     "column_sql",
@@ -92,6 +94,7 @@ __all__ = [
     "insert_into_files",
     "insert_query",
     "is_temp_view",
+    "java_hash",
     "job_errors",
     "join",
     "jvm_time_zone",
@@ -99,6 +102,7 @@ __all__ = [
     "list_names",
     "literal_sql",
     "merge_pieces",
+    "murmur_hash",
     "opaque",
     "orc_relation",
     "parse",

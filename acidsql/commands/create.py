@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypedDict
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -21,6 +22,7 @@ from acidsql.commands import events, result
 from acidsql.commands.adoption import check_location, existing
 from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.protocol import Column, LockRequest, LockType, Operation, Table
 from acidsql.resolution import (
@@ -33,8 +35,9 @@ from acidsql.resolution import (
 )
 from acidsql.schema import ROW_ID_COLUMN, columns_of, quote, read_name
 from acidsql.session import AcidSession
+from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
-from acidsql.syntax.statements import CreateTable, DropTable
+from acidsql.syntax.statements import Clustering, CreateTable, DropTable
 from acidsql.transaction import insert_intent, write_transaction
 
 _CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
@@ -80,14 +83,12 @@ def _refuse(statement: CreateTable) -> None:
         "EXTERNAL": statement.external,
         "OR REPLACE": statement.or_replace,
         "SORTED BY": bool(statement.clustered_by and statement.clustered_by.sorted),
-        "CLUSTERED BY": statement.clustered_by is not None,
     }
     reasons = {
         "EXTERNAL": "an external table cannot be transactional; leave EXTERNAL out, LOCATION may "
         "stay",
         "OR REPLACE": "drop the table first",
         "SORTED BY": "a transactional table is sorted by its row ids; leave SORTED BY out",
-        "CLUSTERED BY": "buckets are not written yet; leave CLUSTERED BY out",
     }
     for clause, present in refused.items():
         if present:
@@ -129,6 +130,10 @@ def _check_properties(properties: Mapping[str, str]) -> None:
                 f"table property {key}",
                 f"known are {', '.join(sorted(_ORC_PROPERTIES))}",
                 "TABLE_PROPERTY",
+            )
+        if lowered == "bucketing_version" and value not in ("1", "2"):
+            raise AcidAnalysisError(
+                "INVALID_TABLE_PROPERTY", f"bucketing_version is {value!r}: use 1 or 2"
             )
         if lowered in ("external", "external.table.purge"):
             raise _unsupported(
@@ -230,6 +235,8 @@ def _create(
     """Enter the table in the metastore, with what its directory may hold already."""
     location = statement.location or child(session.database_location(database), name)
     properties = dict(statement.properties)
+    if statement.clustered_by is not None:
+        properties.setdefault("bucketing_version", "2")
     if statement.comment is not None:
         properties["comment"] = statement.comment
     table = Table(
@@ -241,7 +248,9 @@ def _create(
         properties=properties,
         owner=session.user,
         created=int(time.time()),
+        **_buckets(statement.clustered_by, columns),
     )
+    check_bucket_columns(session.spark, table)
     check_location(session, table)
     found = existing(session, table)
     session.files.make_directory(table.location)
@@ -251,6 +260,36 @@ def _create(
         session.metastore.seed_write_id(database, name, found.highest_write_id + 1)
     session.metastore.seed_txn_id(found.highest_txn_id + 1)
     return table
+
+
+class _Buckets(TypedDict):
+    bucket_columns: tuple[str, ...]
+    num_buckets: int
+
+
+def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Buckets:
+    """The bucket columns and the number of buckets; none without CLUSTERED BY."""
+    if clustering is None:
+        return {"bucket_columns": (), "num_buckets": 0}
+    names = tuple(name.lower() for name in clustering.columns)
+    known = [c.name.lower() for c in columns]
+    for name in names:
+        if name not in known:
+            raise AcidAnalysisError(
+                "COLUMN_NOT_FOUND",
+                f"CLUSTERED BY names {name}, which is not stored in files: choose among "
+                f"{', '.join(known)}",
+            )
+        if names.count(name) > 1:
+            raise AcidAnalysisError(
+                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} twice: name it once"
+            )
+    if not 1 <= clustering.buckets <= MAX_BUCKET_ID + 1:
+        raise AcidAnalysisError(
+            "INVALID_BUCKET_COUNT",
+            f"CLUSTERED BY … INTO {clustering.buckets} BUCKETS: choose 1 to {MAX_BUCKET_ID + 1}",
+        )
+    return {"bucket_columns": names, "num_buckets": clustering.buckets}
 
 
 def _create_as_select(

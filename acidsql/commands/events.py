@@ -14,9 +14,11 @@ from acidsql.resolution import StatementSnapshot
 from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema import ROW_ID_COLUMN, data_schema, event_schema, partition_schema, quote
 from acidsql.session import AcidSession
+from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.settle import Settled, Staging
 from acidsql.storage.settle_deletes import settle
 from acidsql.storage.staging import (
+    BUCKET_COLUMN,
     CHECK_TARGET,
     TARGET,
     Target,
@@ -57,13 +59,27 @@ class Shape:
         pairs = zip(own, self.partitions.fields, strict=True)
         return [partition_text(value, field) for value, field in pairs]
 
+    def bucket(self, values: Sequence[Column] | None) -> list[Column]:
+        """The bucket of new values, if the table is bucketed; None means an event without row."""
+        if not self.table.num_buckets:
+            return []
+        spark = self.session.spark
+        chosen = F.lit(0) if values is None else bucket_id(spark, self.table, values)
+        return [chosen.alias(BUCKET_COLUMN)]
+
     def current(self) -> list[Column]:
         """The table's own columns, by name."""
         return [F.col(quote(f.name)) for f in [*self.data.fields, *self.partitions.fields]]
 
 
 def shape_of(session: AcidSession, table: Table) -> Shape:
-    """The shape of a table."""
+    """The shape of a table.
+
+    Raises:
+        AcidAnalysisError: it is bucketed in a way that cannot be written
+            (UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE).
+    """
+    check_bucket_columns(session.spark, table)
     return Shape(
         session=session,
         table=table,
@@ -101,6 +117,7 @@ def _keyed(shape: Shape, target: str, row_id: Column, parts: Sequence[Column]) -
         bucket=row_id.getField("bucketid"),
         rowId=row_id.getField("rowid"),
         row=[F.lit(None).cast(f.dataType) for f in shape.row.fields],
+        bucket_of=None,
     )
 
 
@@ -115,6 +132,7 @@ def insert_event(shape: Shape, statement_id: int, values: Sequence[Column]) -> C
         bucket=F.lit(None).cast("int"),
         rowId=F.lit(None).cast("long"),
         row=values,
+        bucket_of=values,
     )
 
 
@@ -123,11 +141,13 @@ def _event(
     target: str,
     parts: Sequence[Column],
     row: Sequence[Column],
+    bucket_of: Sequence[Column] | None,
     **columns: Column,
 ) -> Column:
     named = [column.alias(name) for name, column in columns.items()]
     placed = [p.alias(n) for n, p in zip(part_columns(shape.table), parts, strict=True)]
-    return F.struct(*named, *shape.row_columns(row), *placed, F.lit(target).alias(TARGET))
+    bucket = shape.bucket(bucket_of)
+    return F.struct(*named, *shape.row_columns(row), *placed, *bucket, F.lit(target).alias(TARGET))
 
 
 def row_id() -> Column:

@@ -79,7 +79,7 @@ def write_query(
     """
     columns: list[Column] = [F.col(quote(c)) for c in _numbered_names(rows)]
     named = rows.toDF(*_numbered_names(rows))
-    if static is None:
+    if static is None or shape.table.num_buckets:
         event = events.insert_event(shape, 0, columns)
         return events.write(transaction, shape, named.select(event.alias("event")), [0])
     write_rows(

@@ -125,6 +125,9 @@ def _create_text(table: Table) -> str:
     if table.partition_columns:
         columns = ", ".join(_definition(c) for c in table.partition_columns)
         lines.append(f"PARTITIONED BY ({columns})")
+    if table.num_buckets:
+        columns = ", ".join(map(quote, table.bucket_columns))
+        lines.append(f"CLUSTERED BY ({columns}) INTO {table.num_buckets} BUCKETS")
     lines.append("STORED AS ORC")
     lines.append(f"LOCATION {literal(table.location)}")
     if "comment" in table.properties:
@@ -227,6 +230,9 @@ def _details(table: Table) -> list[_Row]:
         ("Location", table.location, ""),
         ("Table Properties", f"[{properties}]", ""),
     ]
+    if table.num_buckets:
+        rows.append(("Num Buckets", str(table.num_buckets), ""))
+        rows.append(("Bucket Columns", f"[{', '.join(map(quote, table.bucket_columns))}]", ""))
     if table.view_text is not None:
         rows.append(("View Text", table.view_text, ""))
     if required:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, StringType
+from pyspark.sql.types import ArrayType, CharType, DataType, MapType, StringType
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
@@ -17,7 +17,13 @@ from acidsql.metastore.protocol import Column as TableColumn
 from acidsql.metastore.protocol import Table
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
-from acidsql.schema import ROW_ID_COLUMN, partition_schema, row_field, schema_of
+from acidsql.schema import (
+    ROW_ID_COLUMN,
+    has_type,
+    partition_schema,
+    row_field,
+    schema_of,
+)
 from acidsql.session import AcidSession
 
 # The ordinal of a row's partition in the snapshot.
@@ -58,9 +64,10 @@ def _made_columns(
 ) -> TableColumns:
     spark = session.spark
     data = []
-    for field in schema_of(spark, columns).fields:
+    for field, stored in zip(schema_of(spark, columns).fields, columns, strict=True):
         value = bridge.opaque(spark, row_field(field.name), nullable=field.nullable)
         value = to_session_zone(session, value, field.dataType)
+        value = _with_blanks(value, bridge.parse_type(spark, stored.type))
         data.append(value.alias(field.name, metadata=field.metadata))
     taken = {c.name.lower() for c in (*columns, *partition_columns)}
     prefix = ROW_ID_COLUMN
@@ -73,6 +80,23 @@ def _made_columns(
         row_id_names=tuple(names.values()),
         row_id=F.struct(*[F.col(name).alias(field) for field, name in names.items()]),
     )
+
+
+def _with_blanks(value: Column, declared: DataType) -> Column:
+    """CHAR values filled up with blanks, as Spark compares them; Hive stores them without."""
+    if not has_type(declared, (CharType,)):
+        return value
+    if isinstance(declared, CharType):
+        return F.rpad(value, declared.length, " ")
+    if isinstance(declared, ArrayType):
+        element = declared.elementType
+        return F.transform(value, lambda e: _with_blanks(e, element))
+    if isinstance(declared, MapType):
+        keys, items = declared.keyType, declared.valueType
+        filled = F.transform_keys(value, lambda k, _: _with_blanks(k, keys))
+        return F.transform_values(filled, lambda _, v: _with_blanks(v, items))
+    fields = [_with_blanks(value.getField(f.name), f.dataType).alias(f.name) for f in declared]
+    return F.when(value.isNotNull(), F.struct(*fields))
 
 
 _known_columns = lru_cache(maxsize=256)(_made_columns)

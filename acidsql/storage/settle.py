@@ -45,7 +45,10 @@ class Staging:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedDirectory:
-    """A staged directory: its target's name, its partition's values, its files."""
+    """A staged directory: its target's name, its partition's values, its files.
+
+    The files of a bucketed table lie in a directory for each bucket below it.
+    """
 
     target: str
     values: tuple[str, ...]
@@ -70,7 +73,10 @@ def staged_directories(session: AcidSession, staging: str) -> list[StagedDirecto
 
     def walk(path: str, target: str, values: tuple[str, ...]) -> None:
         names = session.files.names(path)
-        files = tuple(n for n in names if n.startswith("part-"))
+        files = _parts(names)
+        for bucket in (n for n in names if n.startswith(f"{BUCKET_COLUMN}=")):
+            inside = _parts(session.files.names(child(path, bucket)))
+            files += tuple(f"{bucket}/{name}" for name in inside)
         if files:
             found.append(StagedDirectory(target=target, values=values, path=path, files=files))
         for name in names:
@@ -81,6 +87,11 @@ def staged_directories(session: AcidSession, staging: str) -> list[StagedDirecto
 
     walk(staging, "", ())
     return found
+
+
+def _parts(names: Sequence[str]) -> tuple[str, ...]:
+    """The files that Spark's tasks wrote."""
+    return tuple(name for name in names if name.startswith("part-"))
 
 
 def settle_rows(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
@@ -111,7 +122,8 @@ def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int
     """Name a part file after its writer and give it its metadata; returns its rows."""
     files = staging.session.files
     path = child(directory.path, name)
-    bucket_id = int(name.split("-")[1])
+    bucket, _, part = name.rpartition("/")
+    bucket_id = int(bucket.partition("=")[2] or part.split("-")[1])
     bucket_property = encode(bucket_id, int(directory.target[1:]))
     tail = read_tail(files, path)
     if tail.rows == 0:
@@ -126,6 +138,8 @@ def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int
         )
     stamp(files, path, row=staging.row.names, deletes=False, one_writer=True)
     files.rename(path, child(directory.path, bucket_file_name(bucket_id)))
+    if bucket:
+        files.delete(child(directory.path, bucket))
     return tail.rows
 
 

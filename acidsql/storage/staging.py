@@ -5,7 +5,8 @@ the others follow it as ``__field_1``, … (``format.orc_nesting``). These stand
 
 - ``__target``: where the event goes: ``i<statement id>`` for rows, ``d<statement id>`` for delete
   events, ``m`` for row ids that only take part in MERGE's cardinality check;
-- ``__part_0``, …: the values of the partition columns as text, in Hive's form, never null.
+- ``__part_0``, …: the values of the partition columns as text, in Hive's form, never null;
+- ``__bucket``, if the table is bucketed: the bucket of a row, 0 of other events.
 
 Rows come without ``originalTransaction``, ``bucket`` and ``rowId``: they are numbered
 here, where they are written, above every union, coalesce and shuffle, because a task that
@@ -87,6 +88,12 @@ def part_columns(table: Table) -> list[str]:
     return [f"{PART}{i}" for i in range(len(table.partition_columns))]
 
 
+def directory_columns(table: Table) -> list[str]:
+    """The columns whose values become directories of staging, the outermost first."""
+    buckets = [BUCKET_COLUMN] if table.num_buckets else []
+    return [TARGET, *part_columns(table), *buckets]
+
+
 def staged_row(values: Sequence[Column]) -> list[Column]:
     """The columns of a table as staging has them: ``row`` with the first, then the others."""
     first, *others = [value.alias(f"{_FIELD}{i}") for i, value in enumerate(values)]
@@ -134,14 +141,17 @@ def write_events(
     They are shuffled by directory first, so that a statement which touches few rows of many files
     writes few files (or, from a small table, written by one task), and sorted by directory
     explicitly: the sort that Spark would add comes after the numbering and is not stable once it
-    spills.
+    spills. The rows of one bucket of a bucketed table are in one task, because they become one
+    file.
 
     Args:
         rows: the targets that get rows.
     """
-    directories = [TARGET, *part_columns(table)]
+    directories = directory_columns(table)
     if bridge.input_bytes(events) <= _ONE_TASK_BYTES:
         placed = events.coalesce(1)
+    elif table.num_buckets:
+        placed = events.repartition(*directories)
     else:
         placed = bridge.rebalance(events, directories).coalesce(MAX_BUCKET_ID + 1)
     placed = placed.sortWithinPartitions(*directories)
@@ -170,13 +180,14 @@ def _numbered(events: DataFrame, rows: Sequence[Target], write_id: int, *keep: s
     """Give rows their identity: write id, bucket property of the writing task, row id.
 
     Each target has its own counter, which moves only when it is asked, so that a
-    writer starts at 0.
+    writer starts at 0. The writer is the task, or in a bucketed table the bucket.
     """
+    writer = F.col(BUCKET_COLUMN) if BUCKET_COLUMN in keep else F.spark_partition_id()
     bucket, row_id = F.lit(None).cast("int"), F.lit(None).cast("long")
     for target in rows:
         own = F.col(TARGET) == target.name
         first = F.lit(encode(0, target.statement_id))
-        bucket = F.when(own, first + F.spark_partition_id() * F.lit(1 << 16)).otherwise(bucket)
+        bucket = F.when(own, first + writer * F.lit(1 << 16)).otherwise(bucket)
         counter = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_ID_BITS))
         row_id = F.when(own, counter).otherwise(row_id)
     values = {

@@ -94,6 +94,7 @@ class Lab:
         columns: str,
         *,
         partitioned: str = "",
+        clustered: str = "",
         properties: Mapping[str, str] | None = None,
         values: str = "",
     ) -> str:
@@ -103,6 +104,7 @@ class Lab:
         self.sql(
             f"CREATE TABLE {name} ({columns})"
             + (f" PARTITIONED BY ({partitioned})" if partitioned else "")
+            + (f" CLUSTERED BY {clustered}" if clustered else "")
             + " STORED AS ORC TBLPROPERTIES ("
             + ", ".join(f"'{k}'='{v}'" for k, v in pairs.items())
             + ")"
