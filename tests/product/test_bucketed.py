@@ -85,7 +85,7 @@ def test_types_without_a_known_code_are_refused(spark: SparkSession) -> None:
 
 
 # The buckets of these numbers among two, by the codes above.
-BUCKET_OF = {0: 1, 1: 1, 2: 0, 3: 0, 7: 0, -1: 1}
+BUCKET_OF: dict[int | None, int] = {0: 1, 1: 1, 2: 0, 3: 0, 7: 0, -1: 1}
 NUMBERS = "VALUES (0, 'a'), (1, 'b'), (2, 'c'), (3, 'd'), (7, 'e'), (-1, 'f'), (NULL, 'g')"
 
 
@@ -119,7 +119,8 @@ def test_dml_keeps_every_row_in_its_bucket(lab: Lab, partitioned: str) -> None:
     part = ", id % 2" if partitioned else ""
     source = f"SELECT /*+ REPARTITION(3) */ *{part} FROM ({NUMBERS}) AS v (id, s)"
     lab.sql(f"INSERT INTO {table} {source}")
-    assert _buckets(lab, table) == {**BUCKET_OF, None: 0}
+    expected = {**BUCKET_OF, None: 0}
+    assert _buckets(lab, table) == expected
     counts = lab.sql(f"UPDATE {table} SET s = 'u', id = id + 2 WHERE id IN (0, 1)")
     assert counts == [(2, 2)]
     assert _buckets(lab, table) == {2: 0, 3: 0, 7: 0, -1: 1, None: 0}

@@ -51,8 +51,8 @@ _LIMITS = {
         OR_REPLACE=f"CREATE OR REPLACE TABLE bad2 (id int) {ACID}",
         REPLACE_TABLE=f"REPLACE TABLE bad2 (id int) {ACID}",
     ),
-    "`CLUSTERED BY … INTO n BUCKETS`": _features(
-        CLUSTERED_BY=_create("CLUSTERED BY (id) INTO 4 BUCKETS")
+    "`CLUSTERED BY` a timestamp, bytes, an array, a map or a struct": _features(
+        BUCKET_COLUMN_TYPE=_create("CLUSTERED BY (t) INTO 4 BUCKETS", "(id int, t timestamp)")
     ),
     "`SORTED BY`": _features(SORTED_BY=_create("CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS")),
     "any format but ORC": _features(
@@ -178,15 +178,15 @@ _LIMITS = {
         _create("", "(ROW__ID int)"): "RESERVED_COLUMN_NAME",
         _create("PARTITIONED BY (row__id int)"): "RESERVED_COLUMN_NAME",
     },
-    "files from before a table became transactional": {
-        _create("LOCATION '{files}'"): "UNSUPPORTED_ORIGINAL_FILES"
+    "a file outside base and delta directories that is not named as Hive names files": {
+        _create("LOCATION '{files}'"): "INVALID_ORIGINAL_FILE_NAME"
     },
     "a table, or `INSERT OVERWRITE DIRECTORY`, in an ACID table's directory, above it or below "
     "it": {
         _create("LOCATION '{bad}'"): "LOCATION_IN_USE",
         "INSERT OVERWRITE DIRECTORY '{bad}' USING orc SELECT 1 AS id": "LOCATION_IN_USE",
     },
-    "adopting a table with other columns than its files": {
+    "adopting a table with other columns than its newest file": {
         _create("LOCATION '{copy}'"): "ADOPTED_SCHEMA_MISMATCH"
     },
     "another table format, or a plain table, where an ACID table is needed": {
