@@ -16,6 +16,7 @@ from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.protocol import Table, TableType, TxnType
+from acidsql.scan import insert_only
 from acidsql.scan.plan import scan
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema import quote
@@ -164,10 +165,11 @@ class StatementSnapshot:
             name = (alias or table.name,)
         if table.table_type is TableType.VIEW:
             return bridge.hide_columns(spark, self._view(table), 0, name)
-        frame = scan(self.session, self.snapshot(table))
+        read = insert_only.rows if table.insert_only else scan
+        frame = read(self.session, self.snapshot(table))
         if self.expires is not None:
             frame = frame.where(_not_expired(self.expires))
-        return bridge.hide_columns(spark, frame, 1, name)
+        return bridge.hide_columns(spark, frame, 0 if table.insert_only else 1, name)
 
     def _view(self, view: Table) -> DataFrame:
         self.views.add((view.database, view.name.lower()))

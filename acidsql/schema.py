@@ -76,6 +76,11 @@ def has_type(data_type: DataType, wanted: tuple[type, ...]) -> bool:
     return False
 
 
+def has_nested_type(data_type: DataType) -> bool:
+    """Whether a type is an array, a map or a struct."""
+    return isinstance(data_type, ArrayType | MapType | StructType)
+
+
 def _without_char(data_type: DataType) -> DataType:
     """The type with char and varchar as the strings that Spark keeps them in."""
     if isinstance(data_type, CharType | VarcharType):

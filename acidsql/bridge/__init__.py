@@ -38,7 +38,13 @@ from acidsql.bridge.plans import (
     substitute_ctes,
     temp_view,
 )
-from acidsql.bridge.relations import ScanDirectory, collect_garbage, orc_relation, reachable
+from acidsql.bridge.relations import (
+    ScanDirectory,
+    collect_garbage,
+    file_scan,
+    orc_relation,
+    reachable,
+)
 from acidsql.bridge.row_level import (
     Clause,
     MergePlan,
@@ -86,6 +92,7 @@ __all__ = [
     "delete_if_empty",
     "delete_rows",
     "explain",
+    "file_scan",
     "frame_of",
     "hadoop_conf",
     "hadoop_path",

@@ -87,7 +87,23 @@ def orc_relation(
             of the DataFrame; None leaves it to Spark.
     """
     session = None if split_bytes is None else _splitting_session(spark, split_bytes)
-    relation, index = file_relation(spark, directories, schema, options, StructType([]), session)
+    return file_scan(spark, directories, schema, options, session=session)
+
+
+def file_scan(
+    spark: SparkSession,
+    directories: Sequence[ScanDirectory],
+    schema: StructType,
+    options: Mapping[str, str],
+    file_format: str = "orc.OrcFileFormat",
+    session: JavaObject = None,
+) -> Relation:
+    """A DataFrame over the files of some directories; the arguments are those of
+    ``file_relation``.
+    """
+    relation, index = file_relation(
+        spark, directories, schema, options, StructType([]), session, file_format
+    )
     frame = DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)
     return Relation(frame=frame, index=jvm_class(spark, "java.lang.ref.WeakReference")(index))
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, CharType, DataType, MapType, StringType
+from pyspark.sql.types import ArrayType, DataType, StringType
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
@@ -17,9 +17,9 @@ from acidsql.metastore.protocol import Column as TableColumn
 from acidsql.metastore.protocol import Table
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
+from acidsql.scan.values import with_blanks
 from acidsql.schema import (
     ROW_ID_COLUMN,
-    has_type,
     partition_schema,
     row_field,
     schema_of,
@@ -67,7 +67,7 @@ def _made_columns(
     for field, stored in zip(schema_of(spark, columns).fields, columns, strict=True):
         value = bridge.opaque(spark, row_field(field.name), nullable=field.nullable)
         value = to_session_zone(session, value, field.dataType)
-        value = _with_blanks(value, bridge.parse_type(spark, stored.type))
+        value = with_blanks(value, bridge.parse_type(spark, stored.type))
         data.append(value.alias(field.name, metadata=field.metadata))
     taken = {c.name.lower() for c in (*columns, *partition_columns)}
     prefix = ROW_ID_COLUMN
@@ -82,36 +82,24 @@ def _made_columns(
     )
 
 
-def _with_blanks(value: Column, declared: DataType) -> Column:
-    """CHAR values filled up with blanks, as Spark compares them; Hive stores them without."""
-    if not has_type(declared, (CharType,)):
-        return value
-    if isinstance(declared, CharType):
-        return F.rpad(value, declared.length, " ")
-    if isinstance(declared, ArrayType):
-        element = declared.elementType
-        return F.transform(value, lambda e: _with_blanks(e, element))
-    if isinstance(declared, MapType):
-        keys, items = declared.keyType, declared.valueType
-        filled = F.transform_keys(value, lambda k, _: _with_blanks(k, keys))
-        return F.transform_values(filled, lambda _, v: _with_blanks(v, items))
-    fields = [_with_blanks(value.getField(f.name), f.dataType).alias(f.name) for f in declared]
-    return F.when(value.isNotNull(), F.struct(*fields))
-
-
 _known_columns = lru_cache(maxsize=256)(_made_columns)
 
 
 def project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -> DataFrame:
     """Insert events as the table's columns, its partition columns, and the fields of the row id."""
-    table = snapshot.table
-    columns = columns_of_table(session, table)
-    partitions = []
-    for i, field in enumerate(partition_schema(session.spark, table).fields):
+    columns = columns_of_table(session, snapshot.table)
+    partitions = partition_columns(session, snapshot)
+    return events.select(*columns.data, *partitions, *columns.ids)
+
+
+def partition_columns(session: AcidSession, snapshot: TableSnapshot) -> list[Column]:
+    """The partition columns of rows that know the ordinal of their partition."""
+    columns = []
+    for i, field in enumerate(partition_schema(session.spark, snapshot.table).fields):
         values = [partition.values[i] for partition in snapshot.partitions]
         value = _partition_value(values, field.dataType)
-        partitions.append(value.alias(field.name, metadata=field.metadata))
-    return events.select(*columns.data, *partitions, *columns.ids)
+        columns.append(value.alias(field.name, metadata=field.metadata))
+    return columns
 
 
 def _partition_value(values: Sequence[str], data_type: DataType) -> Column:

@@ -1,0 +1,132 @@
+"""Insert-only tables ("MM" tables of Hive): plain files in base and delta directories.
+
+Their rows have no identity and are never deleted, so which directories a snapshot sees is all there
+is to it (AcidUtils.getAcidState). The files may be of other formats than ORC, and lie in
+directories of their own, as UNION ALL writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.names import is_hidden
+from acidsql.metastore.protocol import FileFormat, Table
+from acidsql.scan.columns import ORDINAL, partition_columns
+from acidsql.scan.directories import insert_directories
+from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
+from acidsql.scan.time_zones import to_session_zone
+from acidsql.scan.values import with_blanks
+from acidsql.schema import data_schema, has_nested_type, literal, quote
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
+
+_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+_READERS = {
+    FileFormat.ORC: "orc.OrcFileFormat",
+    FileFormat.PARQUET: "parquet.ParquetFileFormat",
+    FileFormat.TEXT: "text.TextFileFormat",
+}
+# The fields of a line.
+_FIELDS = "__fields"
+_LINE = StructType([StructField("value", StringType())])
+
+
+def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    """The rows of a snapshot: the table's columns in its order.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS, text with nested or escaped values.
+    """
+    table = snapshot.table
+    schema = data_schema(session.spark, table)
+    is_text = table.file_format is FileFormat.TEXT
+    stored = StructType([StructField(f.name, f.dataType) for f in schema.fields])
+    relation = bridge.file_scan(
+        session.spark,
+        _scanned(session, snapshot),
+        _LINE if is_text else stored,
+        _OPTIONS,
+        _READERS[table.file_format],
+    )
+    session.leases.watch(relation.index)
+    frame = relation.frame
+    if table.partition_columns:
+        ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
+        frame = frame.select("*", ordinal.alias(ORDINAL))
+    if is_text:
+        split = F.split("value", re.escape(_delimiter(table.serde_properties)), -1)
+        frame = frame.select("*", split.alias(_FIELDS))
+        values = _from_text(session, table, schema)
+    else:
+        values = [F.col(quote(f.name)) for f in schema.fields]
+    if table.file_format is FileFormat.ORC:
+        pairs = zip(values, schema.fields, strict=True)
+        values = [to_session_zone(session, v, f.dataType) for v, f in pairs]
+    columns = [
+        with_blanks(value, bridge.parse_type(session.spark, column.type)).alias(
+            field.name, metadata=field.metadata
+        )
+        for value, column, field in zip(values, table.columns, schema.fields, strict=True)
+    ]
+    return frame.select(*columns, *partition_columns(session, snapshot))
+
+
+def _scanned(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.ScanDirectory]:
+    """Every file of the directories, and of those below them."""
+    scanned = []
+    for data in insert_directories(snapshot):
+        by_place: dict[str, list[str]] = defaultdict(list)
+        for path in with_nested_originals(session.files, snapshot.listings, data.path):
+            if not any(map(is_hidden, path.split("/"))):
+                above, _, name = path.rpartition("/")
+                by_place[child(data.path, above) if above else data.path].append(name)
+        for place, names in by_place.items():
+            listing = snapshot.listings.get(place)
+            scanned.append(
+                bridge.ScanDirectory(
+                    path=listing.java_path,
+                    statuses=listing.java_statuses,
+                    files=tuple(names),
+                    ordinal=data.ordinal if snapshot.table.partition_columns else None,
+                )
+            )
+    return scanned
+
+
+def _from_text(session: AcidSession, table: Table, schema: StructType) -> list[Column]:
+    """The columns of lines as Hive's LazySimpleSerDe writes them; what is no value is NULL."""
+    properties = table.serde_properties
+    nested = [f.name for f in schema.fields if has_nested_type(f.dataType)]
+    if nested or "escape.delim" in properties:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.TEXT_COLUMNS",
+            f"{table.full_name} is stored as text with nested or escaped values, which is not "
+            "supported: store it as ORC or Parquet",
+        )
+    null = literal(properties.get("serialization.null.format", "\\N"))
+    values = []
+    for i, field in enumerate(schema.fields):
+        text = f"nullif(get({_FIELDS}, {i}), {null})"
+        is_binary = isinstance(field.dataType, BinaryType)
+        declared = bridge.type_sql(session.spark, field.dataType)
+        values.append(
+            F.expr(f"unbase64({text})" if is_binary else f"try_cast({text} AS {declared})")
+        )
+    return values
+
+
+def _delimiter(properties: Mapping[str, str]) -> str:
+    """The character between fields, which may be given as its number (LazyUtils.getByte)."""
+    text = properties.get("field.delim", properties.get("serialization.format", "1"))
+    try:
+        return chr(int(text) & 0xFF)
+    except ValueError:
+        return text[:1]
