@@ -90,7 +90,8 @@ class _Inserts:
 def _concerns(deletes: _Deletes, data: DataDirectory) -> bool:
     is_delta = data.directory.kind is DirectoryKind.DELTA
     low = data.directory.min_write_id if is_delta else 0
-    return deletes.concern(data.ordinal, low, data.directory.max_write_id)
+    # The base of a table that was compacted before anybody wrote to it holds rows of write id 0.
+    return deletes.concern(data.ordinal, low, max(data.directory.max_write_id, 0))
 
 
 def scan(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
