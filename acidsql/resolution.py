@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +18,7 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.protocol import Table, TableType, TxnType
 from acidsql.scan import insert_only
 from acidsql.scan.plan import scan
+from acidsql.scan.pruning import Wanted, outline_schema, wanted_partitions
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema import quote
 from acidsql.session import AcidSession
@@ -133,29 +134,40 @@ class StatementSnapshot:
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
         views: the views that were read, with all that they read: database (none if temporary) and
             name.
-        lists: snapshots from elsewhere, in place of the metastore's, by the table's full name.
+        lists: the write ids and transactions that are seen of a table, by its full name: those of
+            the metastore, asked for once, or given from elsewhere.
+        outlines: the tables read so far, if the plan is one of outlines, else None.
+        wanted: the partitions that are needed of an occurrence of a table, by its number; all of
+            the others'.
     """
 
     session: AcidSession
     txns: ValidTxnList
     listings: Listings
     expires: int | None = None
-    snapshots: dict[str, TableSnapshot] = field(default_factory=dict)
+    snapshots: dict[tuple[str, Wanted | None], TableSnapshot] = field(default_factory=dict)
     views: set[tuple[str, str]] = field(default_factory=set)
     lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
+    outlines: list[Table] | None = None
+    wanted: Mapping[int, Wanted] = field(default_factory=dict)
+    scans: int = 0
 
-    def snapshot(self, table: Table) -> TableSnapshot:
-        """The table as this statement sees it."""
-        if table.full_name not in self.snapshots:
-            self.snapshots[table.full_name] = take_snapshot(
+    def snapshot(self, table: Table, wanted: Wanted | None = None) -> TableSnapshot:
+        """The table, or the wanted partitions of it, as this statement sees it."""
+        key = table.full_name, wanted
+        if key not in self.snapshots:
+            taken = take_snapshot(
                 self.session.files,
                 self.session.metastore,
                 table,
                 self.txns,
                 self.listings,
-                lists=self.lists.get(table.full_name),
+                wanted,
+                self.lists.get(table.full_name),
             )
-        return self.snapshots[table.full_name]
+            self.snapshots[key] = taken
+            self.lists[table.full_name] = taken.write_ids, taken.txns
+        return self.snapshots[key]
 
     def relation(self, table: Table, alias: str | None = None) -> bridge.JavaObject:
         """A new plan of a table or view, under its own name or alias, with ``row__id`` hidden."""
@@ -165,11 +177,17 @@ class StatementSnapshot:
             name = (alias or table.name,)
         if table.table_type is TableType.VIEW:
             return bridge.hide_columns(spark, self._view(table), 0, name)
+        hidden = 0 if table.insert_only else 1
+        if self.outlines is not None:
+            frame = bridge.outline(spark, outline_schema(spark, table), len(self.outlines))
+            self.outlines.append(table)
+            return bridge.hide_columns(spark, frame, hidden, name)
         read = insert_only.rows if table.insert_only else scan
-        frame = read(self.session, self.snapshot(table))
+        frame = read(self.session, self.snapshot(table, self.wanted.get(self.scans)))
+        self.scans += 1
         if self.expires is not None:
             frame = frame.where(_not_expired(self.expires))
-        return bridge.hide_columns(spark, frame, 0 if table.insert_only else 1, name)
+        return bridge.hide_columns(spark, frame, hidden, name)
 
     def _view(self, view: Table) -> DataFrame:
         self.views.add((view.database, view.name.lower()))
@@ -179,14 +197,30 @@ class StatementSnapshot:
             frame = bridge.frame_of(self.session.spark, self.plan_of(found))
         return frame.toDF(*[c.name for c in view.columns]) if view.columns else frame
 
-    def plan(self, text: str) -> bridge.JavaObject:
-        """Spark's plan of a statement, not analysed yet, with every ACID table
-        replaced by its scan.
+    def plan(
+        self,
+        statement: str | Found,
+        made: Callable[[bridge.JavaObject], bridge.JavaObject] = lambda plan: plan,
+    ) -> bridge.JavaObject:
+        """Spark's plan of a statement, not analysed yet, with every ACID table replaced by a scan
+        of the partitions that the statement needs.
+
+        Args:
+            statement: its text, or what was looked up of it.
+            made: makes of such a plan the one whose filters say what is needed.
         """
-        return self.plan_of(look_up(self.session, text))
+        found = look_up(self.session, statement) if isinstance(statement, str) else statement
+        if any(t.partition_columns or t.view_text is not None for t in found.tables.values()):
+            outlines: list[Table] = []
+            plan = made(replace(self, outlines=outlines, views=set()).plan_of(found))
+            tables = {i: t for i, t in enumerate(outlines) if t.partition_columns}
+            spark, metastore = self.session.spark, self.session.metastore
+            if tables:
+                self.wanted = wanted_partitions(spark, metastore, plan, tables)
+        return self.plan_of(found)
 
     def plan_of(self, found: Found) -> bridge.JavaObject:
-        """The plan of a statement whose references were looked up."""
+        """The plan of a statement whose references were looked up, over the wanted partitions."""
         spark = self.session.spark
         ours = [r for r in found.references if r.parts in found.tables]
         text, renamed = _rename_repeated(found.text, ours)

@@ -6,6 +6,12 @@ transformations, so that no callback from the JVM into Python is needed.
 """
 
 from acidsql.bridge.commands import Command, commands
+from acidsql.bridge.filters import (
+    PartitionFilter,
+    chosen_rows,
+    outline,
+    partition_filters,
+)
 from acidsql.bridge.hadoop import (
     append_bytes,
     delete_if_empty,
@@ -30,6 +36,7 @@ from acidsql.bridge.plans import (
     input_bytes,
     is_temp_view,
     join,
+    logical_plan,
     opaque,
     rebalance,
     references,
@@ -74,6 +81,7 @@ __all__ = [
     "Command",
     "JavaObject",
     "MergePlan",
+    "PartitionFilter",
     "Reference",
     "ScanDirectory",
     "active",
@@ -85,6 +93,7 @@ __all__ = [
     "append_bytes",
     "can_hash",
     "check_expression",
+    "chosen_rows",
     "collect_garbage",
     "column_sql",
     "commands",
@@ -108,15 +117,18 @@ __all__ = [
     "list_files",
     "list_names",
     "literal_sql",
+    "logical_plan",
     "merge_pieces",
     "murmur_hash",
     "opaque",
     "orc_relation",
+    "outline",
     "parse",
     "parse_columns",
     "parse_name",
     "parse_names",
     "parse_type",
+    "partition_filters",
     "reachable",
     "read_bytes",
     "rebalance",

@@ -58,7 +58,7 @@ def run_on_spark(session: AcidSession, text: str) -> DataFrame:
     if not found.tables:
         return session.spark.sql(text)
     with leased_snapshot(session) as snapshot:
-        return bridge.frame_of(session.spark, snapshot.plan_of(found))
+        return bridge.frame_of(session.spark, snapshot.plan(found))
 
 
 def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
@@ -86,9 +86,9 @@ def _planned_events(
         return insert.query(shape.session, shape, snapshot, statement)
     text = statement.text if statement else ""
     if isinstance(statement, ast.Update):
-        return row_level.update_events(shape, snapshot.plan(text))
+        return row_level.planned(row_level.update_events, shape, snapshot, text)
     if isinstance(statement, ast.Delete):
-        return row_level.delete_events(shape, snapshot.plan(text))
+        return row_level.planned(row_level.delete_events, shape, snapshot, text)
     return row_level.merge_events(shape, row_level.merge_pieces(shape, snapshot, text))
 
 

@@ -104,9 +104,12 @@ def query(
     """The rows to insert, as Spark aligns and casts them for a file table of the same columns."""
     spark = session.spark
     path = session.files.hadoop_path(shape.table.location)[1]
-    plan = snapshot.plan(statement.text)
-    plan = bridge.insert_into_files(spark, plan, path, shape.data, shape.partitions)
-    return bridge.insert_query(spark, bridge.analyze(spark, plan))
+
+    def rows(plan: bridge.JavaObject) -> DataFrame:
+        insert = bridge.insert_into_files(spark, plan, path, shape.data, shape.partitions)
+        return bridge.insert_query(spark, bridge.analyze(spark, insert))
+
+    return rows(snapshot.plan(statement.text, lambda plan: bridge.logical_plan(rows(plan))))
 
 
 def _static_values(session: AcidSession, shape: Shape, statement: Insert) -> tuple[str, ...] | None:

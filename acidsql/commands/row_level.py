@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -42,12 +42,22 @@ def update(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run an UPDATE: each matched row becomes a delete event and a row, both of statement id 0."""
     with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
         shape = events.shape_of(session, transaction.table)
-        staged = update_events(shape, events.snapshot_of(transaction).plan(text))
+        staged = planned(update_events, shape, events.snapshot_of(transaction), text)
         outcome = events.write(transaction, shape, staged, inserting=[0])
         kinds = [(Operation.UPDATE, [0], True), (Operation.INSERT, [0], False)]
         transaction.commit(events.changes(outcome, kinds))
     updated = outcome.events(deletes=True)
     return result.counts(session.spark, affected=updated, updated=updated)
+
+
+def planned(
+    make: Callable[[Shape, bridge.JavaObject], DataFrame],
+    shape: Shape,
+    snapshot: StatementSnapshot,
+    text: str,
+) -> DataFrame:
+    """The events that ``make`` makes of a statement, over the partitions that it needs."""
+    return make(shape, snapshot.plan(text, lambda plan: bridge.logical_plan(make(shape, plan))))
 
 
 def update_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
@@ -66,7 +76,7 @@ def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a DELETE: each matched row becomes a delete event."""
     with write_transaction(session, change_intent(table, Operation.DELETE)) as transaction:
         shape = events.shape_of(session, transaction.table)
-        staged = delete_events(shape, events.snapshot_of(transaction).plan(text))
+        staged = planned(delete_events, shape, events.snapshot_of(transaction), text)
         outcome = events.write(transaction, shape, staged, inserting=[])
         transaction.commit(events.changes(outcome, [(Operation.DELETE, [0], True)]))
     deleted = outcome.events(deletes=True)
@@ -115,8 +125,14 @@ def merge_pieces(shape: Shape, snapshot: StatementSnapshot, text: str) -> bridge
     """The parts of a MERGE, analysed."""
     spark = shape.session.spark
     columns = [quote(f.name) for f in [*shape.data.fields, *shape.partitions.fields]]
-    plan = snapshot.plan(add_insert_columns(text, columns))
-    return bridge.merge_pieces(spark, bridge.analyze_merge(spark, plan))
+
+    def pieces(plan: bridge.JavaObject) -> bridge.MergePlan:
+        return bridge.merge_pieces(spark, bridge.analyze_merge(spark, plan))
+
+    def made(plan: bridge.JavaObject) -> bridge.JavaObject:
+        return bridge.logical_plan(merge_events(shape, pieces(plan)))
+
+    return pieces(snapshot.plan(add_insert_columns(text, columns), made))
 
 
 def merge_events(shape: Shape, pieces: bridge.MergePlan) -> DataFrame:

@@ -5,7 +5,7 @@ the directories they select.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from acidsql.errors import FormatError
@@ -58,19 +58,20 @@ def take_snapshot(
     table: Table,
     txns: ValidTxnList,
     listings: Listings,
-    wanted: Callable[[Partition], bool] = lambda _: True,
+    wanted: Collection[tuple[str, ...]] | None = None,
     lists: tuple[ValidWriteIdList, ValidTxnList] | None = None,
 ) -> TableSnapshot:
     """List a table's partitions, each once, and select what the transactions in ``txns`` committed.
 
     Args:
         listings: of the statement; a directory that it has seen is not listed again.
-        wanted: says of a partition whether the statement needs it; the others are not listed.
+        wanted: the values of the partitions that the statement needs, None for all; the others are
+            not fetched and not listed.
         lists: a snapshot from elsewhere, in place of the metastore's.
     """
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
-        places = [p for p in metastore.partitions(table.database, table.name) if wanted(p)]
+        places = metastore.partitions(table.database, table.name, wanted)
     listed = [(place, with_nested_originals(files, listings, place.location)) for place in places]
     if lists is None:
         every_name = [name for _, names in listed for name in names]

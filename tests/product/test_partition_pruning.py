@@ -1,0 +1,150 @@
+"""Partitions that a statement does not need are neither fetched nor listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from acidsql import resolution
+from acidsql.storage.filesystem import FileSystem, Listing
+from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+VALUES = [(i, d, f"r{i}") for i in range(4) for d in ("2024-01-01", "2024-01-02", None)]
+
+
+@dataclass
+class Listed:
+    """The partitions whose directories were listed."""
+
+    partitions: list[str] = field(default_factory=list)
+
+    def take(self) -> set[str]:
+        found = {p for p in self.partitions if "=" in p}
+        self.partitions.clear()
+        return found
+
+
+@pytest.fixture
+def table(lab: Lab) -> str:
+    name = lab.create("v STRING, id INT", partitioned="p INT, d DATE")
+    rows = ", ".join(
+        f"('{v}', {p}, {p}, " + (f"DATE'{d}')" if d else "NULL)") for p, d, v in VALUES
+    )
+    lab.insert(name, rows)
+    return name
+
+
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> Listed:
+    found = Listed()
+    original = FileSystem.list
+
+    def listing(self: FileSystem, path: str) -> Listing:
+        tail = path.rpartition("/p=")[2]
+        if "delta" not in path and "/p=" in path:
+            found.partitions.append(f"p={tail}")
+        return original(self, path)
+
+    monkeypatch.setattr(FileSystem, "list", listing)
+    return found
+
+
+def _all(*numbers: int) -> set[str]:
+    days = ("2024-01-01", "2024-01-02", "__HIVE_DEFAULT_PARTITION__")
+    return {f"p={i}/d={d}" for i in numbers for d in days}
+
+
+NULL_DAY = "d=__HIVE_DEFAULT_PARTITION__"
+
+
+@pytest.mark.parametrize(
+    ("query", "partitions"),
+    [
+        ("SELECT * FROM {t} WHERE p = 2", _all(2)),
+        ("SELECT * FROM {t} WHERE p + 1 = 3 AND d = '2024-01-02'", {"p=2/d=2024-01-02"}),
+        ("SELECT * FROM {t} WHERE p IN (1, 3) AND id = 1", _all(1, 3)),
+        ("SELECT * FROM {t} WHERE d IS NULL AND p < 2", {f"p=0/{NULL_DAY}", f"p=1/{NULL_DAY}"}),
+        ("SELECT * FROM {t} WHERE p = 1 OR id = 2", _all(0, 1, 2, 3)),
+        ("SELECT * FROM {t} WHERE p = 7", set()),
+        ("SELECT * FROM (SELECT p AS q, id FROM {t}) WHERE q = 3", _all(3)),
+        ("SELECT * FROM {t} a JOIN {t} b ON a.id = b.id WHERE a.p = 0 AND b.p = 1", _all(0, 1)),
+        ("SELECT * FROM {t} a JOIN {t} b ON a.p = b.p WHERE a.p = 2", _all(2)),
+        ("WITH c AS (SELECT * FROM {t}) SELECT * FROM c WHERE p = 1", _all(1)),
+        ("SELECT (SELECT max(id) FROM {t} WHERE p = 1)", _all(1)),
+        ("SELECT 1 WHERE 5 IN (SELECT id FROM {t} WHERE p = 3)", _all(3)),
+        ("SELECT * FROM {t} WHERE p = (SELECT max(id) FROM range(3))", _all(0, 1, 2, 3)),
+        ("SELECT * FROM {t} WHERE rand() < 2 AND p = 1", _all(1)),
+        ("SELECT * FROM {t} WHERE v = '\n1 Filter (x)\n' AND p = 1", _all(1)),
+        ("SELECT p, count(*) FROM {t} GROUP BY p HAVING p > 2", _all(3)),
+        ("SELECT row__id FROM {t} WHERE p = 0", _all(0)),
+        # These may run on another day than they were planned on.
+        ("SELECT * FROM {t} WHERE d < current_date() AND p = 0", _all(0, 1, 2, 3)),
+        ("SELECT * FROM {t} WHERE d < CAST('today' AS DATE) AND p = 0", _all(0, 1, 2, 3)),
+    ],
+)
+def test_queries(
+    lab: Lab,
+    table: str,
+    listed: Listed,
+    query: str,
+    partitions: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = query.format(t=table)
+    listed.take()
+    found = lab.sql(text)
+    assert listed.take() == partitions
+    monkeypatch.setattr(resolution, "wanted_partitions", lambda *_: {})
+    expected = lab.sql(text)
+    assert listed.take() == _all(0, 1, 2, 3)
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+
+
+def test_views_and_plain_tables(lab: Lab, table: str, listed: Listed) -> None:
+    lab.sql(f"CREATE VIEW pruned AS SELECT id AS i, p AS part FROM {table}")
+    listed.take()
+    assert lab.sql("SELECT i FROM pruned WHERE part = 2") == [(2,)] * 3
+    assert listed.take() == _all(2)
+    lab.sql("CREATE TABLE plain_copy USING parquet AS SELECT 0 AS x WHERE false")
+    listed.take()
+    lab.sql(f"INSERT INTO plain_copy SELECT id FROM {table} WHERE p = 3")
+    assert listed.take() == _all(3)
+    lab.sql("DROP TABLE plain_copy")
+    lab.sql("DROP VIEW pruned")
+
+
+@pytest.mark.parametrize(
+    ("statement", "read"),
+    [
+        ("UPDATE {t} SET v = 'u' WHERE p = 1", _all(1)),
+        ("UPDATE {t} SET p = 0 WHERE p = 1 AND d = '2024-01-01'", {"p=1/d=2024-01-01"}),
+        ("DELETE FROM {t} WHERE p = 2 AND id >= 0", _all(2)),
+        (
+            "MERGE INTO {t} t USING (SELECT 1 AS k) s ON t.id = s.k AND t.p = 1 "
+            "WHEN MATCHED THEN UPDATE SET v = 'm'",
+            _all(1),
+        ),
+        ("INSERT INTO {t} SELECT 'i', id, 0, d FROM {t} WHERE p = 3", _all(3)),
+    ],
+)
+def test_statements_that_write(
+    lab: Lab, table: str, listed: Listed, statement: str, read: set[str]
+) -> None:
+    before = {(i, p): v for i, p, v in lab.sql(f"SELECT id, p, v FROM {table}")}
+    listed.take()
+    changed = lab.sql(statement.format(t=table))[0][0]
+    written = {"p=0/d=2024-01-01"} if "SET p = 0" in statement else set()
+    written |= _all(0) if statement.startswith("INSERT") else set()
+    assert listed.take() == read | written
+    assert changed == len(read)
+    assert len(before) == 4
+
+
+def test_the_plan_of_an_update_reads_the_partitions_that_it_needs(
+    lab: Lab, table: str, listed: Listed
+) -> None:
+    lab.sql(f"EXPLAIN UPDATE {table} SET v = 'u' WHERE p = 1")
+    assert listed.take() == _all(1)
