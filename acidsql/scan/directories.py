@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acidsql.errors import FormatError
+from acidsql.format.acid_metadata import VERSION
 from acidsql.format.names import (
     AcidDirectory,
     DirectoryKind,
@@ -19,6 +20,9 @@ from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
 
+# Ending of the file in which a streaming client notes how far a file is complete.
+_SIDE_FILE = "_flush_length"
+_OPERATION = 1  # ORC column id
 # Top-level columns of ACID files; query-based compaction writes them in lower case.
 _ACID_COLUMNS = (
     "operation",
@@ -107,7 +111,7 @@ def is_raw(session: AcidSession, listing: Listing, directory: AcidDirectory) -> 
 def by_columns(
     session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
 ) -> dict[tuple[str, ...], list[DataDirectory]]:
-    """Directories of ACID files by the names that the table's columns have in their files.
+    """Directories of rows by the names that the table's columns have in their files.
 
     Columns are matched by position, as Hive 4.1 does: a column that was renamed has its old name in
     old files, and one that was added is missing from their end. The files of a directory are
@@ -115,6 +119,10 @@ def by_columns(
 
     Returns:
         For each list of names its directories; directories without files are left out.
+
+    Raises:
+        FormatError: a file is still written by a streaming client (OPEN_STREAMING_FILE), holds
+            updates of ACID v1 (ACID_V1_EVENTS), or is no ACID file (NOT_AN_ACID_FILE).
     """
 
     def names(data: DataDirectory) -> tuple[str, ...] | None:
@@ -122,15 +130,62 @@ def by_columns(
         files = bucket_files(listing.names)
         if not files:
             return None
+        _check_closed(session, listing)
         path = child(data.path, min(files))
         tail = session.tails.tail(path, session.files.version(listing, min(files)))
-        return row_names(tail, path)[: visible_columns(snapshot, data.ordinal)]
+        names = row_names(tail, path)
+        _check_events(session, listing, tail)
+        return names[: visible_columns(snapshot, data.ordinal)]
 
     groups: dict[tuple[str, ...], list[DataDirectory]] = defaultdict(list)
     for data, found in zip(directories, in_parallel(names, directories), strict=True):
         if found is not None:
             groups[found].append(data)
     return groups
+
+
+def _check_closed(session: AcidSession, listing: Listing) -> None:
+    """Refuse a file that a streaming client still writes.
+
+    The client notes beside it how far the file is complete (OrcAcidUtils.getSideFile), which
+    Spark's reader cannot be told. A file that is complete to its end may be read.
+    """
+    for name in listing.names:
+        file = name.removesuffix(_SIDE_FILE)
+        if file == name or file not in listing.names:
+            continue
+        noted = session.files.read(child(listing.path, name))
+        lengths = [noted[i : i + 8] for i in range(0, len(noted) - 7, 8)]
+        complete = int.from_bytes(lengths[-1], "big") if lengths else None
+        if complete != session.files.version(listing, file).size:
+            raise FormatError(
+                "OPEN_STREAMING_FILE",
+                f"{child(listing.path, file)} is still written by a streaming client, and "
+                f"complete up to byte {complete or 0}: read the table when the client has closed "
+                "it, or compact it in Hive",
+            )
+
+
+def _check_events(session: AcidSession, listing: Listing, tail: OrcTail) -> None:
+    """Refuse updates and deletes among the rows, as ACID v1 wrote them (Hive 1 and 2).
+
+    Writers of ACID v2 say so in a file's metadata; without that every file is looked at.
+    """
+    tails = [(min(bucket_files(listing.names)), tail)]
+    if VERSION not in tail.metadata:
+        tails = [
+            (n, session.tails.tail(child(listing.path, n), session.files.version(listing, n)))
+            for n in bucket_files(listing.names)
+        ]
+    for name, known in tails:
+        operations = known.file_int_stats(_OPERATION)
+        if operations is not None and operations.maximum > 0:
+            raise FormatError(
+                "ACID_V1_EVENTS",
+                f"{child(listing.path, name)} holds updates or deletes of ACID v1, which Hive 3 "
+                "and 4 do not read either: run ALTER TABLE … COMPACT 'major' with the Hive that "
+                "wrote it",
+            )
 
 
 def visible_columns(snapshot: TableSnapshot, ordinal: int) -> int:
