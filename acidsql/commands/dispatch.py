@@ -34,8 +34,9 @@ from acidsql.resolution import (
     refers_to_acid,
 )
 from acidsql.session import AcidSession
-from acidsql.syntax import parse
+from acidsql.syntax import alterations, parse
 from acidsql.syntax import statements as ast
+from acidsql.syntax.pieces import Name
 
 
 def run(session: AcidSession, text: str) -> DataFrame:
@@ -92,7 +93,7 @@ def _planned_events(
     return row_level.merge_events(shape, row_level.merge_pieces(shape, snapshot, text))
 
 
-def _target(session: AcidSession, name: ast.Name) -> Table | None:
+def _target(session: AcidSession, name: Name) -> Table | None:
     """The transactional table that a statement writes, or None: other tables are Spark's."""
     table = find(session, name)
     if table is not None and table.table_type is TableType.VIEW:
@@ -185,7 +186,7 @@ def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
 
 _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AbortTransactions: _abort,
-    ast.AlterTable: _refused("ALTER TABLE", "only COMPACT is known yet"),
+    alterations.AlterTable: _refused("ALTER TABLE", "only COMPACT is known yet"),
     ast.AnalyzeTable: _refused("ANALYZE TABLE", "statistics are not kept yet"),
     ast.CacheTable: _cache,
     ast.Compact: _compact,

@@ -29,7 +29,8 @@ from acidsql.resolution import (
 from acidsql.schema import quote
 from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
-from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Name, Use
+from acidsql.syntax.pieces import Name
+from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
 
 
 def create_database(session: AcidSession, statement: CreateDatabase) -> DataFrame | None:

@@ -9,7 +9,7 @@ from acidsql.metastore.protocol import Partition, Table
 from acidsql.schema import partition_schema
 from acidsql.session import AcidSession
 from acidsql.storage.staging import partition_text
-from acidsql.syntax.statements import PartitionSpec
+from acidsql.syntax.pieces import PartitionSpec
 
 
 def values_of(session: AcidSession, table: Table, spec: PartitionSpec) -> dict[int, str]:

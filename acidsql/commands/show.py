@@ -27,6 +27,7 @@ from acidsql.resolution import CATALOG, find, find_acid_table, latest_snapshot, 
 from acidsql.schema import literal, quote
 from acidsql.session import AcidSession
 from acidsql.syntax import statements as ast
+from acidsql.syntax.pieces import Name, PartitionSpec
 
 _Row = tuple[str, str, str | None]
 _Entry = TypeVar("_Entry", Compaction, LockInfo)
@@ -390,7 +391,7 @@ def _meant(
 
 
 def _partition_names(
-    session: AcidSession, name: ast.Name, spec: ast.PartitionSpec | None
+    session: AcidSession, name: Name, spec: PartitionSpec | None
 ) -> set[str] | None:
     """The names of the partitions that a specification means; None for the whole table."""
     table = find_acid_table(session, name)

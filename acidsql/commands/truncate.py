@@ -11,7 +11,8 @@ from acidsql.format.names import METADATA_FILE, TRUNCATED_CONTENT, base_name
 from acidsql.metastore.protocol import Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.syntax.statements import PartitionSpec, Truncate
+from acidsql.syntax.pieces import PartitionSpec
+from acidsql.syntax.statements import Truncate
 from acidsql.transaction import insert_intent, write_transaction
 
 

@@ -15,16 +15,10 @@ from typing import Any, NamedTuple, get_args
 from lark import Token, Transformer, v_args
 from lark.tree import Meta
 
+from acidsql.syntax.alterations import PlacedPartition
 from acidsql.syntax.lexis import unquote_name, unquote_string
-from acidsql.syntax.statements import (
-    Clustering,
-    Compact,
-    CreateTable,
-    MultiInsert,
-    PartitionSpec,
-    Span,
-    Statement,
-)
+from acidsql.syntax.pieces import Clustering, PartitionSpec, Span
+from acidsql.syntax.statements import Compact, CreateTable, MultiInsert, Statement
 
 _TRANSACTIONAL = ("transactional", "true")
 _IDENTIFIER_CLAUSE = re.compile(
@@ -141,6 +135,10 @@ class Builder(Transformer[Token, Any]):
         return MultiInsert(text=self._text_around(meta), targets=tuple(targets))
 
     @v_args(meta=True)
+    def nullable(self, meta: Meta, _: list[Any]) -> _Field:
+        return _Field("not_null", False, meta.start_pos)
+
+    @v_args(meta=True)
     def name(self, meta: Meta, children: list[Token]) -> _NameAt:
         return _NameAt((str(children[0]),), _span(meta))
 
@@ -190,6 +188,8 @@ class Builder(Transformer[Token, Any]):
     def TAIL(self, token: Token) -> Span:
         return _span(token)
 
+    DEFINITION = TAIL
+
 
 def _rule_of(kind: type[Any]) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
@@ -202,6 +202,19 @@ def _clustering(children: list[Any]) -> Clustering:
 
 def _partition(children: list[tuple[str, str | None]]) -> PartitionSpec:
     return PartitionSpec(values=tuple(children))
+
+
+def _placed_partition(children: list[_Field]) -> PlacedPartition:
+    spec, *location = (child.value for child in children)
+    return PlacedPartition(spec=spec, location=location[0] if location else None)
+
+
+def _values(children: list[_Field]) -> tuple[Any, ...]:
+    return tuple(child.value for child in children)
+
+
+def _flag(_: list[Any]) -> bool:
+    return True
 
 
 def _dotted(children: list[_NameAt]) -> str:
@@ -233,8 +246,13 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
     "column": _dotted,
     "compaction_type": _lower,
     "ids": tuple,
+    "keys": tuple,
     "mode": _lower,
+    "moved": _flag,
+    "new_partition": _partition,
     "partition": _partition,
+    "partitions": _values,
+    "placed_partition": _placed_partition,
     "schema_binding": _words,
     "stored_as": _words,
     "using": _dotted,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from acidsql.syntax.statements import Span
+from acidsql.syntax.pieces import Span
 
 _OPENING = re.compile(
     r"""

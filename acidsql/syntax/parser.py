@@ -30,6 +30,7 @@ _TERMINALS = {
     "CHUNK": "an expression",
     "$END": "the end of the statement",
     "COMMA": "','",
+    "DEFINITION": "a definition",
     "_EQ": "'='",
     "NAME": "a name",
     "PART": "a name",

@@ -12,58 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Name: TypeAlias = tuple[str, ...]
-"""The parts of a qualified name."""
+from acidsql.syntax.alterations import Alteration
+from acidsql.syntax.pieces import Clustering, Name, Named, PartitionSpec, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """A part of the statement's text.
-
-    Attributes:
-        start: offset of the first code point.
-        end: offset behind the last code point.
-    """
-
-    start: int
-    end: int
-
-    def of(self, text: str) -> str:
-        """Return the part of ``text`` that the span covers."""
-        return text[self.start : self.end]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionSpec:
-    """``PARTITION (column = value, column)``.
-
-    Attributes:
-        values: for each column its value as SQL text, ``None`` where none is given.
-    """
-
-    values: tuple[tuple[str, str | None], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clustering:
-    """``CLUSTERED BY (columns) [SORTED BY (…)] INTO n BUCKETS``."""
-
-    columns: tuple[str, ...]
-    sorted: bool
-    buckets: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Named:
-    """What statements about one table, view or database have in common."""
-
-    text: str
-    name: Name
-    name_span: Span
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTable(_Named):
+class CreateTable(Named):
     """``CREATE TABLE`` of a transactional table; of other tables the parser returns ``None``.
 
     Attributes:
@@ -91,7 +45,7 @@ class CreateTable(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropTable(_Named):
+class DropTable(Named):
     """``DROP TABLE``."""
 
     if_exists: bool = False
@@ -99,25 +53,14 @@ class DropTable(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truncate(_Named):
+class Truncate(Named):
     """``TRUNCATE TABLE``."""
 
     partition: PartitionSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterTable(_Named):
-    """``ALTER TABLE`` other than ``COMPACT``.
-
-    Attributes:
-        rest: everything after the name.
-    """
-
-    rest: Span
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compact(_Named):
+class Compact(Named):
     """``ALTER TABLE … COMPACT``; ``OPTIMIZE TABLE … REWRITE DATA`` is the same with ``wait``.
 
     Attributes:
@@ -131,7 +74,7 @@ class Compact(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateView(_Named):
+class CreateView(Named):
     """``CREATE VIEW … AS``.
 
     Attributes:
@@ -154,14 +97,14 @@ class CreateView(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropView(_Named):
+class DropView(Named):
     """``DROP VIEW``."""
 
     if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateDatabase(_Named):
+class CreateDatabase(Named):
     """``CREATE DATABASE`` (``SCHEMA``, ``NAMESPACE``)."""
 
     if_not_exists: bool = False
@@ -171,7 +114,7 @@ class CreateDatabase(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropDatabase(_Named):
+class DropDatabase(Named):
     """``DROP DATABASE`` (``SCHEMA``, ``NAMESPACE``)."""
 
     if_exists: bool = False
@@ -179,7 +122,7 @@ class DropDatabase(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use(_Named):
+class Use(Named):
     """``USE [DATABASE]``."""
 
 
@@ -193,21 +136,21 @@ class ShowTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowPartitions(_Named):
+class ShowPartitions(Named):
     """``SHOW PARTITIONS``."""
 
     partition: PartitionSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowCreateTable(_Named):
+class ShowCreateTable(Named):
     """``SHOW CREATE TABLE``."""
 
     as_serde: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowColumns(_Named):
+class ShowColumns(Named):
     """``SHOW COLUMNS IN table [IN database]``.
 
     Attributes:
@@ -218,14 +161,14 @@ class ShowColumns(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTblProperties(_Named):
+class ShowTblProperties(Named):
     """``SHOW TBLPROPERTIES table [(key)]``."""
 
     key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Describe(_Named):
+class Describe(Named):
     """``DESCRIBE [TABLE]``; of queries, functions and databases the parser returns ``None``.
 
     Attributes:
@@ -240,7 +183,7 @@ class Describe(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insert(_Named):
+class Insert(Named):
     """``INSERT INTO`` or ``INSERT OVERWRITE`` a table.
 
     Attributes:
@@ -274,7 +217,7 @@ class MultiInsert:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RowLevel(_Named):
+class _RowLevel(Named):
     """What statements that change rows have in common.
 
     Attributes:
@@ -357,7 +300,7 @@ class Explain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CacheTable(_Named):
+class CacheTable(Named):
     """``CACHE [LAZY] TABLE``."""
 
     query: Span | None = None
@@ -365,22 +308,22 @@ class CacheTable(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshTable(_Named):
+class RefreshTable(Named):
     """``REFRESH TABLE``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnalyzeTable(_Named):
+class AnalyzeTable(Named):
     """``ANALYZE TABLE``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MsckRepair(_Named):
+class MsckRepair(Named):
     """``[MSCK] REPAIR TABLE``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadData(_Named):
+class LoadData(Named):
     """``LOAD DATA … INTO TABLE``."""
 
     partition: PartitionSpec | None = None
@@ -388,7 +331,7 @@ class LoadData(_Named):
 
 # fmt: off
 Statement: TypeAlias = (
-    CreateTable | DropTable | Truncate | AlterTable | Compact | CreateView | DropView |
+    CreateTable | DropTable | Truncate | Alteration | Compact | CreateView | DropView |
     CreateDatabase | DropDatabase | Use | ShowTables | ShowPartitions | ShowCreateTable |
     ShowColumns | ShowTblProperties | Describe | Insert | MultiInsert | Update | Delete | Merge |
     ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | Explain | CacheTable |

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from acidsql.syntax.pieces import PartitionSpec
 from acidsql.syntax.statements import (
-    AlterTable,
     AnalyzeTable,
     CacheTable,
     CreateDatabase,
@@ -18,7 +18,6 @@ from acidsql.syntax.statements import (
     Explain,
     LoadData,
     MsckRepair,
-    PartitionSpec,
     RefreshTable,
     ShowColumns,
     ShowCreateTable,
@@ -113,15 +112,6 @@ OTHER_DDL = [
         Truncate,
         {**T, "partition": partition(p="'a'")},
     ),
-    ("ALTER TABLE «t» [[rest|RENAME TO u]]", AlterTable, T),
-    ("ALTER TABLE «t» [[rest|REPLACE COLUMNS (a INT)]]", AlterTable, T),
-    ("ALTER TABLE «t» [[rest|SET TBLPROPERTIES ('a'='b')]]", AlterTable, T),
-    (
-        "ALTER TABLE «compact» [[rest|PARTITION (p=1) RENAME TO PARTITION (p=2)]]",
-        AlterTable,
-        {"name": ("compact",)},
-    ),
-    ("ALTER TABLE «t» [[rest|PARTITION (p=1) REPLACE COLUMNS (a INT)]]", AlterTable, T),
 ]
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from acidsql.syntax.pieces import PartitionSpec
 from acidsql.syntax.statements import (
     AbortTransactions,
     Compact,
-    PartitionSpec,
     ShowCompactions,
     ShowLocks,
     ShowTransactions,

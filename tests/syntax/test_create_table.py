@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from acidsql.syntax import parse
+from acidsql.syntax.pieces import Clustering
 from acidsql.syntax.statements import (
-    Clustering,
     CreateTable,
 )
 

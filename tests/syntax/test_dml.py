@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from acidsql.syntax import parse
+from acidsql.syntax.pieces import PartitionSpec
 from acidsql.syntax.statements import (
     Delete,
     Insert,
     Merge,
     MultiInsert,
-    PartitionSpec,
     Update,
 )
 

@@ -12,7 +12,7 @@ from acidsql.syntax import builder, parser
 from acidsql.syntax import grammar as grammar_file
 
 # Of these any two match much of the same text.
-OPAQUE = {"CHUNK", "NAME", "PART", "SOURCE", "TAIL", "VALUE_CHUNK"}
+OPAQUE = {"CHUNK", "DEFINITION", "NAME", "PART", "SOURCE", "TAIL", "VALUE_CHUNK"}
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from acidsql.syntax import parse
+from acidsql.syntax.alterations import AlterTable
+from acidsql.syntax.pieces import PartitionSpec, Span
 from acidsql.syntax.statements import (
-    AlterTable,
     Compact,
     CreateTable,
     CreateView,
@@ -16,8 +17,6 @@ from acidsql.syntax.statements import (
     Explain,
     Insert,
     Merge,
-    PartitionSpec,
-    Span,
     Update,
 )
 

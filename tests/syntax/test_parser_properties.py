@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from acidsql.errors import AcidParseError
 from acidsql.syntax import Statement, parse
 from acidsql.syntax.lexis import blank_comments
-from acidsql.syntax.statements import PartitionSpec, Span
+from acidsql.syntax.pieces import PartitionSpec, Span
 
 # Keywords are upper case, names lower case or quoted; `~` is where nothing or blanks may stand.
 TEMPLATES = [

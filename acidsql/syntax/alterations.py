@@ -1,0 +1,159 @@
+"""What the parser understands of ``ALTER TABLE``, but for ``COMPACT``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from acidsql.syntax.pieces import Name, Named, PartitionSpec, Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTable(Named):
+    """``ALTER TABLE`` with anything else than what the other classes are for.
+
+    Attributes:
+        rest: everything after the name.
+    """
+
+    rest: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedPartition:
+    """``PARTITION (…) [LOCATION '…']``."""
+
+    spec: PartitionSpec
+    location: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddPartitions(Named):
+    """``ADD [IF NOT EXISTS] PARTITION (…) [LOCATION '…'] …``."""
+
+    partitions: tuple[PlacedPartition, ...]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropPartitions(Named):
+    """``DROP [IF EXISTS] PARTITION (…)[, PARTITION (…)] [PURGE]``."""
+
+    partitions: tuple[PartitionSpec, ...]
+    if_exists: bool = False
+    purge: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenamePartition(Named):
+    """``PARTITION (…) RENAME TO PARTITION (…)``."""
+
+    partition: PartitionSpec
+    new_partition: PartitionSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameTable(Named):
+    """``RENAME TO``."""
+
+    new_name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddColumns(Named):
+    """``ADD COLUMN[S]``.
+
+    Attributes:
+        columns: the definitions, without the parentheses.
+        cascade: ``CASCADE``, of partitions as well.
+    """
+
+    columns: Span
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceColumns(Named):
+    """``REPLACE COLUMNS (…)``; the attributes are those of `AddColumns`."""
+
+    columns: Span
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropColumns(Named):
+    """``DROP COLUMN[S]``.
+
+    Attributes:
+        columns: everything after the keywords.
+    """
+
+    columns: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameColumn(Named):
+    """``RENAME COLUMN a TO b``."""
+
+    column_name: Name
+    new_column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeColumn(Named):
+    """Hive's ``CHANGE a b type …`` and Spark's ``ALTER COLUMN a …``.
+
+    Attributes:
+        column_name: the column.
+        new_column: its new name.
+        definition: its type and what follows that: NOT NULL, DEFAULT, COMMENT, FIRST, AFTER.
+        comment: of ``ALTER COLUMN a COMMENT``.
+        not_null: of ``SET NOT NULL``, and false of ``DROP NOT NULL``.
+        default: of ``SET DEFAULT``.
+        without_default: ``DROP DEFAULT``.
+        moved: ``FIRST`` or ``AFTER`` alone.
+        cascade: ``CASCADE``, of partitions as well.
+    """
+
+    column_name: Name
+    new_column: str | None = None
+    definition: Span | None = None
+    comment: str | None = None
+    not_null: bool | None = None
+    default: Span | None = None
+    without_default: bool = False
+    moved: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetProperties(Named):
+    """``SET TBLPROPERTIES``."""
+
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsetProperties(Named):
+    """``UNSET TBLPROPERTIES [IF EXISTS] (key, …)``."""
+
+    keys: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetLocation(Named):
+    """``[PARTITION (…)] SET LOCATION``."""
+
+    location: str
+    partition: PartitionSpec | None = None
+
+
+# fmt: off
+Alteration: TypeAlias = (
+    AlterTable | AddPartitions | DropPartitions | RenamePartition | RenameTable | AddColumns |
+    ReplaceColumns | DropColumns | RenameColumn | ChangeColumn | SetProperties | UnsetProperties |
+    SetLocation
+)
+# fmt: on
