@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -20,8 +20,9 @@ from acidsql.format.names import (
 )
 from acidsql.format.partitions import partition_name
 from acidsql.format.valid_lists import ValidTxnList
+from acidsql.intents import Intent
 from acidsql.metastore.locking import wait_for_locks
-from acidsql.metastore.protocol import LockRequest, LockType, Operation, Partition, Table, TxnType
+from acidsql.metastore.protocol import LockType, Operation, Partition, Table, TxnType
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.settle import Settled
@@ -31,31 +32,6 @@ logger = logging.getLogger(__name__)
 
 Change = tuple[Operation, Sequence[tuple[str, ...]]]
 """An operation, and the partitions that it changed, by values."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
-    """What a statement is going to do to a table.
-
-    Attributes:
-        operation: entered in the write set; SELECT enters nothing, as statements that change the
-            catalog alone do.
-        lock: its strength.
-        partition: the values of the one partition that the statement touches; None stands for the
-            table, or for partitions that are named at the commit.
-        overwrite: rows replace all that was there; they become a base.
-    """
-
-    table: Table
-    operation: Operation
-    lock: LockType
-    partition: tuple[str, ...] | None = None
-    overwrite: bool = False
-
-    @property
-    def names_partitions_late(self) -> bool:
-        """Whether only the commit can say which partitions were changed."""
-        return bool(self.table.partition_columns) and self.partition is None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,7 +46,8 @@ class WriteTransaction:
         listings: those of the statement.
         staging: directory below the table that readers ignore; gone when the transaction ends.
         published: directories that are in their places.
-        moved: what was moved away, and where to, in order.
+        reverts: what takes back, in the opposite order, what else was done.
+        discarded: directories outside of the table that go with the commit.
     """
 
     session: AcidSession
@@ -82,7 +59,8 @@ class WriteTransaction:
     listings: Listings
     staging: str
     published: list[str] = field(default_factory=list)
-    moved: list[tuple[str, str]] = field(default_factory=list)
+    reverts: list[Callable[[], object]] = field(default_factory=list)
+    discarded: list[str] = field(default_factory=list)
     added: list[Partition] = field(default_factory=list)
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
@@ -110,8 +88,24 @@ class WriteTransaction:
 
     def move(self, source: str, target: str) -> None:
         """Rename a file or directory; it goes back if the transaction does not commit."""
-        self.session.files.rename(source, target)
-        self.moved.append((source, target))
+        files = self.session.files
+
+        def move_back() -> None:
+            files.rename(target, source)
+            self.delete_empty_above(target)
+
+        files.rename(source, target)
+        self.reverts.append(move_back)
+
+    def discard(self, path: str) -> None:
+        """Hide a directory, which is gone after the commit."""
+        if path.startswith(f"{self.table.location}/"):
+            self.move(path, child(self.staging, f"discarded_{len(self.reverts)}"))
+            return
+        above, _, name = path.rpartition("/")
+        hidden = child(above, f"{STAGING_PREFIX}{self.txn_id}_{name}")
+        self.move(path, hidden)
+        self.discarded.append(hidden)
 
     def partitions(self) -> tuple[Partition, ...]:
         """The table's partitions as they are now."""
@@ -160,7 +154,7 @@ class WriteTransaction:
     def record(self, changed: Sequence[Change]) -> None:
         """Tell the metastore of new partitions, and of what was changed where."""
         metastore, table = self.session.metastore, self.table
-        if not table.partition_columns:
+        if not table.partition_columns or self.intent.operation is Operation.SELECT:
             return
         # Those that were known too: a transaction that added one may have taken it back since.
         metastore.add_partitions(table.database, table.name, self.touched.values())
@@ -189,8 +183,8 @@ class WriteTransaction:
         """
         for path in self.published:
             self.session.files.delete(path)
-        for source, target in reversed(self.moved):
-            self.session.files.rename(target, source)
+        while self.reverts:
+            self.reverts.pop()()
         if self.added:
             self._forget_added()
 
@@ -212,10 +206,15 @@ class WriteTransaction:
     def _delete_empty(self, location: str) -> bool:
         """Delete an empty partition directory, and those above that are empty then."""
         gone = self.session.files.delete_if_empty(location)
-        above = location.rpartition("/")[0]
-        if gone and len(above) > len(self.table.location):
-            self._delete_empty(above)
+        if gone:
+            self.delete_empty_above(location)
         return gone
+
+    def delete_empty_above(self, location: str) -> None:
+        """Delete the directories between the table's and a partition's that are empty."""
+        above = location.rpartition("/")[0]
+        if above.startswith(f"{self.table.location}/"):
+            self._delete_empty(above)
 
 
 def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:
@@ -229,36 +228,10 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
         transaction.record(changed)
     first = changes[0][0]
     first.session.metastore.commit_txn(first.txn_id)
-
-
-def insert_intent(
-    table: Table, partition: tuple[str, ...] | None = None, *, overwrite: bool = False
-) -> Intent:
-    """What INSERT INTO and INSERT OVERWRITE are going to do.
-
-    The latter keeps all others away (``hive.txn.xlock.iow``): rows that were inserted with a lower
-    write id, and published later, would be lost below its base. It counts as an UPDATE, so that
-    transactions that saw the rows before conflict with it.
-    """
-    return Intent(
-        table=table,
-        operation=Operation.UPDATE if overwrite else Operation.INSERT,
-        lock=LockType.EXCLUSIVE if overwrite else LockType.SHARED_READ,
-        partition=partition,
-        overwrite=overwrite,
-    )
-
-
-def change_intent(table: Table, operation: Operation) -> Intent:
-    """What UPDATE, DELETE and MERGE are going to do: the commit finds conflicts, not the lock."""
-    return Intent(table=table, operation=operation, lock=LockType.SHARED_WRITE)
-
-
-def alter_intent(table: Table) -> Intent:
-    """What statements are going to do that change the catalog. They advance the table's write id,
-    as Hive's do, and conflict with nobody: they wait until nobody writes.
-    """
-    return Intent(table=table, operation=Operation.SELECT, lock=LockType.EXCLUSIVE)
+    for transaction, _ in changes:
+        transaction.reverts.clear()
+        for path in transaction.discarded:
+            transaction.session.files.delete(path)
 
 
 @contextmanager
@@ -292,7 +265,9 @@ def write_transactions(
     finally:
         session.heartbeater.remove(txn_id)
         for transaction in opened:
-            session.files.delete(transaction.staging)
+            # What could not be taken back lies there yet.
+            if not transaction.reverts:
+                session.files.delete(transaction.staging)
 
 
 def _begin(session: AcidSession, intents: Sequence[Intent]) -> int:
@@ -308,7 +283,7 @@ def _begin(session: AcidSession, intents: Sequence[Intent]) -> int:
         session.heartbeater.add(txn_id)
         try:
             left = max(0.0, deadline - time.monotonic())
-            waited = wait_for_locks(metastore, txn_id, [_request(i) for i in intents], left)
+            waited = wait_for_locks(metastore, txn_id, [i.request() for i in intents], left)
         except BaseException as error:
             session.heartbeater.remove(txn_id)
             _undo(session, txn_id, (), error)
@@ -317,21 +292,6 @@ def _begin(session: AcidSession, intents: Sequence[Intent]) -> int:
             return txn_id
         session.heartbeater.remove(txn_id)
         metastore.abort_txn(txn_id)
-
-
-def _request(intent: Intent) -> LockRequest:
-    table = intent.table
-    name = None
-    if intent.partition is not None:
-        name = partition_name([c.name for c in table.partition_columns], intent.partition)
-    return LockRequest(
-        database=table.database,
-        table=table.name,
-        partition=name,
-        type=intent.lock,
-        operation=intent.operation,
-        dynamic_partitions=intent.names_partitions_late,
-    )
 
 
 def _is_exclusive(intents: Sequence[Intent]) -> bool:

@@ -74,6 +74,29 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
     return StructType.fromJson(json.loads(plan.tableSchema().json()))
 
 
+def parse_new_columns(spark: SparkSession, text: str) -> StructType:
+    """The columns of an ALTER TABLE … ADD COLUMNS, as ``parse_columns`` has them.
+
+    Raises:
+        AcidAnalysisError: a column has a position, or is a field of another one
+            (UNSUPPORTED_FEATURE).
+    """
+    for column in elements(parse(spark, f"ALTER TABLE t ADD COLUMNS ({text})").columnsToAdd()):
+        if column.position().isDefined():
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.COLUMN_POSITION",
+                "columns have their positions in files for ever: leave FIRST or AFTER out, and "
+                "SELECT them in the order that you want",
+            )
+        if column.path().isDefined():
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.NESTED_COLUMN",
+                f"{column.colName()} would be a field of a struct, whose type cannot change: add "
+                "a column",
+            )
+    return parse_columns(spark, text)
+
+
 def _has_constraints(table_spec: JavaObject) -> bool:
     for i in range(table_spec.productArity()):
         if table_spec.productElementName(i) == "constraints":

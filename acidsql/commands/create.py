@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypedDict
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    CharType,
-    MapType,
-    StructType,
-    VarcharType,
-)
 
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.adoption import check_location, existing
+from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
+from acidsql.intents import insert_intent
 from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.protocol import Column, LockRequest, LockType, Operation, Table
 from acidsql.resolution import (
@@ -33,24 +27,13 @@ from acidsql.resolution import (
     leased_snapshot,
     qualified,
 )
-from acidsql.schema import ROW_ID_COLUMN, columns_of, quote, read_name
+from acidsql.schema import columns_of, quote
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
-from acidsql.syntax.statements import Clustering, CreateTable, DropTable
-from acidsql.transaction import insert_intent, write_transaction
-
-_CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
-# Settings of ORC's writer that reach it from table properties.
-_ORC_PROPERTIES = frozenset(
-    {
-        "orc.compress",
-        "orc.stripe.size",
-        "orc.row.index.stride",
-        "orc.compress.size",
-        "orc.block.size",
-    }
-)
+from acidsql.syntax.pieces import Clustering
+from acidsql.syntax.statements import CreateTable, DropTable
+from acidsql.transaction import write_transaction
 
 
 def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | None:
@@ -69,7 +52,7 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
             return result.nothing(session.spark)
         raise already_exists(name)
     _refuse(statement)
-    _check_properties(statement.properties)
+    check_properties(statement.properties)
     if statement.query is not None:
         return _create_as_select(session, statement, database, table_name)
     columns, partition_columns = _columns(session, statement)
@@ -111,36 +94,6 @@ def _unsupported(feature: str, reason: str, condition: str | None = None) -> Aci
     )
 
 
-def _check_properties(properties: Mapping[str, str]) -> None:
-    for key, value in properties.items():
-        lowered = key.lower()
-        if lowered == "transactional_properties" and value.lower() != "default":
-            raise _unsupported(
-                f"transactional_properties {value}",
-                "only full ACID tables ('default') are supported",
-                "TRANSACTIONAL_PROPERTIES",
-            )
-        if lowered == "orc.compress" and value.lower() not in _CODECS:
-            raise AcidAnalysisError(
-                "INVALID_TABLE_PROPERTY",
-                f"orc.compress is {value!r}: use one of {', '.join(_CODECS)}",
-            )
-        if lowered.startswith("orc.") and lowered not in _ORC_PROPERTIES:
-            raise _unsupported(
-                f"table property {key}",
-                f"known are {', '.join(sorted(_ORC_PROPERTIES))}",
-                "TABLE_PROPERTY",
-            )
-        if lowered == "bucketing_version" and value not in ("1", "2"):
-            raise AcidAnalysisError(
-                "INVALID_TABLE_PROPERTY", f"bucketing_version is {value!r}: use 1 or 2"
-            )
-        if lowered in ("external", "external.table.purge"):
-            raise _unsupported(
-                f"table property {key}", "the table is a managed one", "TABLE_PROPERTY"
-            )
-
-
 def _columns(
     session: AcidSession, statement: CreateTable
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
@@ -157,7 +110,7 @@ def _columns(
         columns, partition_columns = _split(
             session, columns, statement.partitioned_by.of(statement.text)
         )
-    _check_columns(session, columns, partition_columns)
+    check_columns(session, columns, partition_columns)
     return columns, partition_columns
 
 
@@ -177,51 +130,6 @@ def _split(
         )
     chosen = tuple(by_name[n.lower()] for n in names)
     return tuple(c for c in columns if c not in chosen), chosen
-
-
-def _check_columns(
-    session: AcidSession, columns: Sequence[Column], partition_columns: Sequence[Column]
-) -> None:
-    names = [c.name.lower() for c in [*columns, *partition_columns]]
-    for name in names:
-        if names.count(name) > 1:
-            raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"column {name} is there twice: rename one"
-            )
-    if ROW_ID_COLUMN in names:
-        raise AcidAnalysisError(
-            "RESERVED_COLUMN_NAME",
-            f"{ROW_ID_COLUMN} is the name of the row's identity: use another",
-        )
-    cut = [read_name(c.name.lower()) for c in columns]
-    if "" in cut or len(set(cut)) < len(cut):
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.COLUMN_NAME",
-            "these column names differ only after a backtick, or begin with one, and Spark's ORC "
-            "reader cannot tell them apart: rename a column",
-        )
-    if not columns:
-        raise AcidAnalysisError(
-            "MISSING_COLUMNS",
-            "all columns are partition columns: at least one must be stored in files",
-        )
-    for column in partition_columns:
-        declared = bridge.parse_type(session.spark, column.type)
-        if isinstance(declared, ArrayType | MapType | StructType | BinaryType):
-            raise AcidAnalysisError(
-                "INVALID_PARTITION_COLUMN_DATA_TYPE",
-                f"partition column {column.name} has type {column.type}: use a primitive type",
-            )
-    for column in [*columns, *partition_columns]:
-        if column.default is not None:
-            _check_default(session, column)
-
-
-def _check_default(session: AcidSession, column: Column) -> None:
-    """A default must be an expression that Spark can evaluate by itself."""
-    declared = bridge.parse_type(session.spark, column.type)
-    cast = "STRING" if isinstance(declared, CharType | VarcharType) else column.type
-    session.spark.sql(f"SELECT CAST(({column.default}) AS {cast})").collect()
 
 
 def _create(
@@ -313,7 +221,7 @@ def _create_as_select(
         columns, partition_columns = _split(
             session, columns, statement.partitioned_by.of(statement.text)
         )
-    _check_columns(session, columns, partition_columns)
+    check_columns(session, columns, partition_columns)
     table = _create(session, statement, database, name, columns, partition_columns)
     try:
         with write_transaction(session, insert_intent(table)) as transaction:

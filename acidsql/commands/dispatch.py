@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import (
+    alter_table,
     compact,
     create,
     events,
@@ -134,6 +135,11 @@ def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None
     return truncate.truncate(session, table, statement) if table else None
 
 
+def _alter_table(session: AcidSession, statement: alterations.Alteration) -> DataFrame | None:
+    table = _target(session, statement.name)
+    return alter_table.alter_table(session, table, statement) if table else None
+
+
 def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame | None:
     for target in statement.targets:
         table = find_acid_table(session, target)
@@ -186,7 +192,7 @@ def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
 
 _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AbortTransactions: _abort,
-    alterations.AlterTable: _refused("ALTER TABLE", "only COMPACT is known yet"),
+    **dict.fromkeys(get_args(alterations.Alteration), _alter_table),
     ast.AnalyzeTable: _refused("ANALYZE TABLE", "statistics are not kept yet"),
     ast.CacheTable: _cache,
     ast.Compact: _compact,

@@ -12,6 +12,7 @@ from acidsql.commands import events, result
 from acidsql.commands.events import Outcome, Shape
 from acidsql.commands.partitions import matching
 from acidsql.format.names import VERSION_CONTENT, VERSION_FILE, base_name
+from acidsql.intents import insert_intent
 from acidsql.metastore.protocol import Table
 from acidsql.resolution import StatementSnapshot
 from acidsql.schema import quote
@@ -19,7 +20,7 @@ from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import Target, partition_text, write_rows
 from acidsql.syntax.statements import Insert
-from acidsql.transaction import WriteTransaction, insert_intent, write_transaction
+from acidsql.transaction import WriteTransaction, write_transaction
 
 
 def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:

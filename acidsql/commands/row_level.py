@@ -12,12 +12,13 @@ from pyspark.sql import functions as F
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import Shape
+from acidsql.intents import change_intent
 from acidsql.metastore.protocol import Operation, Table
 from acidsql.resolution import StatementSnapshot
 from acidsql.schema import ROW_ID_COLUMN, quote
 from acidsql.session import AcidSession
 from acidsql.syntax.merge import add_insert_columns
-from acidsql.transaction import change_intent, write_transaction
+from acidsql.transaction import write_transaction
 
 _EVENT = "event"
 

@@ -8,12 +8,13 @@ from acidsql.commands import result
 from acidsql.commands.partitions import full_values, required
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import METADATA_FILE, TRUNCATED_CONTENT, base_name
+from acidsql.intents import insert_intent
 from acidsql.metastore.protocol import Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.pieces import PartitionSpec
 from acidsql.syntax.statements import Truncate
-from acidsql.transaction import insert_intent, write_transaction
+from acidsql.transaction import write_transaction
 
 
 def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFrame:

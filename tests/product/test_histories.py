@@ -12,10 +12,11 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.format.names import delta_name
+from acidsql.intents import insert_intent
 from acidsql.metastore.protocol import Table
 from acidsql.resolution import acid_table
 from acidsql.session import AcidSession
-from acidsql.transaction import insert_intent, write_transaction
+from acidsql.transaction import write_transaction
 
 pytestmark = pytest.mark.spark
 

@@ -120,12 +120,45 @@ _LIMITS = {
     "`FROM … INSERT … INSERT …`": _features(
         FROM_INSERT="FROM bad_source INSERT INTO bad SELECT * INSERT INTO bad_plain SELECT id"
     ),
-    "`ALTER TABLE`, but for `COMPACT`": _features(
+    "`ALTER TABLE` with `SET SERDE`, `CLUSTER BY`, constraints, columns of one partition and "
+    "others": _features(
         ALTER_TABLE=(
-            "ALTER TABLE bad ADD COLUMNS (x int)",
-            "ALTER TABLE bad RENAME TO bad3",
+            "ALTER TABLE bad SET SERDE 'x'",
+            "ALTER TABLE bad CLUSTER BY (id)",
+            "ALTER TABLE bad ADD CONSTRAINT c CHECK (id > 0)",
+            "ALTER TABLE bad_parts PARTITION (p = 1, q = 'a') REPLACE COLUMNS (v int)",
+            "ALTER TABLE bad CONCATENATE",
+        )
+    ),
+    "`FIRST`, `AFTER`: columns have their positions in files": _features(
+        COLUMN_POSITION=(
+            "ALTER TABLE bad ADD COLUMNS (x int FIRST)",
+            "ALTER TABLE bad ALTER COLUMN v AFTER n",
+        )
+    ),
+    "`DROP COLUMN`, `REPLACE COLUMNS` with fewer columns": _features(
+        DROP_COLUMNS=(
+            "ALTER TABLE bad DROP COLUMN v",
+            "ALTER TABLE bad REPLACE COLUMNS (id int, v string)",
+        )
+    ),
+    "a new column with `NOT NULL` or `DEFAULT`: it is NULL in the rows that are there": _features(
+        ADD_COLUMN_NOT_NULL="ALTER TABLE bad ADD COLUMNS (x int NOT NULL)",
+        ADD_COLUMN_DEFAULT="ALTER TABLE bad ADD COLUMNS (x int DEFAULT 1)",
+    ),
+    "a new or renamed field of a struct": _features(
+        NESTED_COLUMN=(
+            "ALTER TABLE bad ADD COLUMN v.x int",
+            "ALTER TABLE bad RENAME COLUMN v.x TO y",
+        )
+    ),
+    "`SET LOCATION`": _features(SET_LOCATION="ALTER TABLE bad SET LOCATION '/x'"),
+    "changes of `transactional`, `transactional_properties`, `bucketing_version`": _features(
+        TABLE_PROPERTY=(
             "ALTER TABLE bad SET TBLPROPERTIES ('transactional'='false')",
-            "ALTER TABLE bad_parts DROP PARTITION (p = 1)",
+            "ALTER TABLE bad SET TBLPROPERTIES ('transactional_properties'='insert_only')",
+            "ALTER TABLE bad SET TBLPROPERTIES ('bucketing_version'='1')",
+            "ALTER TABLE bad UNSET TBLPROPERTIES ('transactional')",
         )
     ),
     "`LOAD DATA`": _features(LOAD_DATA="LOAD DATA INPATH '/x' INTO TABLE bad"),
@@ -180,6 +213,17 @@ _LIMITS = {
     },
     "a file outside base and delta directories that is not named as Hive names files": {
         _create("LOCATION '{files}'"): "INVALID_ORIGINAL_FILE_NAME"
+    },
+    "a type that old values cannot be read as, or another type of a bucket column": {
+        "ALTER TABLE bad ALTER COLUMN v TYPE int": "NOT_SUPPORTED_CHANGE_COLUMN"
+    },
+    "a partition column in `ALTER TABLE`": {
+        "ALTER TABLE bad_parts CHANGE p p bigint": "CANNOT_ALTER_PARTITION_COLUMN"
+    },
+    "`ADD PARTITION` over files": {
+        "ALTER TABLE bad_parts ADD PARTITION (p = 5, q = 'x') LOCATION '{files}'": (
+            "PARTITION_LOCATION_NOT_EMPTY"
+        )
     },
     "a table, or `INSERT OVERWRITE DIRECTORY`, in an ACID table's directory, above it or below "
     "it": {

@@ -1,0 +1,241 @@
+"""ALTER TABLE … ADD, REPLACE, CHANGE, RENAME and ALTER COLUMN.
+
+Nothing in files changes. Readers match columns by position, as Hive 4.1 does: a column that is
+renamed keeps its place, a new one comes last, and none can be moved or dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.commands import events, result
+from acidsql.commands.conversions import CONVERSIONS, convertible
+from acidsql.commands.definitions import check_columns
+from acidsql.errors import AcidAnalysisError
+from acidsql.intents import alter_intent
+from acidsql.metastore.protocol import Column, Table
+from acidsql.schema import columns_of, quote
+from acidsql.session import AcidSession
+from acidsql.syntax.alterations import (
+    AddColumns,
+    ChangeColumn,
+    DropColumns,
+    RenameColumn,
+    ReplaceColumns,
+)
+from acidsql.syntax.pieces import Name
+from acidsql.transaction import WriteTransaction, write_transaction
+
+Columns = tuple[Column, ...]
+
+
+def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
+    """Run ADD COLUMNS: rows that are there have NULL in the new columns."""
+    added = _parsed(session, statement.columns.of(statement.text))
+    _check_new(added)
+    return _alter(session, table, lambda old: (*old, *added), cascade=statement.cascade)
+
+
+def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumns) -> DataFrame:
+    """Run REPLACE COLUMNS: each column takes the place of the one at its position."""
+    given = _parsed(session, statement.columns.of(statement.text))
+
+    def replaced(old: Columns) -> Columns:
+        if len(given) < len(old):
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.DROP_COLUMNS",
+                f"REPLACE COLUMNS cannot drop columns of {table.full_name}: its files have "
+                f"{len(old)}, so list at least as many",
+            )
+        _check_new(given[len(old) :])
+        kept = [
+            _retyped(session, table, before, after)
+            for before, after in zip(old, given, strict=False)
+        ]
+        return (*kept, *given[len(old) :])
+
+    return _alter(session, table, replaced, cascade=statement.cascade)
+
+
+def rename_column(session: AcidSession, table: Table, statement: RenameColumn) -> DataFrame:
+    """Run RENAME COLUMN."""
+
+    def renamed(old: Columns) -> Columns:
+        place = _position(table, old, statement.column_name)
+        return _with(old, place, replace(old[place], name=statement.new_column.lower()))
+
+    return _alter(session, table, renamed, cascade=False)
+
+
+def drop_columns(_: AcidSession, table: Table, statement: DropColumns) -> DataFrame:
+    """Refuse DROP COLUMN."""
+    raise AcidAnalysisError(
+        "UNSUPPORTED_FEATURE.DROP_COLUMNS",
+        f"columns of {table.full_name} ({statement.columns.of(statement.text)}) cannot be dropped: "
+        "readers find columns by their positions in files; CREATE TABLE … AS SELECT makes a table "
+        "without them",
+    )
+
+
+def change_column(session: AcidSession, table: Table, statement: ChangeColumn) -> DataFrame:
+    """Run CHANGE and ALTER COLUMN: another name, a type that old values can be read as, NOT NULL,
+    a default, a comment.
+    """
+    if statement.moved:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.COLUMN_POSITION",
+            f"columns of {table.full_name} cannot be moved: leave FIRST or AFTER out, and SELECT "
+            "them in the order that you want",
+        )
+
+    def changed(old: Columns) -> Columns:
+        place = _position(table, old, statement.column_name)
+        return _with(old, place, _changed(session, table, old[place], statement))
+
+    return _alter(session, table, changed, cascade=statement.cascade)
+
+
+def _alter(
+    session: AcidSession,
+    table: Table,
+    alter: Callable[[Columns], Columns],
+    *,
+    cascade: bool,
+) -> DataFrame:
+    """Give the table other columns.
+
+    Without ``cascade`` the partitions keep those that they have, as in Hive.
+    """
+    metastore = session.metastore
+    alter(table.columns)
+    with write_transaction(session, alter_intent(table)) as transaction:
+        old = transaction.table
+        columns = alter(old.columns)
+        names = {o.name: n.name for o, n in zip(old.columns, columns, strict=False)}
+        buckets = tuple(names[name] for name in old.bucket_columns)
+        new = replace(old, columns=columns, bucket_columns=buckets)
+        check_columns(session, new.columns, new.partition_columns)
+        _check_no_nulls(transaction, new.columns)
+        partitions = transaction.partitions() if old.partition_columns else ()
+        own = [
+            replace(p, columns=None if cascade else p.columns or old.columns) for p in partitions
+        ]
+        metastore.alter_table(new)
+        transaction.reverts.append(lambda: metastore.alter_table(old))
+        if own:
+            metastore.alter_partitions(old.database, old.name, own)
+            transaction.reverts.append(
+                lambda: metastore.alter_partitions(old.database, old.name, partitions)
+            )
+        transaction.commit([])
+    return result.nothing(session.spark)
+
+
+def _parsed(session: AcidSession, text: str) -> Columns:
+    """Column definitions; names in lower case, as the metastore has them."""
+    return columns_of(session.spark, bridge.parse_new_columns(session.spark, text))
+
+
+def _check_new(columns: Sequence[Column]) -> None:
+    """Refuse what rows that are there could not have."""
+    for column in columns:
+        if not column.nullable:
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
+                f"the new column {column.name} would be NULL in the rows that are there: leave NOT "
+                "NULL out, UPDATE the table, then ALTER COLUMN … SET NOT NULL",
+            )
+        if column.default is not None:
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT",
+                f"the new column {column.name} would be NULL in the rows that are there, for Hive "
+                "at least: leave DEFAULT out, then ALTER COLUMN … SET DEFAULT for new rows",
+            )
+
+
+def _position(table: Table, columns: Columns, name: Name) -> int:
+    """The position of a column among those in files."""
+    if len(name) > 1:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.NESTED_COLUMN",
+            f"{'.'.join(name)} is a field of a struct, whose type cannot change: name a column",
+        )
+    names = [c.name.lower() for c in columns]
+    wanted = name[0].lower()
+    if wanted in [c.name.lower() for c in table.partition_columns]:
+        raise AcidAnalysisError(
+            "CANNOT_ALTER_PARTITION_COLUMN",
+            f"{name[0]} is a partition column of {table.full_name}: name one that is stored in "
+            "files",
+        )
+    if wanted not in names:
+        raise AcidAnalysisError(
+            "COLUMN_NOT_FOUND",
+            f"{table.full_name} has no column {name[0]}: it has {', '.join(names)}",
+        )
+    return names.index(wanted)
+
+
+def _with(columns: Columns, place: int, column: Column) -> Columns:
+    return (*columns[:place], column, *columns[place + 1 :])
+
+
+def _changed(session: AcidSession, table: Table, old: Column, statement: ChangeColumn) -> Column:
+    new = old
+    if statement.definition is not None:
+        name = quote(statement.new_column or old.name)
+        (given,) = _parsed(session, f"{name} {statement.definition.of(statement.text)}")
+        new = _retyped(session, table, old, given)
+    if statement.comment is not None:
+        new = replace(new, comment=statement.comment)
+    if statement.not_null is not None:
+        new = replace(new, nullable=not statement.not_null)
+    if statement.default is not None:
+        new = replace(new, default=statement.default.of(statement.text))
+    return replace(new, default=None) if statement.without_default else new
+
+
+def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> Column:
+    """A column under the name and type that a definition gives it; NOT NULL, default and comment
+    stay where the definition has none.
+    """
+    before, after = (bridge.parse_type(session.spark, c.type) for c in (old, given))
+    if not convertible(before, after):
+        raise AcidAnalysisError(
+            "NOT_SUPPORTED_CHANGE_COLUMN",
+            f"column {old.name} of {table.full_name} cannot change from {old.type} to "
+            f"{given.type}, because its files are not written anew: possible are {CONVERSIONS}",
+        )
+    if before != after and old.name in table.bucket_columns:
+        raise AcidAnalysisError(
+            "NOT_SUPPORTED_CHANGE_COLUMN",
+            f"column {old.name} of {table.full_name} is in CLUSTERED BY and has to keep its type: "
+            "another one has other hash codes",
+        )
+    return Column(
+        name=given.name.lower(),
+        type=given.type if before != after else old.type,
+        nullable=old.nullable and given.nullable,
+        default=given.default or old.default,
+        comment=given.comment if given.comment is not None else old.comment,
+    )
+
+
+def _check_no_nulls(transaction: WriteTransaction, columns: Columns) -> None:
+    """Refuse NOT NULL for a column that has NULLs."""
+    table = transaction.table
+    for old, new in zip(table.columns, columns, strict=False):
+        if new.nullable or not old.nullable:
+            continue
+        name = f"{quote(table.database)}.{quote(table.name)}"
+        text = f"SELECT 1 FROM spark_catalog.{name} WHERE {quote(old.name)} IS NULL LIMIT 1"
+        plan = events.snapshot_of(transaction).plan(text)
+        if bridge.frame_of(transaction.session.spark, plan).head() is not None:
+            raise AcidAnalysisError(
+                "NOT_NULL_CONSTRAINT_VIOLATION",
+                f"column {old.name} of {table.full_name} has NULLs: UPDATE them first",
+            )

@@ -1,0 +1,162 @@
+"""ALTER TABLE … ADD, DROP and RENAME PARTITION."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import DataFrame
+
+from acidsql.commands import result
+from acidsql.commands.guard import owner_of
+from acidsql.commands.partitions import full_values, matching, required, the_one
+from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.format.names import is_hidden
+from acidsql.format.partitions import partition_name
+from acidsql.intents import alter_intent
+from acidsql.metastore.protocol import Partition, Table
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
+from acidsql.syntax.alterations import (
+    AddPartitions,
+    DropPartitions,
+    PlacedPartition,
+    RenamePartition,
+)
+from acidsql.syntax.pieces import PartitionSpec
+from acidsql.transaction import WriteTransaction, write_transaction
+
+Values = tuple[str, ...]
+
+
+def add_partitions(session: AcidSession, table: Table, statement: AddPartitions) -> DataFrame:
+    """Run ADD PARTITION: the new partitions are empty."""
+    for placed in statement.partitions:
+        _in_full(session, table, placed.spec)
+    with write_transaction(session, alter_intent(table)) as transaction:
+        known = {p.values for p in transaction.partitions()}
+        for placed in statement.partitions:
+            values = _in_full(session, transaction.table, placed.spec)
+            if values not in known:
+                transaction.added.append(_new_partition(transaction, values, placed))
+                known.add(values)
+            elif not statement.if_not_exists:
+                raise _exists(table, values)
+        for partition in transaction.added:
+            session.files.make_directory(partition.location)
+        session.metastore.add_partitions(table.database, table.name, transaction.added)
+        transaction.commit([])
+    return result.nothing(session.spark)
+
+
+def _new_partition(
+    transaction: WriteTransaction, values: Values, placed: PlacedPartition
+) -> Partition:
+    session, table = transaction.session, transaction.table
+    location = default_location(table, values)
+    if placed.location is not None:
+        location = session.files.qualify(placed.location).rstrip("/")
+        _check_place(transaction, location)
+    present = [name for name in session.files.names(location) if not is_hidden(name)]
+    if present:
+        raise AcidAnalysisError(
+            "PARTITION_LOCATION_NOT_EMPTY",
+            f"{location} holds {present[0]}: use MSCK REPAIR TABLE for the directories of an ACID "
+            "table that lie there, LOAD DATA for other files, or choose an empty location",
+        )
+    return Partition(values=values, location=location)
+
+
+def default_location(table: Table, values: Values) -> str:
+    """Where a partition lies unless it says otherwise."""
+    return child(table.location, partition_name([c.name for c in table.partition_columns], values))
+
+
+def _check_place(transaction: WriteTransaction, location: str) -> None:
+    """Refuse a location in which another table or partition lies, or which lies in one."""
+    table = transaction.table
+    other = owner_of(transaction.session, location)
+    taken = other.location if other and other.full_name != table.full_name else None
+    places = [*transaction.partitions(), *transaction.added]
+    for partition in places:
+        there, here = f"{partition.location}/", f"{location}/"
+        if there.startswith(here) or here.startswith(there):
+            taken = partition.location
+    if taken or f"{table.location}/".startswith(f"{location}/"):
+        raise AcidAnalysisError(
+            "LOCATION_IN_USE",
+            f"{location} cannot be a partition of {table.full_name}, because of what lies in "
+            f"{taken or table.location}: choose another LOCATION",
+        )
+
+
+def drop_partitions(session: AcidSession, table: Table, statement: DropPartitions) -> DataFrame:
+    """Run DROP PARTITION: every partition that a specification matches goes, with its files."""
+    list(_dropped(session, table, statement))
+    with write_transaction(session, alter_intent(table)) as transaction:
+        found = {p.values: p for p in _dropped(session, transaction.table, statement)}
+        for partition in found.values():
+            if session.files.exists(partition.location):
+                transaction.discard(partition.location)
+        session.metastore.drop_partitions(table.database, table.name, found)
+        transaction.reverts.append(
+            lambda: session.metastore.add_partitions(table.database, table.name, found.values())
+        )
+        transaction.commit([])
+    for partition in found.values():
+        transaction.delete_empty_above(partition.location)
+    return result.nothing(session.spark)
+
+
+def _dropped(session: AcidSession, table: Table, statement: DropPartitions) -> Iterator[Partition]:
+    for spec in statement.partitions:
+        choose = matching if statement.if_exists else required
+        yield from choose(session, table, spec)
+
+
+def rename_partition(session: AcidSession, table: Table, statement: RenamePartition) -> DataFrame:
+    """Run RENAME TO PARTITION: its directory is renamed too, if it lies in its default place."""
+    values = _in_full(session, table, statement.new_partition)
+    the_one(session, table, statement.partition)
+    with write_transaction(session, alter_intent(table)) as transaction:
+        current = transaction.table
+        old = the_one(session, current, statement.partition)
+        if values in {p.values for p in transaction.partitions()}:
+            raise _exists(table, values)
+        location = old.location
+        if location == default_location(current, old.values):
+            location = default_location(current, values)
+            if session.files.exists(location):
+                session.files.delete_if_empty(location)
+            if session.files.exists(old.location):
+                transaction.move(old.location, location)
+        renamed = Partition(values=values, location=location, columns=old.columns)
+        _rename(session, current, old.values, renamed)
+        transaction.reverts.append(lambda: _rename(session, current, values, old))
+        transaction.commit([])
+    transaction.delete_empty_above(old.location)
+    return result.nothing(session.spark)
+
+
+def _rename(session: AcidSession, table: Table, values: Values, renamed: Partition) -> None:
+    session.metastore.rename_partition(table.database, table.name, values, renamed)
+
+
+def _in_full(session: AcidSession, table: Table, spec: PartitionSpec) -> Values:
+    """The values of the partition that a specification names."""
+    values = full_values(session, table, spec)
+    if values is None or not values:
+        columns = [c.name for c in table.partition_columns]
+        raise AcidLookupError(
+            "PARTITIONS_NOT_FOUND",
+            f"{table.full_name} is partitioned by {', '.join(columns) or 'nothing'}: give a value "
+            "for each of its partition columns",
+        )
+    return values
+
+
+def _exists(table: Table, values: Sequence[str]) -> AcidAnalysisError:
+    name = partition_name([c.name for c in table.partition_columns], values)
+    return AcidAnalysisError(
+        "PARTITIONS_ALREADY_EXIST",
+        f"{table.full_name} has a partition {name} already: add IF NOT EXISTS, or drop it first",
+    )

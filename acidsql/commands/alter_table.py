@@ -1,0 +1,152 @@
+"""ALTER TABLE … RENAME TO and TBLPROPERTIES, and what of ALTER TABLE is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from acidsql.commands import alter_columns, alter_partitions, result
+from acidsql.commands.definitions import check_properties
+from acidsql.errors import AcidAnalysisError
+from acidsql.intents import alter_intent
+from acidsql.metastore.protocol import Table
+from acidsql.resolution import already_exists, in_metastore, known_to_spark, qualified
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
+from acidsql.syntax import alterations as ast
+from acidsql.transaction import WriteTransaction, write_transaction
+
+# What a table is made for and cannot change (TransactionalValidationListener), with the values
+# that stand for no property.
+_FIXED = {"transactional": "true", "transactional_properties": "default", "bucketing_version": ""}
+
+
+def alter_table(session: AcidSession, table: Table, statement: ast.Alteration) -> DataFrame:
+    """Run an ALTER TABLE."""
+    return _ALTERATIONS[type(statement)](session, table, statement)
+
+
+def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable) -> DataFrame:
+    """RENAME TO: a table in its default place takes its directory along, as in Hive."""
+    parts = statement.new_name
+    name = qualified(session, parts if len(parts) > 1 else (table.database, *parts))
+    if name is None:
+        raise AcidAnalysisError(
+            "REQUIRES_SINGLE_PART_NAMESPACE",
+            f"{'.'.join(parts)} does not name a table of spark_catalog: write database.table",
+        )
+    session.metastore.database_location(name[0])
+    if in_metastore(session, name) or known_to_spark(session, name):
+        raise already_exists(name)
+    with write_transaction(session, alter_intent(table)) as transaction:
+        before = transaction.table.database, transaction.table.name
+        session.metastore.rename_table(*before, *name)
+        transaction.reverts.append(lambda: session.metastore.rename_table(*name, *before))
+        _move(transaction, *name)
+        transaction.commit([])
+    return result.nothing(session.spark)
+
+
+def _move(transaction: WriteTransaction, database: str, name: str) -> None:
+    """Move the directory of a renamed table, unless the metastore did, or it lies elsewhere."""
+    session, old = transaction.session, transaction.table
+    metastore = session.metastore
+    location = child(session.database_location(database), name)
+    default = child(session.database_location(old.database), old.name)
+    renamed = metastore.table(database, name)
+    if old.location != session.files.qualify(default) or renamed.location != old.location:
+        return
+    location = session.files.qualify(location)
+    if session.files.exists(old.location):
+        transaction.move(old.location, location)
+    metastore.alter_table(replace(renamed, location=location))
+    transaction.reverts.append(lambda: metastore.alter_table(renamed))
+    if not old.partition_columns:
+        return
+    partitions = metastore.partitions(database, name)
+    inside = [p for p in partitions if p.location.startswith(f"{old.location}/")]
+    metastore.alter_partitions(
+        database,
+        name,
+        [replace(p, location=location + p.location[len(old.location) :]) for p in inside],
+    )
+    transaction.reverts.append(lambda: metastore.alter_partitions(database, name, inside))
+
+
+def _set_properties(session: AcidSession, table: Table, statement: ast.SetProperties) -> DataFrame:
+    for key, value in statement.properties.items():
+        kept = table.properties.get(key.lower(), _FIXED.get(key.lower()))
+        if key.lower() in _FIXED and kept != value.lower():
+            raise _fixed(table, key)
+    check_properties(statement.properties)
+    return _with_properties(session, table, lambda old: {**old, **statement.properties})
+
+
+def _unset_properties(
+    session: AcidSession, table: Table, statement: ast.UnsetProperties
+) -> DataFrame:
+    for key in statement.keys:
+        if key.lower() in _FIXED and key.lower() in table.properties:
+            raise _fixed(table, key)
+    return _with_properties(
+        session, table, lambda old: {k: v for k, v in old.items() if k not in statement.keys}
+    )
+
+
+def _fixed(table: Table, key: str) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        "UNSUPPORTED_FEATURE.TABLE_PROPERTY",
+        f"the table property {key!r} of {table.full_name} cannot change after CREATE TABLE: make "
+        "another table, and INSERT INTO it",
+    )
+
+
+def _with_properties(
+    session: AcidSession,
+    table: Table,
+    change: Callable[[Mapping[str, str]], Mapping[str, str]],
+) -> DataFrame:
+    metastore = session.metastore
+    with write_transaction(session, alter_intent(table)) as transaction:
+        old = transaction.table
+        metastore.alter_table(replace(old, properties=change(old.properties)))
+        transaction.reverts.append(lambda: metastore.alter_table(old))
+        transaction.commit([])
+    return result.nothing(session.spark)
+
+
+def _refuse_location(_: AcidSession, table: Table, statement: ast.SetLocation) -> DataFrame:
+    raise AcidAnalysisError(
+        "UNSUPPORTED_FEATURE.SET_LOCATION",
+        f"SET LOCATION {statement.location!r} would leave the rows of {table.full_name} behind: "
+        "move the directories with the file system's tools, DROP the table and CREATE it over them "
+        "with LOCATION",
+    )
+
+
+def _refuse(_: AcidSession, table: Table, statement: ast.AlterTable) -> DataFrame:
+    raise AcidAnalysisError(
+        "UNSUPPORTED_FEATURE.ALTER_TABLE",
+        f"ALTER TABLE {statement.rest.of(statement.text)} is not supported on the transactional "
+        f"table {table.full_name}: see docs/limits.md for what is",
+    )
+
+
+_ALTERATIONS: Mapping[type, Callable[[AcidSession, Table, Any], DataFrame]] = {
+    ast.AddColumns: alter_columns.add_columns,
+    ast.AddPartitions: alter_partitions.add_partitions,
+    ast.AlterTable: _refuse,
+    ast.ChangeColumn: alter_columns.change_column,
+    ast.DropColumns: alter_columns.drop_columns,
+    ast.DropPartitions: alter_partitions.drop_partitions,
+    ast.RenameColumn: alter_columns.rename_column,
+    ast.RenamePartition: alter_partitions.rename_partition,
+    ast.RenameTable: _rename_table,
+    ast.ReplaceColumns: alter_columns.replace_columns,
+    ast.SetLocation: _refuse_location,
+    ast.SetProperties: _set_properties,
+    ast.UnsetProperties: _unset_properties,
+}

@@ -1,0 +1,56 @@
+"""Which types a column may change to: those whose old values ORC reads as the new type, losing
+nothing (Hive: ``ColumnType.columnTypesCompatible``; ORC: ``ConvertTreeReaderFactory``).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    VarcharType,
+)
+
+# The integer types, with their digits.
+_INTEGERS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
+CONVERSIONS = (
+    "integers to wider ones, to decimals that hold them and to STRING; integers but BIGINT, and "
+    "FLOAT, to DOUBLE; decimals to wider ones; VARCHAR to a longer one or STRING; DATE to STRING"
+)
+
+
+def convertible(old: DataType, new: DataType) -> bool:
+    """Whether a column of type ``old`` may become one of type ``new``, or is one already."""
+    if old == new:
+        return True
+    digits = _INTEGERS.get(type(old))
+    if digits is not None:
+        return _holds_integers(digits, new)
+    if isinstance(old, FloatType):
+        return isinstance(new, DoubleType)
+    if isinstance(old, DecimalType):
+        return isinstance(new, DecimalType) and bool(
+            new.scale >= old.scale and new.precision - new.scale >= old.precision - old.scale
+        )
+    if isinstance(old, VarcharType):
+        return _is_string(new) or (isinstance(new, VarcharType) and bool(new.length >= old.length))
+    return isinstance(old, DateType) and _is_string(new)
+
+
+def _holds_integers(digits: int, new: DataType) -> bool:
+    if isinstance(new, DecimalType):
+        return bool(new.precision - new.scale >= digits)
+    if isinstance(new, DoubleType):
+        return digits < _INTEGERS[LongType]
+    return _is_string(new) or _INTEGERS.get(type(new), 0) > digits
+
+
+def _is_string(data_type: DataType) -> bool:
+    return type(data_type) is StringType

@@ -1,0 +1,125 @@
+"""What tables may be made of: columns and properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    CharType,
+    MapType,
+    StructType,
+    VarcharType,
+)
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.protocol import Column
+from acidsql.schema import ROW_ID_COLUMN, read_name
+from acidsql.session import AcidSession
+
+_CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
+# Settings of ORC's writer that reach it from table properties.
+_ORC_PROPERTIES = frozenset(
+    {
+        "orc.compress",
+        "orc.stripe.size",
+        "orc.row.index.stride",
+        "orc.compress.size",
+        "orc.block.size",
+    }
+)
+
+
+def check_properties(properties: Mapping[str, str]) -> None:
+    """Refuse table properties that are wrong, or that nobody would heed.
+
+    Raises:
+        AcidAnalysisError: INVALID_TABLE_PROPERTY, UNSUPPORTED_FEATURE.
+    """
+    for key, value in properties.items():
+        lowered = key.lower()
+        if lowered == "transactional_properties" and value.lower() != "default":
+            raise _unsupported(
+                f"transactional_properties {value}",
+                "only full ACID tables ('default') are supported",
+                "TRANSACTIONAL_PROPERTIES",
+            )
+        if lowered == "orc.compress" and value.lower() not in _CODECS:
+            raise AcidAnalysisError(
+                "INVALID_TABLE_PROPERTY",
+                f"orc.compress is {value!r}: use one of {', '.join(_CODECS)}",
+            )
+        if lowered.startswith("orc.") and lowered not in _ORC_PROPERTIES:
+            raise _unsupported(
+                f"table property {key}",
+                f"known are {', '.join(sorted(_ORC_PROPERTIES))}",
+                "TABLE_PROPERTY",
+            )
+        if lowered == "bucketing_version" and value not in ("1", "2"):
+            raise AcidAnalysisError(
+                "INVALID_TABLE_PROPERTY", f"bucketing_version is {value!r}: use 1 or 2"
+            )
+        if lowered in ("external", "external.table.purge"):
+            raise _unsupported(
+                f"table property {key}", "the table is a managed one", "TABLE_PROPERTY"
+            )
+
+
+def _unsupported(feature: str, reason: str, condition: str | None = None) -> AcidAnalysisError:
+    condition = "UNSUPPORTED_FEATURE." + (condition or feature.upper().replace(" ", "_"))
+    return AcidAnalysisError(
+        condition, f"{feature} is not supported for transactional tables: {reason}"
+    )
+
+
+def check_columns(
+    session: AcidSession, columns: Sequence[Column], partition_columns: Sequence[Column]
+) -> None:
+    """Refuse columns that a table cannot have: by their names, types or defaults.
+
+    Raises:
+        AcidAnalysisError: COLUMN_ALREADY_EXISTS, RESERVED_COLUMN_NAME, MISSING_COLUMNS,
+            INVALID_PARTITION_COLUMN_DATA_TYPE, UNSUPPORTED_FEATURE.
+    """
+    names = [c.name.lower() for c in [*columns, *partition_columns]]
+    for name in names:
+        if names.count(name) > 1:
+            raise AcidAnalysisError(
+                "COLUMN_ALREADY_EXISTS", f"column {name} is there twice: rename one"
+            )
+    if ROW_ID_COLUMN in names:
+        raise AcidAnalysisError(
+            "RESERVED_COLUMN_NAME",
+            f"{ROW_ID_COLUMN} is the name of the row's identity: use another",
+        )
+    cut = [read_name(c.name.lower()) for c in columns]
+    if "" in cut or len(set(cut)) < len(cut):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.COLUMN_NAME",
+            "these column names differ only after a backtick, or begin with one, and Spark's ORC "
+            "reader cannot tell them apart: rename a column",
+        )
+    if not columns:
+        raise AcidAnalysisError(
+            "MISSING_COLUMNS",
+            "all columns are partition columns: at least one must be stored in files",
+        )
+    for column in partition_columns:
+        declared = bridge.parse_type(session.spark, column.type)
+        if isinstance(declared, ArrayType | MapType | StructType | BinaryType):
+            raise AcidAnalysisError(
+                "INVALID_PARTITION_COLUMN_DATA_TYPE",
+                f"partition column {column.name} has type {column.type}: use a primitive type",
+            )
+    for column in [*columns, *partition_columns]:
+        if column.default is not None:
+            _check_default(session, column)
+
+
+def _check_default(session: AcidSession, column: Column) -> None:
+    """A default must be an expression that Spark can evaluate by itself."""
+    declared = bridge.parse_type(session.spark, column.type)
+    cast = "STRING" if isinstance(declared, CharType | VarcharType) else column.type
+    session.spark.sql(f"SELECT CAST(({column.default}) AS {cast})").collect()
