@@ -132,8 +132,12 @@ def _static_expression(
     arguments: Sequence[JavaObject],
 ) -> JavaObject:
     """A call of a static Java method; NULL if an argument is."""
-    return jvm_class(spark, f"{CATALYST}.expressions.objects.StaticInvoke")(
-        jvm_class(spark, "java.lang.Class").forName(owner),
+    classes = jvm_class(spark, "java.lang.Class")
+    name = f"{CATALYST}.expressions.objects.StaticInvoke"
+    # Later releases of Spark have one argument more, an option.
+    arity = classes.forName(name).getConstructors()[0].getParameterCount()
+    given = [
+        classes.forName(owner),
         result,
         method,
         scala_seq(spark, list(arguments)),
@@ -141,8 +145,9 @@ def _static_expression(
         True,
         True,
         True,
-        jvm_class(spark, "scala.Option").empty(),
-    )
+        *[jvm_class(spark, "scala.Option").empty()] * (arity - 8),
+    ]
+    return jvm_class(spark, name)(*given)
 
 
 def _invoke(spark: SparkSession, target: JavaObject, method: str, result: JavaObject) -> JavaObject:
