@@ -137,8 +137,9 @@ class StatementSnapshot:
         lists: the write ids and transactions that are seen of a table, by its full name: those of
             the metastore, asked for once, or given from elsewhere.
         outlines: the tables read so far, if the plan is one of outlines, else None.
-        wanted: the partitions that are needed of an occurrence of a table, by its number; all of
-            the others'.
+        wanted: while a plan is made, the partitions that are needed of an occurrence of a table,
+            by its number; all of the others'.
+        scans: the number of occurrences so far in the plan that is made.
     """
 
     session: AcidSession
@@ -217,7 +218,11 @@ class StatementSnapshot:
             spark, metastore = self.session.spark, self.session.metastore
             if tables:
                 self.wanted = wanted_partitions(spark, metastore, plan, tables)
-        return self.plan_of(found)
+        self.scans = 0
+        try:
+            return self.plan_of(found)
+        finally:
+            self.wanted = {}
 
     def plan_of(self, found: Found) -> bridge.JavaObject:
         """The plan of a statement whose references were looked up, over the wanted partitions."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from acidsql import resolution
+from acidsql import bridge, resolution
+from acidsql.resolution import leased_snapshot
 from acidsql.storage.filesystem import FileSystem, Listing
 from tests.product.conftest import Lab
 
@@ -148,3 +149,16 @@ def test_the_plan_of_an_update_reads_the_partitions_that_it_needs(
 ) -> None:
     lab.sql(f"EXPLAIN UPDATE {table} SET v = 'u' WHERE p = 1")
     assert listed.take() == _all(1)
+
+
+def test_each_plan_of_a_snapshot_is_pruned_by_its_own_conditions(
+    lab: Lab, table: str, listed: Listed
+) -> None:
+    listed.take()
+    with leased_snapshot(lab.session) as snapshot:
+        found = [
+            bridge.frame_of(lab.spark, snapshot.plan(f"SELECT id FROM {table} {where}")).collect()
+            for where in ("WHERE p = 3", "WHERE p = 1 AND d IS NULL", "")
+        ]
+    assert [len(rows) for rows in found] == [3, 1, 12]
+    assert listed.take() == _all(0, 1, 2, 3)
