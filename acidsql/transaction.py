@@ -45,9 +45,11 @@ class WriteTransaction:
         write_id: of this transaction in the table.
         listings: those of the statement.
         staging: directory below the table that readers ignore; gone when the transaction ends.
-        published: directories that are in their places.
-        reverts: what takes back, in the opposite order, what else was done.
-        discarded: directories outside of the table that go with the commit.
+        placed: how many directories are in their places.
+        reverts: what takes back, in the opposite order, what was done.
+        discarded: files and directories outside of the table that go with the commit.
+        keeps_staging: staging holds what a revert moves back.
+        committing: the commit was asked for.
     """
 
     session: AcidSession
@@ -58,9 +60,11 @@ class WriteTransaction:
     txns: ValidTxnList
     listings: Listings
     staging: str
-    published: list[str] = field(default_factory=list)
+    placed: int = 0
     reverts: list[Callable[[], object]] = field(default_factory=list)
     discarded: list[str] = field(default_factory=list)
+    keeps_staging: bool = False
+    committing: bool = False
     added: list[Partition] = field(default_factory=list)
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
@@ -83,8 +87,10 @@ class WriteTransaction:
         self._check_write_id_is_new(partition.location)
         self.touched[values] = partition
         target = child(partition.location, name)
-        self.published.append(target)
-        self.session.files.rename(path, target)
+        files = self.session.files
+        files.rename(path, target)
+        self.reverts.append(lambda: files.rename(target, path))
+        self.placed += 1
 
     def move(self, source: str, target: str) -> None:
         """Rename a file or directory; it goes back if the transaction does not commit."""
@@ -96,6 +102,7 @@ class WriteTransaction:
 
         files.rename(source, target)
         self.reverts.append(move_back)
+        self.keeps_staging |= target.startswith(f"{self.staging}/")
 
     def discard(self, path: str) -> None:
         """Hide a directory, which is gone after the commit."""
@@ -178,11 +185,9 @@ class WriteTransaction:
             )
 
     def undo(self) -> None:
-        """Remove what was written, and take back what was moved, after the abort: its write id is
-        aborted, so nobody ever saw it.
+        """Take back what was done: its write id was never committed, so nobody saw what was
+        written.
         """
-        for path in self.published:
-            self.session.files.delete(path)
         while self.reverts:
             self.reverts.pop()()
         if self.added:
@@ -226,6 +231,7 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
     """
     for transaction, changed in changes:
         transaction.record(changed)
+        transaction.committing = True
     first = changes[0][0]
     first.session.metastore.commit_txn(first.txn_id)
     for transaction, _ in changes:
@@ -265,8 +271,7 @@ def write_transactions(
     finally:
         session.heartbeater.remove(txn_id)
         for transaction in opened:
-            # What could not be taken back lies there yet.
-            if not transaction.reverts:
+            if not (transaction.reverts and transaction.keeps_staging):
                 session.files.delete(transaction.staging)
 
 
@@ -335,16 +340,19 @@ def _undo(
     opened: Sequence[WriteTransaction],
     error: BaseException,
 ) -> None:
-    """Abort after an error; an error of the abort itself is logged, the first one is
-    what the user needs.
+    """Abort after an error, and take back what was done; an error of that is logged, the first one
+    is what the user needs.
     """
-    if isinstance(error, MetastoreError):
+    if isinstance(error, MetastoreError) and any(t.committing for t in opened):
         # The commit may have been made: files whose fate is unknown stay, invisible unless it was.
         logger.error("txn %s: fate unknown after %s; its directories stay", txn_id, error)
         return
     try:
         session.metastore.abort_txn(txn_id)
+    except (AcidSqlError, OSError):
+        logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)
+    try:
         for transaction in opened:
             transaction.undo()
     except (AcidSqlError, OSError):
-        logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)
+        logger.exception("txn %s: could not take back what it had done", txn_id)

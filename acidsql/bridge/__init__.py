@@ -14,6 +14,7 @@ from acidsql.bridge.filters import (
 )
 from acidsql.bridge.hadoop import (
     append_bytes,
+    copy_file,
     delete_if_empty,
     hadoop_conf,
     hadoop_path,
@@ -98,6 +99,7 @@ __all__ = [
     "collect_garbage",
     "column_sql",
     "commands",
+    "copy_file",
     "created_table",
     "delete_if_empty",
     "delete_rows",

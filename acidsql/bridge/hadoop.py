@@ -78,6 +78,16 @@ def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> No
         stream.close()
 
 
+def copy_file(
+    spark: SparkSession,
+    source: tuple[JavaObject, JavaObject],
+    target: tuple[JavaObject, JavaObject],
+) -> None:
+    """Copy a file; both are given with their file systems."""
+    files = jvm_class(spark, "org.apache.hadoop.fs.FileUtil")
+    files.copy(*source, *target, False, False, source[0].getConf())
+
+
 def delete_if_empty(filesystem: JavaObject, path: JavaObject) -> bool:
     """Delete a directory unless something is in it; whether it is gone."""
     if filesystem.exists(path) and len(filesystem.listStatus(path)) > 0:

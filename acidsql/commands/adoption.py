@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from acidsql.errors import AcidAnalysisError, FormatError
@@ -67,8 +67,13 @@ class Found:
     highest_txn_id: int
 
 
-def existing(session: AcidSession, table: Table) -> Found:
+def existing(
+    session: AcidSession, table: Table, known: Container[tuple[str, ...]] = frozenset()
+) -> Found:
     """The ACID table that lies in the place of a new one.
+
+    Args:
+        known: the values of partitions that are not looked at.
 
     Raises:
         AcidAnalysisError: its newest file has other columns (ADOPTED_SCHEMA_MISMATCH).
@@ -80,6 +85,8 @@ def existing(session: AcidSession, table: Table) -> Found:
     originals: list[str] = []
     listings = Listings(session.files)
     for values, location in _places(session, table):
+        if values in known:
+            continue
         names = with_nested_originals(session.files, listings, location)
         own = [(d, child(location, d.name)) for d in map(parse_directory, names) if d]
         others = [n for n in names if not parse_directory(n) and not _is_hidden_path(n)]

@@ -14,13 +14,15 @@ from acidsql.commands import (
     create,
     events,
     insert,
+    load,
     names,
+    repair,
     result,
     row_level,
     show,
     truncate,
 )
-from acidsql.commands.guard import refuse_damage
+from acidsql.commands.guard import refuse_damage, refuse_location
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.protocol import Table, TableType
 from acidsql.resolution import (
@@ -140,6 +142,19 @@ def _alter_table(session: AcidSession, statement: alterations.Alteration) -> Dat
     return alter_table.alter_table(session, table, statement) if table else None
 
 
+def _repair(session: AcidSession, statement: ast.MsckRepair) -> DataFrame | None:
+    table = _target(session, statement.name)
+    return repair.repair(session, table, statement) if table else None
+
+
+def _load(session: AcidSession, statement: ast.LoadData) -> DataFrame | None:
+    table = _target(session, statement.name)
+    if table is None:
+        refuse_location(session, statement.inpath)
+        return None
+    return load.load(session, table, statement)
+
+
 def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame | None:
     for target in statement.targets:
         table = find_acid_table(session, target)
@@ -206,9 +221,9 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.DropView: names.drop_view,
     ast.Explain: _explain,
     ast.Insert: _insert,
-    ast.LoadData: _refused("LOAD DATA", "read the files with Spark and INSERT INTO"),
+    ast.LoadData: _load,
     ast.Merge: _merge,
-    ast.MsckRepair: _refused("MSCK REPAIR TABLE", "CREATE TABLE … LOCATION adopts a directory"),
+    ast.MsckRepair: _repair,
     ast.MultiInsert: _multi_insert,
     ast.RefreshTable: lambda session, statement: (
         result.nothing(session.spark) if find_acid_table(session, statement.name) else None

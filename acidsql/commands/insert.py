@@ -65,7 +65,7 @@ def _replaced(
 
 def empty_base(transaction: WriteTransaction) -> str:
     """A base without rows, in staging."""
-    path = child(transaction.staging, f"empty_{len(transaction.published)}")
+    path = child(transaction.staging, f"empty_{transaction.placed}")
     transaction.session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
     return path
 

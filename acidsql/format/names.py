@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from acidsql.format.bucket_codec import MAX_BUCKET_ID
+
 VERSION_FILE = "_orc_acid_version"
 VERSION_CONTENT = b"2"
 METADATA_FILE = "_metadata_acid"
@@ -178,6 +180,18 @@ def parse_bucket_file(name: str) -> BucketFile | None:
 def is_hidden(name: str) -> bool:
     """Say whether readers ignore the name (Hive: ``hiddenFileFilter``)."""
     return name.startswith(("_", "."))
+
+
+def original_file_name(number: int) -> str:
+    """Return the name of the file of this number, from 0 on, in a directory of files without row
+    ids. Its leading digits are a bucket id, so the names of more files than there are bucket ids
+    go on with copies.
+
+    >>> original_file_name(1), original_file_name(4097)
+    ('000001_0', '000001_0_copy_1')
+    """
+    copy, bucket_id = divmod(number, MAX_BUCKET_ID + 1)
+    return f"{bucket_id:06d}_0" + (f"_copy_{copy}" if copy else "")
 
 
 def is_original_file(name: str) -> bool:

@@ -192,6 +192,20 @@ class FileSystem:
                 "RENAME_FAILED", f"the file system refused to rename {source} to {target}"
             )
 
+    def copy(self, source: str, target: str) -> None:
+        """Copy a file, also from one file system to another; the target must not exist."""
+        old, new = _local(source), _local(target)
+        if old is not None and new is not None:
+            new.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(old, new)
+            return
+        bridge.copy_file(self._spark, self.hadoop_path(source), self.hadoop_path(target))
+
+    def same(self, one: str, other: str) -> bool:
+        """Whether two paths are on one file system, so that a file can be renamed."""
+        first, second = self.hadoop_path(one)[0], self.hadoop_path(other)[0]
+        return bridge.same(first.getUri(), second.getUri())
+
     def delete(self, path: str) -> None:
         """Delete a file or a whole directory; one that does not exist is no error."""
         local = _local(path)

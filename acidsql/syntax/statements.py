@@ -319,13 +319,22 @@ class AnalyzeTable(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MsckRepair(Named):
-    """``[MSCK] REPAIR TABLE``."""
+    """``[MSCK] REPAIR TABLE``, and ``ALTER TABLE … RECOVER PARTITIONS``.
+
+    Attributes:
+        mode: ``add``, ``drop`` or ``sync`` partitions.
+    """
+
+    mode: str = "add"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadData(Named):
-    """``LOAD DATA … INTO TABLE``."""
+    """``LOAD DATA [LOCAL] INPATH '…' [OVERWRITE] INTO TABLE … [PARTITION (…)]``."""
 
+    inpath: str
+    local: bool = False
+    overwrite: bool = False
     partition: PartitionSpec | None = None
 
 

@@ -25,6 +25,8 @@ _SETUP = (
     "CREATE TABLE bad_parts (v int) PARTITIONED BY (p int, q string) STORED AS ORC "
     "TBLPROPERTIES ('transactional'='true')",
     "INSERT INTO bad_parts VALUES (1, 1, 'a'), (2, 2, 'b')",
+    "CREATE TABLE bad_buckets (id int) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC "
+    "TBLPROPERTIES ('transactional'='true')",
     "CREATE TABLE bad_plain (id int) USING parquet",
     "CREATE VIEW bad_view AS SELECT * FROM bad",
     "CREATE TEMPORARY VIEW bad_source AS SELECT * FROM VALUES (1, 'x'), (9, 'y') AS s(id, v)",
@@ -33,6 +35,7 @@ _TEARDOWN = (
     "DROP VIEW bad_source",
     "DROP VIEW bad_view",
     "DROP TABLE bad_plain",
+    "DROP TABLE bad_buckets",
     "DROP TABLE bad_parts",
     "DROP TABLE bad",
 )

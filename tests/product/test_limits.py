@@ -161,9 +161,8 @@ _LIMITS = {
             "ALTER TABLE bad UNSET TBLPROPERTIES ('transactional')",
         )
     ),
-    "`LOAD DATA`": _features(LOAD_DATA="LOAD DATA INPATH '/x' INTO TABLE bad"),
-    "`MSCK REPAIR TABLE`": _features(
-        MSCK_REPAIR_TABLE=("MSCK REPAIR TABLE bad_parts", "REPAIR TABLE bad_parts")
+    "`LOAD DATA` into a bucketed table": _features(
+        LOAD_DATA_INTO_BUCKETS="LOAD DATA INPATH '{files}' INTO TABLE bad_buckets"
     ),
     "`ANALYZE TABLE`": _features(ANALYZE_TABLE="ANALYZE TABLE bad COMPUTE STATISTICS"),
     "`COMMENT ON TABLE`, `ALTER VIEW`, `CREATE TABLE LIKE` and other commands of Spark's own "
@@ -219,6 +218,14 @@ _LIMITS = {
     },
     "a partition column in `ALTER TABLE`": {
         "ALTER TABLE bad_parts CHANGE p p bigint": "CANNOT_ALTER_PARTITION_COLUMN"
+    },
+    "`LOAD DATA` of files of an ACID table, of other columns, of directories, of nothing": {
+        "LOAD DATA INPATH '{copy}/delta_0000001_0000001_0000' INTO TABLE bad": (
+            "LOAD_DATA_ACID_FILE"
+        ),
+        "LOAD DATA INPATH '{files}' INTO TABLE bad": "LOAD_DATA_SCHEMA_MISMATCH",
+        "LOAD DATA INPATH '{copy}' INTO TABLE bad": "LOAD_DATA_DIRECTORY",
+        "LOAD DATA INPATH '{files}/nowhere' INTO TABLE bad": "LOAD_DATA_PATH_NOT_EXISTS",
     },
     "`ADD PARTITION` over files": {
         "ALTER TABLE bad_parts ADD PARTITION (p = 5, q = 'x') LOCATION '{files}'": (

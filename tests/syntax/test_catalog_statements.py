@@ -173,10 +173,15 @@ AROUND = [
      CacheTable, {**T, "unsupported": ("OPTIONS",)}),
     ("REFRESH TABLE «t»", RefreshTable, T),
     ("ANALYZE TABLE «t» COMPUTE STATISTICS FOR ALL COLUMNS", AnalyzeTable, T),
-    ("MSCK REPAIR TABLE «t» SYNC PARTITIONS", MsckRepair, T),
+    ("MSCK REPAIR TABLE «t» SYNC PARTITIONS", MsckRepair, {**T, "mode": "sync"}),
+    ("MSCK REPAIR TABLE «t» drop PARTITIONS", MsckRepair, {**T, "mode": "drop"}),
+    ("MSCK REPAIR TABLE «t» ADD PARTITIONS", MsckRepair, T),
+    ("ALTER TABLE «t» RECOVER PARTITIONS", MsckRepair, T),
     ("REPAIR TABLE «t»", MsckRepair, T),
+    ("LOAD DATA INPATH '/x y' INTO TABLE «d.t»", LoadData,
+     {"name": ("d", "t"), "inpath": "/x y"}),
     ("LOAD DATA LOCAL INPATH '/x' OVERWRITE INTO TABLE «t» PARTITION (p=1)", LoadData,
-     {**T, "partition": partition(p="1")}),
+     {**T, "inpath": "/x", "local": True, "overwrite": True, "partition": partition(p="1")}),
 ]  # fmt: skip
 
 

@@ -1,0 +1,177 @@
+"""LOAD DATA: files become part of a table as they are; readers give their rows identities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from acidsql.commands import result
+from acidsql.commands.conversions import convertible
+from acidsql.commands.guard import owner_of
+from acidsql.commands.partitions import full_values
+from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
+from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
+from acidsql.format.orc_tail import OrcTail
+from acidsql.intents import insert_intent
+from acidsql.metastore.protocol import FileFormat, Table
+from acidsql.scan.directories import is_acid_file
+from acidsql.schema import data_schema
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
+from acidsql.storage.tails import read_tail
+from acidsql.syntax.statements import LoadData
+from acidsql.transaction import WriteTransaction, write_transaction
+
+# Types of ORC that the table's have no like of.
+_FOREIGN = frozenset({"union", "timestamp_instant"})
+
+
+def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
+    """Run LOAD DATA: files are moved, or copied if they are LOCAL, into a delta, or with OVERWRITE
+    into a base.
+    """
+    if table.num_buckets:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.LOAD_DATA_INTO_BUCKETS",
+            f"{table.full_name} is bucketed, and the files may have the rows of other buckets: "
+            "read them with Spark and INSERT INTO it",
+        )
+    values = _partition(session, table, statement)
+    sources = _sources(session, statement)
+    _check(session, table, sources)
+    intent = insert_intent(table, values or None, overwrite=statement.overwrite)
+    with write_transaction(session, intent) as transaction:
+        staged = child(transaction.staging, "loaded")
+        for number, source in enumerate(sources):
+            _take(transaction, source, child(staged, original_file_name(number)), statement)
+        write_id = transaction.write_id
+        name = base_name(write_id) if statement.overwrite else delta_name(write_id, write_id, 0)
+        transaction.place(staged, values, name)
+        transaction.commit([(intent.operation, [values])])
+    return result.nothing(session.spark)
+
+
+def _take(transaction: WriteTransaction, source: str, target: str, statement: LoadData) -> None:
+    """Copy a file, or move it: it goes back if the transaction does not commit."""
+    files = transaction.session.files
+    if not statement.local and files.same(source, target):
+        transaction.move(source, target)
+        return
+    files.copy(source, target)
+    if not statement.local:
+        transaction.discarded.append(source)
+
+
+def _partition(session: AcidSession, table: Table, statement: LoadData) -> tuple[str, ...]:
+    """The values of the partition that the files go to; none for a table without partitions."""
+    spec = statement.partition
+    values = () if spec is None else full_values(session, table, spec)
+    columns = [c.name for c in table.partition_columns]
+    if values is None or len(values) != len(columns):
+        raise AcidLookupError(
+            "PARTITIONS_NOT_FOUND",
+            f"{table.full_name} is partitioned by {', '.join(columns) or 'nothing'}: LOAD DATA "
+            "goes to one partition, so give a value for each of its partition columns",
+        )
+    return values
+
+
+def _sources(session: AcidSession, statement: LoadData) -> list[str]:
+    """The files that a path means: itself, or those in it that are not hidden."""
+    files = session.files
+    given = statement.inpath
+    if statement.local and "://" not in given and not given.startswith("file:"):
+        given = f"file:{Path(given).absolute()}"
+    path = files.qualify(given).rstrip("/")
+    table = owner_of(session, path)
+    if table is not None:
+        raise AcidAnalysisError(
+            "LOCATION_IN_USE",
+            f"{path} belongs to the transactional table {table.full_name}: SELECT its rows and "
+            "INSERT INTO the other table",
+        )
+    if not files.is_directory(path):
+        sources = [path] if files.exists(path) else []
+    else:
+        sources = [child(path, name) for name in files.names(path) if not is_hidden(name)]
+    for source in sources:
+        if files.is_directory(source):
+            raise AcidAnalysisError(
+                "LOAD_DATA_DIRECTORY",
+                f"{source} is a directory inside of {path}: LOAD DATA takes files from one "
+                "directory at a time",
+            )
+    if not sources:
+        raise AcidLookupError(
+            "LOAD_DATA_PATH_NOT_EXISTS", f"there is no file in {path}: check the path"
+        )
+    return sources
+
+
+def _check(session: AcidSession, table: Table, sources: Sequence[str]) -> None:
+    """Refuse files that readers of the table could not read."""
+    if table.file_format is FileFormat.TEXT:
+        return
+    if table.file_format is FileFormat.PARQUET:
+        for source in sources:
+            found = session.spark.read.format("parquet").load(source).schema
+            _check_columns(session, table, source, found)
+        return
+    first: OrcTail | None = None
+    for source in sources:
+        tail = _orc_tail(session, source)
+        if first is None or tail.types != first.types:
+            found = session.spark.read.format("orc").load(source).schema
+            _check_columns(session, table, source, found)
+        first = first or tail
+
+
+def _orc_tail(session: AcidSession, source: str) -> OrcTail:
+    try:
+        tail = read_tail(session.files, source)
+    except FormatError as error:
+        raise FormatError(
+            error.condition,
+            f"{source} is no ORC file ({error.message}): LOAD DATA takes it as it "
+            "is; read it with Spark and INSERT INTO the table",
+        ) from error
+    if is_acid_file(tail):
+        raise FormatError(
+            "LOAD_DATA_ACID_FILE",
+            f"{source} was written by a transactional table and has row ids of its own: SELECT "
+            "from that table and INSERT INTO this one",
+        )
+    foreign = sorted({t.kind for t in tail.types} & _FOREIGN)
+    if foreign:
+        raise FormatError(
+            "LOAD_DATA_SCHEMA_MISMATCH",
+            f"{source} has values of type {foreign[0]}: read it with Spark and INSERT INTO the "
+            "table",
+        )
+    return tail
+
+
+def _check_columns(session: AcidSession, table: Table, source: str, found: StructType) -> None:
+    """The file has the table's columns, in their order; the last ones may be missing."""
+    expected = data_schema(session.spark, table).fields
+    fits = len(found.fields) <= len(expected) and all(
+        have.name.lower() == want.name.lower()
+        and (
+            have.dataType.simpleString().lower() == want.dataType.simpleString().lower()
+            or convertible(have.dataType, want.dataType)
+        )
+        for have, want in zip(found.fields, expected, strict=False)
+    )
+    if not fits:
+        have, want = (
+            ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
+            for fields in (found.fields, expected)
+        )
+        raise FormatError(
+            "LOAD_DATA_SCHEMA_MISMATCH",
+            f"{source} has the columns {have}, {table.full_name} {want}: read it with Spark and "
+            "INSERT INTO the table",
+        )

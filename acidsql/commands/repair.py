@@ -1,0 +1,61 @@
+"""MSCK REPAIR TABLE: the metastore learns what the directories know."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from acidsql.commands import result
+from acidsql.commands.adoption import existing
+from acidsql.intents import alter_intent
+from acidsql.metastore.protocol import Table
+from acidsql.scan.snapshot import keep_write_ids_ahead, with_unknown_compactions
+from acidsql.session import AcidSession
+from acidsql.syntax.statements import MsckRepair
+from acidsql.transaction import WriteTransaction, write_transaction
+
+
+def repair(session: AcidSession, table: Table, statement: MsckRepair) -> DataFrame:
+    """Run MSCK REPAIR TABLE: take in partitions that lie in the table's directory, with the write
+    ids that they have used (Msck, HiveMetaStoreChecker), and forget those whose directory is gone.
+
+    Of a table without partitions only the write ids are taken.
+    """
+    with write_transaction(session, alter_intent(table)) as transaction:
+        if not transaction.table.partition_columns:
+            _learn_ids(transaction)
+        else:
+            if statement.mode in ("add", "sync"):
+                _add(transaction)
+            if statement.mode in ("drop", "sync"):
+                _drop(transaction)
+        transaction.commit([])
+    return result.nothing(session.spark)
+
+
+def _learn_ids(transaction: WriteTransaction) -> None:
+    table, metastore = transaction.table, transaction.session.metastore
+    names = transaction.listings.get(table.location).names
+    keep_write_ids_ahead(metastore, table, names)
+    with_unknown_compactions(metastore, transaction.txns, names)
+
+
+def _add(transaction: WriteTransaction) -> None:
+    session, table = transaction.session, transaction.table
+    metastore = session.metastore
+    known = {p.values for p in transaction.partitions()}
+    found = existing(session, table, known)
+    metastore.add_partitions(table.database, table.name, found.partitions)
+    values = [p.values for p in found.partitions]
+    transaction.reverts.append(
+        lambda: metastore.drop_partitions(table.database, table.name, values)
+    )
+    metastore.seed_write_id(table.database, table.name, found.highest_write_id + 1)
+    metastore.seed_txn_id(found.highest_txn_id + 1)
+
+
+def _drop(transaction: WriteTransaction) -> None:
+    session, table = transaction.session, transaction.table
+    metastore = session.metastore
+    gone = [p for p in transaction.partitions() if not session.files.exists(p.location)]
+    metastore.drop_partitions(table.database, table.name, [p.values for p in gone])
+    transaction.reverts.append(lambda: metastore.add_partitions(table.database, table.name, gone))
