@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from acidsql.session import AcidSession
+
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
@@ -32,3 +34,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def empty(spark: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
+    """A session in UTC, where the tests' Hive runs, with an empty metastore of its own."""
+    session = spark.newSession()
+    session.conf.set("spark.acidsql.metastore", str(tmp_path / "metastore.sqlite"))
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    yield session
+    AcidSession.of(session).close()

@@ -38,7 +38,12 @@ def rows_with_ids(frame: DataFrame) -> list[Identified]:
     texts = _texts(frame)
     types = [field.dataType for field in frame.schema.fields]
     found = frame.select(F.struct(*identity), *texts).collect()
-    return sorted(((row[0][0], row[0][1], row[0][2]), _row(row[1:], types)) for row in found)
+    return in_order(((row[0][0], row[0][1], row[0][2]), _row(row[1:], types)) for row in found)
+
+
+def in_order(found: Iterable[Identified]) -> list[Identified]:
+    """By row id, then by row: partitions have the same row ids."""
+    return sorted(found, key=lambda pair: (pair[0], repr(pair[1])))
 
 
 def rows(frame: DataFrame) -> list[Row]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import platformdirs
 
 TOOLS = ("mvn", "java", "javac")
 _DOWNLOAD_SECONDS = 1200
+_OLD_SECONDS = 7 * 86_400
 _OPENED = (
     "lang", "lang.reflect", "io", "math", "net", "nio", "text", "time", "util", "util.concurrent",
     "util.concurrent.atomic", "util.regex",
@@ -60,9 +63,9 @@ def prepared(kind: str, name: str, contents: Iterable[str], make: Callable[[Path
     with (root / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.exists():
-            for old in root.glob(f"{name}-*"):
-                shutil.rmtree(old)
+            _remove_old(root.glob(f"{name}-*"))
             work = root / f"{name}-incomplete"
+            shutil.rmtree(work, ignore_errors=True)  # of a process that was killed
             work.mkdir()
             try:
                 make(work)
@@ -70,7 +73,15 @@ def prepared(kind: str, name: str, contents: Iterable[str], make: Callable[[Path
                 shutil.rmtree(work)
                 raise
             work.rename(place)
+        os.utime(place)
     return place
+
+
+def _remove_old(places: Iterable[Path]) -> None:
+    """Remove what no checkout has asked for lately; two of them may have different sources."""
+    for place in places:
+        if place.stat().st_mtime < time.time() - _OLD_SECONDS:
+            shutil.rmtree(place)
 
 
 def run_tool(command: Sequence[str], work: Path, text: str = "") -> str:

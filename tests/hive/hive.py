@@ -99,6 +99,9 @@ class Hive:
             line = process.stdout.readline()
         except BrokenPipeError:
             line = ""
+        except BaseException:
+            process.kill()  # its answer would be taken for that of the next request
+            raise
         if not line:
             raise HiveError(f"Hive has ended: {self.said()}", 0)
         answer = json.loads(line)

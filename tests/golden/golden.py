@@ -1,0 +1,81 @@
+"""The golden tables: directories that Hive 4.1.0 wrote, and how it read them.
+
+A folder of ``tables`` has ``create.sql`` (what Hive ran), ``data`` (the table's directory as Hive
+left it), ``meta.json`` (the table as Hive's metastore described it, and the snapshot of that
+moment) and ``expected.jsonl`` (Hive's rows under that snapshot; partition columns come last, an
+insert-only table has no ``row__id``).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Container, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.hive_tables import HiveTable, hive_table
+from tests.hive_values import Identified, Row, in_order, row_of_hive
+
+TABLES = Path(__file__).parent / "tables"
+
+
+def _read(directory: Path) -> HiveTable:
+    meta = json.loads((directory / "meta.json").read_text())
+    text = "stored as textfile" in (directory / "create.sql").read_text()
+    return hive_table(directory.name, meta, "TEXTFILE" if text else "ORC")
+
+
+GOLDEN = tuple(map(_read, sorted(TABLES.iterdir())))
+
+
+_INSERT_ONLY = "CREATE TABLE makes no insert-only tables yet"
+_PROPERTY = "orc.rows.between.memory.checks is refused, Hive keeps any property"
+_NOT_YET = {
+    "insert_only": _INSERT_ONLY,
+    "insert_only_major": _INSERT_ONLY,
+    "insert_only_overwrite": _INSERT_ONLY,
+    "insert_only_text": _INSERT_ONLY,
+    "partition_empty_string": "Hive reads the default partition of a string column as its name",
+    "stripes_delete_spanning": _PROPERTY,
+    "stripes_minor": _PROPERTY,
+}
+
+
+def parameters(tables: Iterable[HiveTable], quick: Container[str] | None = None) -> list[Any]:
+    """Tables as arguments of a test; those not in ``quick`` are marked ``golden``."""
+    found = []
+    for table in tables:
+        reason = _NOT_YET.get(table.name)
+        marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+        if quick is not None and table.name not in quick:
+            marks.append(pytest.mark.golden)
+        found.append(pytest.param(table, id=table.name, marks=marks))
+    return found
+
+
+def expected_rows(spark: SparkSession, golden: HiveTable) -> list[Row]:
+    """Hive's rows, in an order of their own."""
+    types = golden.types(spark)
+    return sorted((row_of_hive(line["row"], types) for line in _expected(golden)), key=repr)
+
+
+def expected_with_ids(spark: SparkSession, golden: HiveTable) -> list[Identified]:
+    """Hive's rows with their row ids, in the order of these."""
+    types = golden.types(spark)
+    lines = _expected(golden)
+    return in_order((tuple(line["row__id"]), row_of_hive(line["row"], types)) for line in lines)
+
+
+def _expected(golden: HiveTable) -> list[dict[str, Any]]:
+    lines = (TABLES / golden.name / "expected.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def copy(golden: HiveTable, place: Path) -> Path:
+    """A copy of its directory, in which a test may write."""
+    shutil.copytree(TABLES / golden.name / "data", place / "t")
+    return place / "t"
