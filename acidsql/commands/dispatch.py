@@ -15,6 +15,7 @@ from acidsql.commands import (
     events,
     insert,
     load,
+    multi_insert,
     names,
     repair,
     result,
@@ -156,11 +157,18 @@ def _load(session: AcidSession, statement: ast.LoadData) -> DataFrame | None:
 
 
 def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame | None:
-    for target in statement.targets:
-        table = find_acid_table(session, target)
-        if table is not None:
-            raise _unsupported(table, "FROM … INSERT …", "write one INSERT per table")
-    return None
+    tables = {".".join(b.name): _target(session, b.name) for b in statement.branches}
+    if not any(tables.values()):
+        return None
+    multi_insert.check_targets(tables, directories=statement.directories)
+    branches = []
+    for branch in statement.branches:
+        table = tables[".".join(branch.name)]
+        insert_one = parse(statement.insert(branch))
+        if table is None or not isinstance(insert_one, ast.Insert):
+            return None  # Spark says what is wrong with it
+        branches.append((table, insert_one))
+    return multi_insert.multi_insert(session, branches)
 
 
 def _compact(session: AcidSession, statement: ast.Compact) -> DataFrame | None:

@@ -184,6 +184,14 @@ def write(
         inserting: the statement ids that add rows.
         once: a row id that is deleted twice is an error (MERGE), otherwise it counts as one.
     """
+    stage(transaction, shape, events, inserting)
+    return finish(transaction, shape, once=once)
+
+
+def stage(
+    transaction: WriteTransaction, shape: Shape, events: DataFrame, inserting: Sequence[int]
+) -> None:
+    """Write events, as ``write`` takes them, into staging."""
     flat = events.select("event.*").withColumn(
         "currentTransaction", F.lit(transaction.write_id).cast("long")
     )
@@ -191,7 +199,6 @@ def write(
         flat = without_row(flat)
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
     write_events(flat, transaction.staging, shape.table, transaction.write_id, rows)
-    return finish(transaction, shape, once=once)
 
 
 def finish(transaction: WriteTransaction, shape: Shape, *, once: bool = True) -> Outcome:

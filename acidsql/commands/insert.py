@@ -20,12 +20,12 @@ from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import Target, partition_text, write_rows
 from acidsql.syntax.statements import Insert
-from acidsql.transaction import WriteTransaction, write_transaction
+from acidsql.transaction import Change, WriteTransaction, write_transaction
 
 
 def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
     """Run an INSERT INTO or INSERT OVERWRITE: all rows have statement id 0."""
-    static = _static_values(session, events.shape_of(session, table), statement)
+    static = static_values(session, table, statement)
     intent = insert_intent(table, static or None, overwrite=statement.overwrite)
     with write_transaction(session, intent) as transaction:
         if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
@@ -34,16 +34,25 @@ def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
         shape = events.shape_of(session, transaction.table)
         rows = query(session, shape, events.snapshot_of(transaction), statement)
         outcome = write_query(transaction, shape, rows, static)
-        changes = events.changes(outcome, [(intent.operation, [0], False)])
-        if statement.overwrite:
-            written = {s.values for s in outcome.settled}
-            emptied = sorted(_replaced(transaction, statement, static) - written)
-            for values in emptied:
-                transaction.place(empty_base(transaction), values, base_name(transaction.write_id))
-            changes.append((intent.operation, emptied))
-        transaction.commit(changes)
+        replaced = _replaced(transaction, statement, static) if statement.overwrite else set()
+        transaction.commit(publish_empty(transaction, outcome, [0], replaced))
     inserted = outcome.events(deletes=False)
     return result.counts(session.spark, affected=inserted, inserted=inserted)
+
+
+def publish_empty(
+    transaction: WriteTransaction,
+    outcome: Outcome,
+    statement_ids: Sequence[int],
+    replaced: set[tuple[str, ...]],
+) -> list[Change]:
+    """Empty the replaced partitions that got no rows; all that an INSERT has changed."""
+    operation = transaction.intent.operation
+    emptied = sorted(replaced - {s.values for s in outcome.settled})
+    for values in emptied:
+        transaction.place(_empty_base(transaction), values, base_name(transaction.write_id))
+    changes: list[Change] = [*events.changes(outcome, [(operation, statement_ids, False)])]
+    return [*changes, (operation, emptied)] if emptied else changes
 
 
 def _replaced(
@@ -63,7 +72,7 @@ def _replaced(
     return {p.values for p in matching(session, transaction.table, statement.partition)}
 
 
-def empty_base(transaction: WriteTransaction) -> str:
+def _empty_base(transaction: WriteTransaction) -> str:
     """A base without rows, in staging."""
     path = child(transaction.staging, f"empty_{transaction.placed}")
     transaction.session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
@@ -78,20 +87,33 @@ def write_query(
     Args:
         static: the values of the one partition that all rows go to, or None if the rows say.
     """
+    stage_query(transaction, shape, rows, static, 0)
+    return events.finish(transaction, shape)
+
+
+def stage_query(
+    transaction: WriteTransaction,
+    shape: Shape,
+    rows: DataFrame,
+    static: Sequence[str] | None,
+    statement_id: int,
+) -> None:
+    """Write rows, as ``write_query`` takes them, into staging."""
     columns: list[Column] = [F.col(quote(c)) for c in _numbered_names(rows)]
     named = rows.toDF(*_numbered_names(rows))
     if static is None or shape.table.num_buckets:
-        event = events.insert_event(shape, 0, columns)
-        return events.write(transaction, shape, named.select(event.alias("event")), [0])
+        event = events.insert_event(shape, statement_id, columns)
+        made = named.select(event.alias("event"))
+        events.stage(transaction, shape, made, [statement_id])
+        return
     write_rows(
         named.select(*shape.row_columns(columns)),
         transaction.staging,
         shape.table,
-        Target(deletes=False, statement_id=0),
+        Target(deletes=False, statement_id=statement_id),
         transaction.write_id,
         static,
     )
-    return events.finish(transaction, shape)
 
 
 def _numbered_names(rows: DataFrame) -> list[str]:
@@ -113,8 +135,9 @@ def query(
     return rows(snapshot.plan(statement.text, lambda plan: bridge.logical_plan(rows(plan))))
 
 
-def _static_values(session: AcidSession, shape: Shape, statement: Insert) -> tuple[str, ...] | None:
+def static_values(session: AcidSession, table: Table, statement: Insert) -> tuple[str, ...] | None:
     """The partition's values if the statement names them all; () for a table without partitions."""
+    shape = events.shape_of(session, table)
     if not shape.partitions.fields:
         return ()
     given = dict(statement.partition.values) if statement.partition else {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 
 from lark import Token, Transformer, v_args
@@ -18,7 +19,13 @@ from lark.tree import Meta
 from acidsql.syntax.alterations import PlacedPartition
 from acidsql.syntax.lexis import unquote_name, unquote_string
 from acidsql.syntax.pieces import Clustering, PartitionSpec, Span
-from acidsql.syntax.statements import Compact, CreateTable, MultiInsert, Statement
+from acidsql.syntax.statements import (
+    Compact,
+    CreateTable,
+    InsertBranch,
+    MultiInsert,
+    Statement,
+)
 
 _TRANSACTIONAL = ("transactional", "true")
 _IDENTIFIER_CLAUSE = re.compile(
@@ -130,9 +137,26 @@ class Builder(Transformer[Token, Any]):
         )
 
     @v_args(meta=True)
+    def branch_head(self, meta: Meta, children: list[Any]) -> InsertBranch:
+        name = next(child for child in children if isinstance(child, _NameAt))
+        return InsertBranch(name=name.parts, head=_span(meta), body=_span(meta))
+
+    def branch(self, children: list[Any]) -> InsertBranch | None:
+        """A branch into a table; None stands for one into a directory."""
+        head = children[0]
+        return replace(head, body=children[1].value) if isinstance(head, InsertBranch) else None
+
+    @v_args(meta=True)
     def multi_insert(self, meta: Meta, children: list[Any]) -> MultiInsert:
-        targets = (c.value for c in children if isinstance(c, _Field) and c.name == "branch_target")
-        return MultiInsert(text=self._text_around(meta), targets=tuple(targets))
+        fields = {c.name: c.value for c in children if isinstance(c, _Field)}
+        branches = tuple(c for c in children if isinstance(c, InsertBranch))
+        return MultiInsert(
+            text=self._text_around(meta),
+            source=fields["source"],
+            with_clause=fields.get("with_clause"),
+            branches=branches,
+            directories=None in children,
+        )
 
     @v_args(meta=True)
     def nullable(self, meta: Meta, _: list[Any]) -> _Field:
@@ -238,7 +262,7 @@ def _content(children: list[Any]) -> Any:
 STATEMENTS: Mapping[str, type[Any]] = {_rule_of(kind): kind for kind in get_args(Statement)}
 
 # Fields that are a span of everything the rule covers.
-WHOLE = frozenset({"query", "rest", "with_clause"})
+WHOLE = frozenset({"body", "query", "rest", "source", "with_clause"})
 
 # Fields whose value is made of the rule's content.
 FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {

@@ -205,15 +205,41 @@ class Insert(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InsertBranch:
+    """One ``INSERT`` of a `MultiInsert`.
+
+    Attributes:
+        name: of the table.
+        head: from ``INSERT`` to before ``SELECT``.
+        body: from ``SELECT`` on.
+    """
+
+    name: Name
+    head: Span
+    body: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MultiInsert:
     """Hive's ``FROM source INSERT … INSERT …``.
 
     Attributes:
-        targets: the tables inserted into, in order; directories are left out.
+        source: with its ``FROM``.
+        branches: those into tables, in order.
+        with_clause: a ``WITH`` that stands before, keyword included.
+        directories: whether there are branches into directories.
     """
 
     text: str
-    targets: tuple[Name, ...]
+    source: Span
+    branches: tuple[InsertBranch, ...]
+    with_clause: Span | None = None
+    directories: bool = False
+
+    def insert(self, branch: InsertBranch) -> str:
+        """The text of the INSERT that a branch is by itself."""
+        spans = (self.with_clause, branch.head, self.source, branch.body)
+        return "\n".join(span.of(self.text) for span in spans if span is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

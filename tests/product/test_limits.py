@@ -117,8 +117,17 @@ _LIMITS = {
         MERGE_WITH_SCHEMA_EVOLUTION="MERGE WITH SCHEMA EVOLUTION INTO bad USING bad_source s "
         "ON bad.id = s.id WHEN MATCHED THEN DELETE"
     ),
-    "`FROM … INSERT … INSERT …`": _features(
-        FROM_INSERT="FROM bad_source INSERT INTO bad SELECT * INSERT INTO bad_plain SELECT id"
+    "`FROM … INSERT … INSERT …` into ACID tables and others, or directories": _features(
+        MULTI_INSERT_MIXED=(
+            "FROM bad_source INSERT INTO bad SELECT *, 1, 1 INSERT INTO bad_plain SELECT id",
+            "FROM bad_source INSERT INTO bad SELECT *, 1, 1 INSERT OVERWRITE DIRECTORY '/x' "
+            "SELECT id",
+        )
+    ),
+    "`FROM … INSERT OVERWRITE … INSERT …` of one table, but for a `PARTITION` with all values in "
+    "each branch": _features(
+        MULTI_INSERT_OVERWRITE="FROM bad_source INSERT OVERWRITE bad SELECT *, 1, 1 "
+        "INSERT INTO bad SELECT *, 1, 1"
     ),
     "`ALTER TABLE` with `SET SERDE`, `CLUSTER BY`, constraints, columns of one partition and "
     "others": _features(

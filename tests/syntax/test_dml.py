@@ -124,19 +124,42 @@ def test_update_delete_merge(
 
 
 MULTI_INSERT = [
-    ("FROM s INSERT INTO a SELECT x", (("a",),)),
+    ("FROM s INSERT INTO a SELECT x", ["INSERT INTO a\nFROM s\nSELECT x"], False),
     (
         (
             "FROM (SELECT 'insert into z' AS x) s, u INSERT OVERWRITE TABLE d.a PARTITION (p=1) "
-            "SELECT x WHERE f(x) > 1 insert into b SELECT y"
+            "SELECT x WHERE f(x) > 1 insert into b (c, d) SELECT y"
         ),
-        (("d", "a"), ("b",)),
+        [
+            (
+                "INSERT OVERWRITE TABLE d.a PARTITION (p=1)\n"
+                "FROM (SELECT 'insert into z' AS x) s, u\nSELECT x WHERE f(x) > 1"
+            ),
+            "insert into b (c, d)\nFROM (SELECT 'insert into z' AS x) s, u\nSELECT y",
+        ],
+        False,
     ),
-    ("WITH c AS (SELECT 1) FROM c INSERT INTO `a b` SELECT x", (("a b",),)),
-    ("FROM s INSERT INTO a SELECT x INSERT OVERWRITE LOCAL DIRECTORY '/x' SELECT y", (("a",),)),
+    (
+        "WITH c AS (SELECT 1) FROM c INSERT INTO `a b` SELECT x",
+        ["WITH c AS (SELECT 1)\nINSERT INTO `a b`\nFROM c\nSELECT x"],
+        False,
+    ),
+    (
+        "FROM s INSERT OVERWRITE a PARTITION (p=1, q) IF NOT EXISTS SELECT (x), 'y' "
+        "INSERT OVERWRITE LOCAL DIRECTORY '/x' SELECT y",
+        ["INSERT OVERWRITE a PARTITION (p=1, q) IF NOT EXISTS\nFROM s\nSELECT (x), 'y'"],
+        True,
+    ),
 ]
 
 
-@pytest.mark.parametrize(("text", "targets"), MULTI_INSERT)
-def test_multi_insert(text: str, targets: tuple[tuple[str, ...], ...]) -> None:
-    assert parse(text) == MultiInsert(text=text, targets=targets)
+@pytest.mark.parametrize(("text", "inserts", "directories"), MULTI_INSERT)
+def test_multi_insert(text: str, inserts: list[str], directories: bool) -> None:
+    statement = parse(text)
+    assert isinstance(statement, MultiInsert)
+    assert [statement.insert(branch) for branch in statement.branches] == inserts
+    assert statement.directories is directories
+    for branch in statement.branches:
+        one = parse(statement.insert(branch))
+        assert isinstance(one, Insert)
+        assert one.name == branch.name

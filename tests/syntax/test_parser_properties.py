@@ -14,6 +14,7 @@ from acidsql.errors import AcidParseError
 from acidsql.syntax import Statement, parse
 from acidsql.syntax.lexis import blank_comments
 from acidsql.syntax.pieces import PartitionSpec, Span
+from acidsql.syntax.statements import InsertBranch
 
 # Keywords are upper case, names lower case or quoted; `~` is where nothing or blanks may stand.
 TEMPLATES = [
@@ -89,6 +90,10 @@ def _normal(value: Any, text: str) -> Any:
         return _code(value.of(text))
     if isinstance(value, PartitionSpec):
         return [(column, literal and _code(literal)) for column, literal in value.values]
+    if isinstance(value, InsertBranch):
+        return value.name, _code(value.head.of(text)), _code(value.body.of(text))
+    if isinstance(value, tuple):
+        return tuple(_normal(item, text) for item in value)
     if isinstance(value, str):
         return value.lower()
     if isinstance(value, dict):

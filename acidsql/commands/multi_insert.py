@@ -1,0 +1,113 @@
+"""FROM … INSERT … INSERT …: several tables, or one of them several times, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from acidsql.commands import events, result
+from acidsql.commands.insert import publish_empty, query, stage_query, static_values
+from acidsql.errors import AcidAnalysisError
+from acidsql.intents import Intent, insert_intent
+from acidsql.metastore.protocol import Table
+from acidsql.session import AcidSession
+from acidsql.syntax.statements import Insert
+from acidsql.transaction import Change, WriteTransaction, commit_all, write_transactions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Branch:
+    """One INSERT, and the values of its partition if it names them all."""
+
+    table: Table
+    statement: Insert
+    static: tuple[str, ...] | None
+
+
+def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]]) -> DataFrame:
+    """Run the INSERTs of one FROM: all of them see one snapshot, and all commit, or none.
+
+    Every branch into a table has a statement id of its own, so that row ids stay unique. (Hive
+    refuses two branches into one table without partitions.)
+    """
+    made = [
+        _Branch(table=table, statement=s, static=static_values(session, table, s))
+        for table, s in branches
+    ]
+    by_table: dict[str, list[_Branch]] = {}
+    for branch in made:
+        by_table.setdefault(branch.table.full_name, []).append(branch)
+    intents = [_intent(own) for own in by_table.values()]
+    inserted = 0
+    with write_transactions(session, intents) as transactions:
+        changes: list[tuple[WriteTransaction, Sequence[Change]]] = []
+        for transaction, own in zip(transactions, by_table.values(), strict=True):
+            written, changed = _write(transaction, own)
+            inserted += written
+            changes.append((transaction, changed))
+        commit_all(changes)
+    return result.counts(session.spark, affected=inserted, inserted=inserted)
+
+
+def _intent(branches: Sequence[_Branch]) -> Intent:
+    """What the branches into one table are going to do.
+
+    Raises:
+        AcidAnalysisError: one would replace what another one writes
+            (UNSUPPORTED_FEATURE.MULTI_INSERT_OVERWRITE).
+    """
+    table = branches[0].table
+    overwrites = [b.statement.overwrite for b in branches]
+    if len(branches) == 1:
+        return insert_intent(table, branches[0].static or None, overwrite=overwrites[0])
+    if any(overwrites):
+        places = [b.static for b in branches]
+        if not all(overwrites) or not all(places) or len(set(places)) < len(places):
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.MULTI_INSERT_OVERWRITE",
+                f"INSERT OVERWRITE of {table.full_name} would replace what another branch writes "
+                "into it: give each branch a PARTITION of its own, with all values, or write "
+                "INSERT INTO",
+            )
+    return insert_intent(table, overwrite=any(overwrites))
+
+
+def _write(
+    transaction: WriteTransaction, branches: Sequence[_Branch]
+) -> tuple[int, Sequence[Change]]:
+    """Write the branches into one table; the rows, and what was changed."""
+    session = transaction.session
+    shape = events.shape_of(session, transaction.table)
+    known = {p.values for p in transaction.partitions()} if shape.partitions.fields else set()
+    snapshot = events.snapshot_of(transaction)
+    overwrite = transaction.intent.overwrite
+    replaced: set[tuple[str, ...]] = set()
+    for number, branch in enumerate(branches):
+        if branch.statement.if_not_exists and branch.static in known:
+            continue
+        rows = query(session, shape, snapshot, branch.statement)
+        # Branches that overwrite have a partition each.
+        stage_query(transaction, shape, rows, branch.static, 0 if overwrite else number)
+        if overwrite and branch.static is not None:
+            replaced.add(branch.static)
+    outcome = events.finish(transaction, shape)
+    ids = range(len(branches))
+    return outcome.events(deletes=False), publish_empty(transaction, outcome, ids, replaced)
+
+
+def check_targets(tables: Mapping[str, Table | None], *, directories: bool) -> None:
+    """Refuse a mixture that could not commit as one.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.MULTI_INSERT_MIXED.
+    """
+    others = [name for name, table in tables.items() if table is None]
+    if others or directories:
+        own = next(name for name, table in tables.items() if table is not None)
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.MULTI_INSERT_MIXED",
+            f"{own} is transactional and {others[0] if others else 'a directory'} is not, so that "
+            "the branches could not be written as one: write an INSERT for each",
+        )
