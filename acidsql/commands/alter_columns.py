@@ -17,7 +17,7 @@ from acidsql.commands.conversions import CONVERSIONS, convertible
 from acidsql.commands.definitions import check_columns
 from acidsql.errors import AcidAnalysisError
 from acidsql.intents import alter_intent
-from acidsql.metastore.protocol import Column, Table
+from acidsql.metastore.protocol import Column, FileFormat, Table
 from acidsql.schema import columns_of, quote
 from acidsql.session import AcidSession
 from acidsql.syntax.alterations import (
@@ -118,6 +118,7 @@ def _alter(
         names = {o.name: n.name for o, n in zip(old.columns, columns, strict=False)}
         buckets = tuple(names[name] for name in old.bucket_columns)
         new = replace(old, columns=columns, bucket_columns=buckets)
+        _check_by_name(old, columns)
         check_columns(session, new.columns, new.partition_columns)
         _check_no_nulls(transaction, new.columns)
         partitions = transaction.partitions() if old.partition_columns else ()
@@ -223,6 +224,18 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
         default=given.default or old.default,
         comment=given.comment if given.comment is not None else old.comment,
     )
+
+
+def _check_by_name(table: Table, columns: Columns) -> None:
+    """Refuse other names and types where columns are found in files by their names."""
+    pairs = zip(table.columns, columns, strict=False)
+    changed = [o.name for o, n in pairs if (o.name, o.type) != (n.name, n.type)]
+    if table.insert_only and changed and table.file_format is not FileFormat.TEXT:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.INSERT_ONLY_COLUMNS",
+            f"column {changed[0]} of the insert-only table {table.full_name} is found in its files "
+            "by its name and type, which therefore stay: make a new table AS SELECT",
+        )
 
 
 def _check_no_nulls(transaction: WriteTransaction, columns: Columns) -> None:

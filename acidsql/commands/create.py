@@ -18,7 +18,14 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.intents import insert_intent
 from acidsql.metastore.locking import wait_for_locks
-from acidsql.metastore.protocol import Column, LockRequest, LockType, Operation, Table
+from acidsql.metastore.protocol import (
+    Column,
+    FileFormat,
+    LockRequest,
+    LockType,
+    Operation,
+    Table,
+)
 from acidsql.resolution import (
     already_exists,
     find,
@@ -27,6 +34,7 @@ from acidsql.resolution import (
     leased_snapshot,
     qualified,
 )
+from acidsql.scan.insert_only import check_text_columns
 from acidsql.schema import columns_of, quote
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
@@ -34,6 +42,14 @@ from acidsql.storage.filesystem import child
 from acidsql.syntax.pieces import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
 from acidsql.transaction import write_transaction
+
+# What an insert-only table may be stored as.
+_FORMATS = {
+    "orc": FileFormat.ORC,
+    "parquet": FileFormat.PARQUET,
+    "textfile": FileFormat.TEXT,
+    "text": FileFormat.TEXT,
+}
 
 
 def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | None:
@@ -79,12 +95,20 @@ def _refuse(statement: CreateTable) -> None:
     for clause in statement.unsupported:
         raise _unsupported(clause, "leave the clause out")
     stored_as = (statement.stored_as or statement.using or "").lower()
-    if stored_as != "orc":
+    known = _FORMATS if _is_insert_only(statement) else {"orc": FileFormat.ORC}
+    if stored_as not in known:
         raise _unsupported(
             f"STORED AS {stored_as}" if stored_as else "no STORED AS",
-            "a transactional table needs STORED AS ORC",
+            f"this transactional table needs STORED AS {' or '.join(known).upper()}",
             "STORED_AS",
         )
+    if statement.clustered_by is not None and _is_insert_only(statement):
+        raise _unsupported("CLUSTERED BY", "an insert-only table has no buckets; leave it out")
+
+
+def _is_insert_only(statement: CreateTable) -> bool:
+    properties = {key.lower(): value.lower() for key, value in statement.properties.items()}
+    return properties.get("transactional_properties") == "insert_only"
 
 
 def _unsupported(feature: str, reason: str, condition: str | None = None) -> AcidAnalysisError:
@@ -156,9 +180,12 @@ def _create(
         properties=properties,
         owner=session.user,
         created=int(time.time()),
+        file_format=_FORMATS[(statement.stored_as or statement.using or "").lower()],
         **_buckets(statement.clustered_by, columns),
     )
     check_bucket_columns(session.spark, table)
+    if table.file_format is FileFormat.TEXT:
+        check_text_columns(session, table)
     check_location(session, table)
     found = existing(session, table)
     session.files.make_directory(table.location)

@@ -32,6 +32,10 @@ _ORC_PROPERTIES = frozenset(
 )
 
 
+# Full ACID, and insert-only.
+_PROPERTIES = ("default", "insert_only")
+
+
 def check_properties(properties: Mapping[str, str]) -> None:
     """Refuse table properties that are wrong, or that nobody would heed.
 
@@ -40,10 +44,10 @@ def check_properties(properties: Mapping[str, str]) -> None:
     """
     for key, value in properties.items():
         lowered = key.lower()
-        if lowered == "transactional_properties" and value.lower() != "default":
+        if lowered == "transactional_properties" and value.lower() not in _PROPERTIES:
             raise _unsupported(
                 f"transactional_properties {value}",
-                "only full ACID tables ('default') are supported",
+                "use 'default' or 'insert_only'",
                 "TRANSACTIONAL_PROPERTIES",
             )
         if lowered == "orc.compress" and value.lower() not in _CODECS:

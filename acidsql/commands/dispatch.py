@@ -26,6 +26,7 @@ from acidsql.commands import (
 from acidsql.commands.guard import refuse_damage, refuse_location
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.protocol import Table, TableType
+from acidsql.plain_files import refuse_row_changes
 from acidsql.resolution import (
     StatementSnapshot,
     acid_table,
@@ -109,16 +110,22 @@ def _target(session: AcidSession, name: Name) -> Table | None:
 
 def _update(session: AcidSession, statement: ast.Update) -> DataFrame | None:
     table = _target(session, statement.name)
+    if table is not None:
+        refuse_row_changes(table, "UPDATE")
     return row_level.update(session, table, statement.text) if table else None
 
 
 def _delete(session: AcidSession, statement: ast.Delete) -> DataFrame | None:
     table = _target(session, statement.name)
+    if table is not None:
+        refuse_row_changes(table, "DELETE")
     return row_level.delete(session, table, statement.text) if table else None
 
 
 def _merge(session: AcidSession, statement: ast.Merge) -> DataFrame | None:
     table = _target(session, statement.name)
+    if table is not None:
+        refuse_row_changes(table, "MERGE")
     if table and statement.schema_evolution:
         raise _unsupported(table, "MERGE WITH SCHEMA EVOLUTION", "leave WITH SCHEMA EVOLUTION out")
     return row_level.merge(session, table, statement.text) if table else None

@@ -9,7 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from acidsql.metastore.protocol import Operation, Table
+from acidsql.metastore.protocol import FileFormat, Operation, Table
+from acidsql.plain_files import settle_plain
 from acidsql.resolution import StatementSnapshot
 from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema import ROW_ID_COLUMN, data_schema, event_schema, partition_schema, quote
@@ -52,6 +53,16 @@ class Shape:
         """``row``, as staging has it, of new values in the order of the table's columns."""
         pairs = zip(values, self.data.fields, strict=False)
         return staged_row([to_file_zone(self.session, v, f.dataType) for v, f in pairs])
+
+    def plain_columns(self, values: Sequence[Column]) -> list[Column]:
+        """The columns of an insert-only table's files, then the texts of the partition values."""
+        orc = self.table.file_format is FileFormat.ORC
+        stored = [
+            (to_file_zone(self.session, v, f.dataType) if orc else v).alias(f.name)
+            for v, f in zip(values, self.data.fields, strict=False)
+        ]
+        named = zip(self.parts(values), part_columns(self.table), strict=True)
+        return [*stored, *[part.alias(name) for part, name in named]]
 
     def parts(self, values: Sequence[Column]) -> list[Column]:
         """The texts of the partition values among new values."""
@@ -203,6 +214,10 @@ def stage(
 
 def finish(transaction: WriteTransaction, shape: Shape, *, once: bool = True) -> Outcome:
     """Settle what is in staging, and publish it."""
+    if shape.table.insert_only:
+        plain = settle_plain(transaction.session, shape.table, transaction.staging)
+        transaction.publish(plain)
+        return Outcome(settled=tuple(plain))
     staging = Staging(
         session=transaction.session,
         path=transaction.staging,

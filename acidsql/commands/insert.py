@@ -14,6 +14,7 @@ from acidsql.commands.partitions import matching
 from acidsql.format.names import VERSION_CONTENT, VERSION_FILE, base_name
 from acidsql.intents import insert_intent
 from acidsql.metastore.protocol import Table
+from acidsql.plain_files import write_plain
 from acidsql.resolution import StatementSnapshot
 from acidsql.schema import quote
 from acidsql.session import AcidSession
@@ -75,7 +76,10 @@ def _replaced(
 def _empty_base(transaction: WriteTransaction) -> str:
     """A base without rows, in staging."""
     path = child(transaction.staging, f"empty_{transaction.placed}")
-    transaction.session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+    if transaction.table.insert_only:
+        transaction.session.files.make_directory(path)
+    else:
+        transaction.session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
     return path
 
 
@@ -101,6 +105,12 @@ def stage_query(
     """Write rows, as ``write_query`` takes them, into staging."""
     columns: list[Column] = [F.col(quote(c)) for c in _numbered_names(rows)]
     named = rows.toDF(*_numbered_names(rows))
+    target = Target(deletes=False, statement_id=statement_id)
+    if shape.table.insert_only:
+        plain = named.select(*shape.plain_columns(columns))
+        place = transaction.staging, target.name
+        write_plain(transaction.session, plain, shape.table, *place, static)
+        return
     if static is None or shape.table.num_buckets:
         event = events.insert_event(shape, statement_id, columns)
         made = named.select(event.alias("event"))
@@ -110,7 +120,7 @@ def stage_query(
         named.select(*shape.row_columns(columns)),
         transaction.staging,
         shape.table,
-        Target(deletes=False, statement_id=statement_id),
+        target,
         transaction.write_id,
         static,
     )

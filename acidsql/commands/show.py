@@ -129,7 +129,7 @@ def _create_text(table: Table) -> str:
     if table.num_buckets:
         columns = ", ".join(map(quote, table.bucket_columns))
         lines.append(f"CLUSTERED BY ({columns}) INTO {table.num_buckets} BUCKETS")
-    lines.append("STORED AS ORC")
+    lines.append(f"STORED AS {table.file_format.value.upper()}")
     lines.append(f"LOCATION {literal(table.location)}")
     if "comment" in table.properties:
         lines.append(f"COMMENT {literal(table.properties['comment'])}")
@@ -227,7 +227,7 @@ def _details(table: Table) -> list[_Row]:
         ("Owner", table.owner, ""),
         ("Created Time", created.strftime("%Y-%m-%d %H:%M:%S UTC"), ""),
         ("Type", table.table_type.value, ""),
-        ("Provider", "acidsql (ORC, full ACID)", ""),
+        ("Provider", f"acidsql ({_kind(table)})", ""),
         ("Location", table.location, ""),
         ("Table Properties", f"[{properties}]", ""),
     ]
@@ -239,6 +239,11 @@ def _details(table: Table) -> list[_Row]:
     if required:
         rows.append(("Not Null", ", ".join(required), ""))
     return rows
+
+
+def _kind(table: Table) -> str:
+    guarantee = "insert-only" if table.insert_only else "full ACID"
+    return f"{table.file_format.name}, {guarantee}"
 
 
 def _partition_details(table: Table, partition: Partition) -> list[_Row]:

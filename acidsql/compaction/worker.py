@@ -11,11 +11,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from acidsql import bridge
 from acidsql.errors import AcidSqlError, FormatError
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.format.names import (
@@ -34,6 +36,7 @@ from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.protocol import (
     Compaction,
     CompactionType,
+    FileFormat,
     LockRequest,
     LockType,
     Operation,
@@ -41,6 +44,8 @@ from acidsql.metastore.protocol import (
     Table,
     TxnType,
 )
+from acidsql.plain_files import settle_plain, write_plain
+from acidsql.scan import insert_only
 from acidsql.scan.plan import FIELD, all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.snapshot import (
     PartitionSnapshot,
@@ -48,14 +53,16 @@ from acidsql.scan.snapshot import (
     base_formats,
     with_nested_originals,
 )
-from acidsql.schema import data_schema, event_schema
+from acidsql.scan.time_zones import to_file_zone
+from acidsql.schema import data_schema, event_schema, quote
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.settle import name_bucket_parts
-from acidsql.storage.staging import BUCKET_COLUMN, staged_row, write_buckets
+from acidsql.storage.staging import BUCKET_COLUMN, ONE_TASK_BYTES, staged_row, write_buckets
 
 logger = logging.getLogger(__name__)
 
+_INSERT_ONLY = "an insert-only table has major compactions only"
 _NOT_ENOUGH = "there is nothing to merge: none of the compaction thresholds is met"
 
 
@@ -86,7 +93,9 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
             compaction.compaction_id, txn_id, snapshot.write_ids.high_water_mark
         )
         state = snapshot.partitions[0].state
-        if is_enough(state, compaction.type):
+        if table.insert_only and compaction.type is not CompactionType.MAJOR:
+            metastore.compaction_refused(compaction.compaction_id, _INSERT_ONLY)
+        elif is_enough(state, compaction.type):
             _write(session, snapshot, compaction.type, staging, txn_id, published)
             metastore.compaction_done(compaction.compaction_id)
         elif state.obsolete or state.aborted:
@@ -176,6 +185,9 @@ def _write(
     # The base of a table that nobody wrote to since its conversion has no write id.
     high = max((d.max_write_id for d in deltas), default=LONG_MIN)
     row = data_schema(session.spark, snapshot.table)
+    if snapshot.table.insert_only:
+        _write_plain(session, snapshot, staging, base_name(high, txn_id), published)
+        return
     if compaction_type is CompactionType.MAJOR:
         outputs = [(base_name(high, txn_id), surviving_events(session, snapshot), False)]
     else:
@@ -199,6 +211,36 @@ def _write(
             target = child(partition.location, name)
             published.append(target)
             session.files.rename(staged, target)
+
+
+def _write_plain(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    staging: str,
+    name: str,
+    published: list[str],
+) -> None:
+    """Write and publish the base of an insert-only table."""
+    table, (partition,) = snapshot.table, snapshot.partitions
+    rows = insert_only.rows(session, snapshot)
+    few = bridge.input_bytes(rows) <= ONE_TASK_BYTES
+    merged = rows.coalesce(1) if few else rows.hint("rebalance")
+    fields = data_schema(session.spark, table).fields
+    orc = table.file_format is FileFormat.ORC
+    columns = [
+        (
+            to_file_zone(session, F.col(quote(f.name)), f.dataType) if orc else F.col(quote(f.name))
+        ).alias(f.name)
+        for f in fields
+    ]
+    whole = replace(table, partition_columns=())
+    write_plain(session, merged.select(*columns), whole, staging, "i0", ())
+    settled = settle_plain(session, whole, staging)
+    staged = settled[0].path if settled else child(staging, "empty")
+    session.files.make_directory(staged)
+    target = child(partition.location, name)
+    published.append(target)
+    session.files.rename(staged, target)
 
 
 def _write_buckets(

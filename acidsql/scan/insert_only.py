@@ -62,7 +62,7 @@ def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
         ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
         frame = frame.select("*", ordinal.alias(ORDINAL))
     if is_text:
-        split = F.split("value", re.escape(_delimiter(table.serde_properties)), -1)
+        split = F.split("value", re.escape(delimiter(table.serde_properties)), -1)
         frame = frame.select("*", split.alias(_FIELDS))
         values = _from_text(session, table, schema)
     else:
@@ -103,15 +103,8 @@ def _scanned(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.ScanD
 
 def _from_text(session: AcidSession, table: Table, schema: StructType) -> list[Column]:
     """The columns of lines as Hive's LazySimpleSerDe writes them; what is no value is NULL."""
-    properties = table.serde_properties
-    nested = [f.name for f in schema.fields if has_nested_type(f.dataType)]
-    if nested or "escape.delim" in properties:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.TEXT_COLUMNS",
-            f"{table.full_name} is stored as text with nested or escaped values, which is not "
-            "supported: store it as ORC or Parquet",
-        )
-    null = literal(properties.get("serialization.null.format", "\\N"))
+    check_text_columns(session, table)
+    null = literal(null_text(table.serde_properties))
     values = []
     for i, field in enumerate(schema.fields):
         text = f"nullif(get({_FIELDS}, {i}), {null})"
@@ -123,7 +116,28 @@ def _from_text(session: AcidSession, table: Table, schema: StructType) -> list[C
     return values
 
 
-def _delimiter(properties: Mapping[str, str]) -> str:
+def check_text_columns(session: AcidSession, table: Table) -> None:
+    """Refuse a text table with values that only Hive's own reader and writer know.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS.
+    """
+    fields = data_schema(session.spark, table).fields
+    nested = [f.name for f in fields if has_nested_type(f.dataType)]
+    if nested or "escape.delim" in table.serde_properties:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.TEXT_COLUMNS",
+            f"{table.full_name} is stored as text with nested or escaped values, which is not "
+            "supported: store it as ORC or Parquet",
+        )
+
+
+def null_text(properties: Mapping[str, str]) -> str:
+    """What stands for NULL in text."""
+    return properties.get("serialization.null.format", "\\N")
+
+
+def delimiter(properties: Mapping[str, str]) -> str:
     """The character between fields, which may be given as its number (LazyUtils.getByte)."""
     text = properties.get("field.delim", properties.get("serialization.format", "1"))
     try:

@@ -35,7 +35,7 @@ _ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
 _EVENT_COLUMNS = ("operation", "originalTransaction", "bucket", "rowId", "currentTransaction")
 _FIELD = "__field_"
 # A plan that reads no more than this runs as one task: a shuffle would cost more than it brings.
-_ONE_TASK_BYTES = 4 * 1024 * 1024
+ONE_TASK_BYTES = 4 * 1024 * 1024
 _ROW_ID_BITS = (1 << 33) - 1  # monotonically_increasing_id keeps the task's number above these
 
 
@@ -148,7 +148,7 @@ def write_events(
         rows: the targets that get rows.
     """
     directories = directory_columns(table)
-    if bridge.input_bytes(events) <= _ONE_TASK_BYTES:
+    if bridge.input_bytes(events) <= ONE_TASK_BYTES:
         placed = events.coalesce(1)
     elif table.num_buckets:
         placed = events.repartition(*directories)

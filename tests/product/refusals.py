@@ -27,6 +27,8 @@ _SETUP = (
     "INSERT INTO bad_parts VALUES (1, 1, 'a'), (2, 2, 'b')",
     "CREATE TABLE bad_buckets (id int) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC "
     "TBLPROPERTIES ('transactional'='true')",
+    "CREATE TABLE bad_only (id int) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
+    "'transactional_properties'='insert_only')",
     "CREATE TABLE bad_plain (id int) USING parquet",
     "CREATE VIEW bad_view AS SELECT * FROM bad",
     "CREATE TEMPORARY VIEW bad_source AS SELECT * FROM VALUES (1, 'x'), (9, 'y') AS s(id, v)",
@@ -36,6 +38,7 @@ _TEARDOWN = (
     "DROP VIEW bad_view",
     "DROP TABLE bad_plain",
     "DROP TABLE bad_buckets",
+    "DROP TABLE bad_only",
     "DROP TABLE bad_parts",
     "DROP TABLE bad",
 )

@@ -55,18 +55,38 @@ _LIMITS = {
         BUCKET_COLUMN_TYPE=_create("CLUSTERED BY (t) INTO 4 BUCKETS", "(id int, t timestamp)")
     ),
     "`SORTED BY`": _features(SORTED_BY=_create("CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS")),
-    "any format but ORC": _features(
+    "any format but ORC, in an insert-only table but ORC, Parquet and text": _features(
         STORED_AS=(
             "CREATE TABLE bad2 (id int) STORED AS PARQUET TBLPROPERTIES ('transactional'='true')",
             "CREATE TABLE bad2 (id int) USING parquet TBLPROPERTIES ('transactional'='true')",
             "CREATE TRANSACTIONAL TABLE bad2 (id int)",
+            "CREATE TABLE bad2 (id int) STORED AS AVRO TBLPROPERTIES ('transactional'='true', "
+            "'transactional_properties'='insert_only')",
         )
     ),
     "column names that differ only after a backtick": _features(
         COLUMN_NAME=(_create("", "(`a``b` int, `a``c` int)"), _create("", "(```a` int)"))
     ),
-    "`transactional_properties` other than `default`": _features(
+    "`transactional_properties` other than `default` and `insert_only`": _features(
         TRANSACTIONAL_PROPERTIES="CREATE TABLE bad2 (id int) STORED AS ORC TBLPROPERTIES "
+        "('transactional'='true', 'transactional_properties'='hash')"
+    ),
+    "`CLUSTERED BY` of an insert-only table": _features(
+        CLUSTERED_BY="CREATE TABLE bad2 (id int) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC "
+        "TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only')"
+    ),
+    "`UPDATE`, `DELETE` and `MERGE` of an insert-only table": _features(
+        INSERT_ONLY_TABLE=(
+            "UPDATE bad_only SET id = 1",
+            "DELETE FROM bad_only",
+            "MERGE INTO bad_only USING bad_source s ON bad_only.id = s.id WHEN MATCHED THEN DELETE",
+        )
+    ),
+    "other names and types of columns of an insert-only table in ORC or Parquet": _features(
+        INSERT_ONLY_COLUMNS="ALTER TABLE bad_only RENAME COLUMN id TO x"
+    ),
+    "nested and escaped values in an insert-only table in text": _features(
+        TEXT_COLUMNS="CREATE TABLE bad2 (id array<int>) STORED AS TEXTFILE TBLPROPERTIES "
         "('transactional'='true', 'transactional_properties'='insert_only')"
     ),
     "unknown `orc.` properties, `external`": _features(

@@ -1,0 +1,148 @@
+"""Files of insert-only tables: Spark's own, under Hive's names, with nothing of ACID in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyarrow import parquet
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, CharType, DataType, StringType, VarcharType
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.names import original_file_name
+from acidsql.format.partitions import escape
+from acidsql.metastore.protocol import FileFormat, Table
+from acidsql.scan.insert_only import check_text_columns, delimiter, null_text
+from acidsql.schema import data_schema, quote
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
+from acidsql.storage.parallel import in_parallel
+from acidsql.storage.settle import Settled, staged_directories
+from acidsql.storage.staging import ONE_TASK_BYTES, TARGET, part_columns, writer_options
+from acidsql.storage.tails import read_tail
+
+_SOURCES = "org.apache.spark.sql.execution.datasources"
+_WRITERS = {
+    FileFormat.ORC: f"{_SOURCES}.orc.OrcFileFormat",
+    FileFormat.PARQUET: f"{_SOURCES}.parquet.ParquetFileFormat",
+    FileFormat.TEXT: f"{_SOURCES}.text.TextFileFormat",
+}
+_LINE_BYTES = 1024 * 1024
+
+
+def write_plain(
+    session: AcidSession,
+    rows: DataFrame,
+    table: Table,
+    staging: str,
+    target: str,
+    values: Sequence[str] | None,
+) -> None:
+    """Write rows into staging.
+
+    Args:
+        rows: the table's columns, then the texts of the partition values (``part_columns``).
+        target: the directory's name in staging.
+        values: those of the one partition that all rows go to, or None if the rows say.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS.
+    """
+    parts = part_columns(table)
+    path = child(staging, f"{TARGET}={target}")
+    if values is not None:
+        own = zip(parts, values, strict=True)
+        path = child(path, *[f"{name}={escape(value)}" for name, value in own])
+        placed, parts = rows.drop(*parts), []
+    elif parts:
+        few = bridge.input_bytes(rows) <= ONE_TASK_BYTES
+        placed = rows.coalesce(1) if few else bridge.rebalance(rows, parts)
+        placed = placed.sortWithinPartitions(*parts)
+    else:
+        placed = rows
+    if table.file_format is FileFormat.TEXT:
+        placed = placed.select(_line(session, table).alias("value"), *parts)
+    options = {k: v for k, v in writer_options(table).items() if k != "compression"}
+    if table.file_format is FileFormat.ORC:
+        options = writer_options(table)
+    writer = placed.write.format(_WRITERS[table.file_format]).mode("append").options(**options)
+    with bridge.job_errors():
+        writer.partitionBy(*parts).save(path)
+
+
+def _line(session: AcidSession, table: Table) -> Column:
+    """A row as a line of Hive's LazySimpleSerDe.
+
+    It has no way to write a delimiter or the end of a line within a value: such a row fails.
+    """
+    check_text_columns(session, table)
+    separator, null = delimiter(table.serde_properties), null_text(table.serde_properties)
+    fields = []
+    for stored, field in zip(table.columns, data_schema(session.spark, table), strict=True):
+        value = F.col(quote(stored.name))
+        text = F.base64(value) if isinstance(field.dataType, BinaryType) else value.cast("string")
+        if _may_hold_anything(field.dataType):
+            wrong = text.rlike(f"[\\Q{separator}\\E\\n\\r]") | (text == null)
+            message = (
+                f"column {stored.name} has a value that a text file cannot hold: use ORC or Parquet"
+            )
+            text = F.when(wrong, F.raise_error(F.lit(message))).otherwise(text)
+        fields.append(F.coalesce(text, F.lit(null)))
+    return F.concat_ws(separator, *fields)
+
+
+def _may_hold_anything(data_type: DataType) -> bool:
+    return isinstance(data_type, StringType | CharType | VarcharType)
+
+
+def settle_plain(session: AcidSession, table: Table, staging: str) -> list[Settled]:
+    """Give the staged files Hive's names; directories without rows are left out."""
+    settled = []
+    for directory in staged_directories(session, staging):
+        paths = [child(directory.path, name) for name in sorted(directory.files)]
+        counts = in_parallel(lambda path: _rows(session, table, path), paths)
+        kept = [path for path, count in zip(paths, counts, strict=True) if count]
+        for path in set(paths) - set(kept):
+            session.files.delete(path)
+        for number, path in enumerate(kept):
+            session.files.rename(path, child(directory.path, original_file_name(number)))
+        if kept:
+            settled.append(
+                Settled(
+                    path=directory.path,
+                    values=directory.values,
+                    deletes=False,
+                    statement_id=int(directory.target[1:]),
+                    events=sum(counts),
+                )
+            )
+    return settled
+
+
+def _rows(session: AcidSession, table: Table, path: str) -> int:
+    """The number of rows in a file."""
+    files = session.files
+    if table.file_format is FileFormat.ORC:
+        return read_tail(files, path).rows
+    with files.open(path) as stream:
+        if table.file_format is FileFormat.PARQUET:
+            return int(parquet.ParquetFile(stream).metadata.num_rows)
+        return sum(block.count(b"\n") for block in iter(lambda: stream.read(_LINE_BYTES), b""))
+
+
+def refuse_row_changes(table: Table, statement: str) -> None:
+    """Refuse UPDATE, DELETE and MERGE of an insert-only table, whose rows have no identity
+    (ErrorMsg 10414).
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE.
+    """
+    if table.insert_only:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE",
+            f"{statement} is not possible on {table.full_name}, an insert-only table: its rows "
+            "have no identity; use INSERT OVERWRITE, or a table without "
+            "'transactional_properties'='insert_only'",
+        )
