@@ -29,6 +29,25 @@ def alter_table(session: AcidSession, table: Table, statement: ast.Alteration) -
     return _ALTERATIONS[type(statement)](session, table, statement)
 
 
+def refuse_conversion(statement: ast.Alteration) -> None:
+    """Refuse to make a plain table transactional: Spark would note the property, and go on writing
+    files that no reader of transactional tables takes.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.CONVERT_TABLE.
+    """
+    if not isinstance(statement, ast.SetProperties):
+        return
+    properties = {k.lower(): v.lower() for k, v in statement.properties.items()}
+    if properties.get("transactional") == "true":
+        name = ".".join(statement.name)
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.CONVERT_TABLE",
+            f"{name} cannot become transactional where it lies: CREATE TABLE … STORED AS ORC "
+            f"TBLPROPERTIES ('transactional'='true') AS SELECT * FROM {name}",
+        )
+
+
 def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable) -> DataFrame:
     """RENAME TO: a table in its default place takes its directory along, as in Hive."""
     parts = statement.new_name

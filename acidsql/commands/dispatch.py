@@ -147,7 +147,10 @@ def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None
 
 def _alter_table(session: AcidSession, statement: alterations.Alteration) -> DataFrame | None:
     table = _target(session, statement.name)
-    return alter_table.alter_table(session, table, statement) if table else None
+    if table is None:
+        alter_table.refuse_conversion(statement)
+        return None
+    return alter_table.alter_table(session, table, statement)
 
 
 def _repair(session: AcidSession, statement: ast.MsckRepair) -> DataFrame | None:

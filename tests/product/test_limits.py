@@ -181,6 +181,9 @@ _LIMITS = {
             "ALTER TABLE bad RENAME COLUMN v.x TO y",
         )
     ),
+    "`SET TBLPROPERTIES ('transactional'='true')` of a plain table": _features(
+        CONVERT_TABLE="ALTER TABLE bad_plain SET TBLPROPERTIES ('TRANSACTIONAL' = 'true')"
+    ),
     "`SET LOCATION`": _features(SET_LOCATION="ALTER TABLE bad SET LOCATION '/x'"),
     "changes of `transactional`, `transactional_properties`, `bucketing_version`": _features(
         TABLE_PROPERTY=(
