@@ -32,13 +32,8 @@ def _read(directory: Path) -> HiveTable:
 GOLDEN = tuple(map(_read, sorted(TABLES.iterdir())))
 
 
-_INSERT_ONLY = "CREATE TABLE makes no insert-only tables yet"
 _PROPERTY = "orc.rows.between.memory.checks is refused, Hive keeps any property"
 _NOT_YET = {
-    "insert_only": _INSERT_ONLY,
-    "insert_only_major": _INSERT_ONLY,
-    "insert_only_overwrite": _INSERT_ONLY,
-    "insert_only_text": _INSERT_ONLY,
     "partition_empty_string": "Hive reads the default partition of a string column as its name",
     "stripes_delete_spanning": _PROPERTY,
     "stripes_minor": _PROPERTY,
