@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.schema import quote
 from acidsql.session import AcidSession
 from tests.hive_tables import HiveTable
@@ -57,7 +58,9 @@ def _statements(table: HiveTable) -> list[Statement]:
     """UPDATE, DELETE and MERGE, each of a quarter of the keys; the last quarter is left alone."""
     key = quote(table.columns[0][0])
     changed = quote(table.columns[_changed(table)][0])
-    partition = table.partitions[0].values if table.partitions else ()
+    # NULL in a partition column is read otherwise than Hive reads it.
+    named = (p.values for p in table.partitions if DEFAULT_PARTITION not in p.values)
+    partition = next(named, ())
     values = "".join(
         f", CAST('{value}' AS {kind}) AS {quote(name)}"
         for value, (name, kind) in zip(partition, table.partition_columns, strict=False)

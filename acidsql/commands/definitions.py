@@ -26,6 +26,7 @@ _ORC_PROPERTIES = frozenset(
         "orc.compress",
         "orc.stripe.size",
         "orc.row.index.stride",
+        "orc.rows.between.memory.checks",
         "orc.compress.size",
         "orc.block.size",
     }
