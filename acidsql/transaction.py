@@ -5,11 +5,11 @@ published, committed or undone.
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
+from acidsql.beginning import Begun, begin
 from acidsql.errors import AcidLookupError, AcidSqlError, FormatError, MetastoreError
 from acidsql.format.names import (
     STAGING_PREFIX,
@@ -19,16 +19,24 @@ from acidsql.format.names import (
     parse_directory,
 )
 from acidsql.format.partitions import partition_name
-from acidsql.format.valid_lists import ValidTxnList
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.intents import Intent
-from acidsql.metastore.locking import wait_for_locks
-from acidsql.metastore.protocol import LockType, Operation, Partition, Table, TxnType
+from acidsql.metastore.protocol import Operation, Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.settle import Settled
 
 logger = logging.getLogger(__name__)
 
+
+# What a partition must have been named for that need not be named again: of two transactions that
+# update or delete there one fails, of those that insert none.
+_AS_STRONG = {
+    Operation.SELECT: frozenset(Operation),
+    Operation.INSERT: frozenset({Operation.INSERT, Operation.UPDATE, Operation.DELETE}),
+    Operation.UPDATE: frozenset({Operation.UPDATE, Operation.DELETE}),
+    Operation.DELETE: frozenset({Operation.UPDATE, Operation.DELETE}),
+}
 
 Change = tuple[Operation, Sequence[tuple[str, ...]]]
 """An operation, and the partitions that it changed, by values."""
@@ -44,12 +52,16 @@ class WriteTransaction:
         txns: the transactions that the statement sees.
         write_id: of this transaction in the table.
         listings: those of the statement.
+        seen: the table's write ids that the statement sees; None if that was not asked.
         staging: directory below the table that readers ignore; gone when the transaction ends.
         placed: how many directories are in their places.
         reverts: what takes back, in the opposite order, what was done.
         discarded: files and directories outside of the table that go with the commit.
         keeps_staging: staging holds what a revert moves back.
         committing: the commit was asked for.
+        added: partitions that are new.
+        touched: the partitions that it wrote to.
+        named: what the metastore knows of: which operation, in which partition.
     """
 
     session: AcidSession
@@ -60,6 +72,7 @@ class WriteTransaction:
     txns: ValidTxnList
     listings: Listings
     staging: str
+    seen: ValidWriteIdList | None = None
     placed: int = 0
     reverts: list[Callable[[], object]] = field(default_factory=list)
     discarded: list[str] = field(default_factory=list)
@@ -67,10 +80,16 @@ class WriteTransaction:
     committing: bool = False
     added: list[Partition] = field(default_factory=list)
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
+    named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
     def publish(self, settled: Sequence[Settled]) -> None:
         """Move finished directories to their places. Nobody sees them before the commit."""
+        operation = self.intent.operation
+        deleted = {d.values for d in settled if d.deletes}
+        others = {d.values for d in settled} - deleted
+        self.announce(operation, deleted)
+        self.announce(operation if self.intent.overwrite else Operation.INSERT, others)
         for directory in settled:
             if self.intent.overwrite:
                 name = base_name(self.write_id)
@@ -82,15 +101,41 @@ class WriteTransaction:
 
     def place(self, path: str, values: tuple[str, ...], name: str) -> None:
         """Move a finished directory into a partition, under its name there."""
-        known = self._known_partitions()
-        partition = known.get(values) or self._new_partition(values)
+        if values not in self.touched:
+            self.announce(self.intent.operation, [values])
+        partition = self._known[values]
         self._check_write_id_is_new(partition.location)
-        self.touched[values] = partition
         target = child(partition.location, name)
         files = self.session.files
         files.rename(path, target)
         self.reverts.append(lambda: files.rename(target, path))
         self.placed += 1
+
+    def announce(self, operation: Operation, places: Iterable[tuple[str, ...]]) -> None:
+        """Tell the metastore in which partitions something is about to appear.
+
+        A server must know that before it is there: if this client is killed, its cleaner looks for
+        what was left behind in partitions that it knows, and where the transaction was. Of an
+        aborted transaction that was nowhere it keeps no record, and then what it wrote would count.
+        """
+        metastore, table = self.session.metastore, self.table
+        fresh = sorted(
+            v for v in places if not self.named & {(o, v) for o in _AS_STRONG[operation]}
+        )
+        self._find(fresh)
+        missing = [self._new_partition(v) for v in fresh if v not in self._known]
+        if missing and metastore.served:
+            metastore.add_partitions(table.database, table.name, missing)
+        self.touched.update({v: self._known[v] for v in fresh})
+        if fresh and self.intent.names_partitions_late:
+            self._name_partitions(operation, fresh)
+        self.named.update((operation, v) for v in fresh)
+
+    def _name_partitions(self, operation: Operation, places: Sequence[tuple[str, ...]]) -> None:
+        names = [self._name(values) for values in places]
+        self.session.metastore.add_dynamic_partitions(
+            self.txn_id, self.table.database, self.table.name, names, operation
+        )
 
     def move(self, source: str, target: str) -> None:
         """Rename a file or directory; it goes back if the transaction does not commit."""
@@ -118,12 +163,16 @@ class WriteTransaction:
         """The table's partitions as they are now."""
         return self.session.metastore.partitions(self.table.database, self.table.name)
 
-    def _known_partitions(self) -> dict[tuple[str, ...], Partition]:
-        if not self.table.partition_columns:
-            return {(): Partition(values=(), location=self.table.location)}
-        if not self._known:
-            self._known.update({p.values: p for p in self.partitions()})
-        return self._known
+    def _find(self, places: Sequence[tuple[str, ...]]) -> None:
+        """Have those of these partitions known that are there."""
+        table = self.table
+        if not table.partition_columns:
+            self._known[()] = Partition(values=(), location=table.location)
+            return
+        wanted = [values for values in places if values not in self._known]
+        if wanted:
+            found = self.session.metastore.partitions(table.database, table.name, wanted)
+            self._known.update({p.values: p for p in found})
 
     def _new_partition(self, values: tuple[str, ...]) -> Partition:
         partition = Partition(
@@ -144,15 +193,19 @@ class WriteTransaction:
         for name in self.listings.get(location).names:
             directory = parse_directory(name)
             if directory and directory.min_write_id <= self.write_id <= directory.max_write_id:
-                self.session.metastore.seed_write_id(
-                    self.table.database, self.table.name, directory.max_write_id + 1
-                )
-                raise FormatError(
-                    "WRITE_ID_IN_USE",
-                    f"{child(location, name)} has write id {self.write_id}, which the metastore "
-                    "gave to this transaction: its file is older than the table. Run the "
-                    "statement again",
-                )
+                raise self._write_id_in_use(child(location, name), directory.max_write_id)
+
+    def _write_id_in_use(self, path: str, highest: int) -> FormatError:
+        metastore, table = self.session.metastore, self.table
+        reason = "somebody has put it there without asking the metastore. Move it away, and run"
+        if not metastore.served:
+            metastore.seed_write_id(table.database, table.name, highest + 1)
+            reason = "its file is older than the table. Run"
+        return FormatError(
+            "WRITE_ID_IN_USE",
+            f"{path} has write id {self.write_id}, which the metastore gave to this transaction: "
+            f"{reason} the statement again",
+        )
 
     def commit(self, changed: Sequence[Change]) -> None:
         """Commit a transaction that changes this table alone (``commit_all``)."""
@@ -161,17 +214,17 @@ class WriteTransaction:
     def record(self, changed: Sequence[Change]) -> None:
         """Tell the metastore of new partitions, and of what was changed where."""
         metastore, table = self.session.metastore, self.table
-        if not table.partition_columns or self.intent.operation is Operation.SELECT:
+        if self.intent.operation is Operation.SELECT:
             return
-        # Those that were known too: a transaction that added one may have taken it back since.
-        metastore.add_partitions(table.database, table.name, self.touched.values())
-        self._give_columns_of_the_table()
-        if self.intent.names_partitions_late:
-            for operation, values in changed:
-                names = [self._name(v) for v in values]
-                metastore.add_dynamic_partitions(
-                    self.txn_id, table.database, table.name, names, operation
-                )
+        for operation, places in changed:
+            self.announce(operation, places)
+        if self.touched:
+            # Those that were known too: a transaction that added one may have taken it back since.
+            written = tuple(self.touched.values())
+            metastore.record_writes(self.txn_id, table.database, table.name, written)
+            self._give_columns_of_the_table()
+        elif self.intent.names_partitions_late:
+            self._name_partitions(self.intent.operation, [])
 
     def _give_columns_of_the_table(self) -> None:
         """New rows may have columns that a partition kept without (ALTER TABLE … RESTRICT): readers
@@ -258,79 +311,37 @@ def write_transactions(
     """One transaction on several tables: all of it commits (``commit_all``), or nothing
     (``write_transaction``).
     """
-    txn_id = _begin(session, intents)
+    begun = begin(session, intents)
     opened: list[WriteTransaction] = []
     try:
-        txns = _snapshot(session, txn_id, intents)
         listings = Listings(session.files)
-        opened += [_open(session, intent, txn_id, txns, listings) for intent in intents]
+        opened += [_open(session, intent, begun, listings) for intent in intents]
         yield tuple(opened)
     except BaseException as error:
-        _undo(session, txn_id, opened, error)
+        _undo(session, begun.txn_id, opened, error)
         raise
     finally:
-        session.heartbeater.remove(txn_id)
+        session.heartbeater.remove(begun.txn_id)
         for transaction in opened:
             if not (transaction.reverts and transaction.keeps_staging):
                 session.files.delete(transaction.staging)
 
 
-def _begin(session: AcidSession, intents: Sequence[Intent]) -> int:
-    """Open a transaction and get its locks.
-
-    One that had to wait begins anew, unless its locks are exclusive: it would not see what the
-    transactions before it did, and an UPDATE or DELETE of theirs would make its commit a conflict.
-    """
-    metastore = session.metastore
-    deadline = time.monotonic() + session.settings.lock_timeout
-    while True:
-        txn_id = metastore.open_txn(session.user, session.host, TxnType.DEFAULT)
-        session.heartbeater.add(txn_id)
-        try:
-            left = max(0.0, deadline - time.monotonic())
-            waited = wait_for_locks(metastore, txn_id, [i.request() for i in intents], left)
-        except BaseException as error:
-            session.heartbeater.remove(txn_id)
-            _undo(session, txn_id, (), error)
-            raise
-        if not waited or _is_exclusive(intents):
-            return txn_id
-        session.heartbeater.remove(txn_id)
-        metastore.abort_txn(txn_id)
-
-
-def _is_exclusive(intents: Sequence[Intent]) -> bool:
-    return any(intent.lock is LockType.EXCLUSIVE for intent in intents)
-
-
-def _snapshot(session: AcidSession, txn_id: int, intents: Sequence[Intent]) -> ValidTxnList:
-    """What the statement sees, now that it has its locks.
-
-    What it replaces under an exclusive lock it must have seen all of: also what a transaction
-    committed that opened later and was granted its lock earlier.
-    """
-    return session.metastore.valid_txns(None if _is_exclusive(intents) else txn_id)
-
-
 def _open(
-    session: AcidSession,
-    intent: Intent,
-    txn_id: int,
-    txns: ValidTxnList,
-    listings: Listings,
+    session: AcidSession, intent: Intent, begun: Begun, listings: Listings
 ) -> WriteTransaction:
-    metastore = session.metastore
     # Read again: it may have been altered since the statement looked it up.
-    table = metastore.table(intent.table.database, intent.table.name)
+    table = session.metastore.table(intent.table.database, intent.table.name)
     return WriteTransaction(
         session=session,
         intent=intent,
         table=table,
-        txn_id=txn_id,
-        write_id=metastore.allocate_write_id(txn_id, table.database, table.name),
-        txns=txns,
+        txn_id=begun.txn_id,
+        write_id=begun.write_ids[table.full_name],
+        txns=begun.txns,
         listings=listings,
-        staging=child(table.location, f"{STAGING_PREFIX}{txn_id}"),
+        staging=child(table.location, f"{STAGING_PREFIX}{begun.txn_id}"),
+        seen=begun.seen.get(table.full_name),
     )
 
 

@@ -13,6 +13,18 @@ def hadoop_conf(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession.sessionState().newHadoopConf()
 
 
+def hadoop_setting(spark: SparkSession, key: str) -> str | None:
+    """A setting of the session's Hadoop configuration."""
+    value = hadoop_conf(spark).get(key)
+    return None if value is None else str(value)
+
+
+def hadoop_user(spark: SparkSession) -> str:
+    """As whom Hadoop works: its login, or HADOOP_USER_NAME."""
+    users = jvm_class(spark, "org.apache.hadoop.security.UserGroupInformation")
+    return str(users.getCurrentUser().getShortUserName())
+
+
 def hadoop_path(spark: SparkSession, path: str, conf: JavaObject) -> tuple[JavaObject, JavaObject]:
     """The file system of a path and the qualified path."""
     raw = jvm_class(spark, "org.apache.hadoop.fs.Path")(path)

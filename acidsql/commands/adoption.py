@@ -16,7 +16,7 @@ from acidsql.format.names import (
 )
 from acidsql.format.partitions import unescape
 from acidsql.format.selection import max_write_id
-from acidsql.metastore.protocol import Partition, Table, TableType
+from acidsql.metastore.protocol import Partition, Table
 from acidsql.scan.directories import bucket_files, row_names
 from acidsql.scan.snapshot import with_nested_originals
 from acidsql.session import AcidSession
@@ -38,19 +38,13 @@ def check_location(session: AcidSession, table: Table) -> None:
     Raises:
         AcidAnalysisError: LOCATION_IN_USE.
     """
-    place = f"{table.location}/"
-    for database in session.metastore.databases():
-        for name in session.metastore.tables(database):
-            other = session.metastore.table(database, name)
-            taken = f"{other.location}/"
-            if other.table_type is TableType.MANAGED and (
-                place.startswith(taken) or taken.startswith(place)
-            ):
-                raise AcidAnalysisError(
-                    "LOCATION_IN_USE",
-                    f"{table.location} belongs to {other.full_name}, which lies in "
-                    f"{other.location}: choose another LOCATION, or drop that table first",
-                )
+    other = session.metastore.table_at(table.location, table.database)
+    if other is not None:
+        raise AcidAnalysisError(
+            "LOCATION_IN_USE",
+            f"{table.location} belongs to {other.full_name}, which lies in {other.location}: "
+            "choose another LOCATION, or drop that table first",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

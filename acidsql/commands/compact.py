@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
+from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from acidsql.commands.partitions import required
 from acidsql.commands.show import compaction_rows, partition_label
 from acidsql.compaction import cleaner, worker
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, ConcurrencyError
 from acidsql.metastore.protocol import CompactionState, CompactionType, Table
 from acidsql.session import AcidSession
 from acidsql.syntax.statements import Compact
+
+_POLL_SECONDS = 1.0
+_KINDS = (CompactionType.MINOR, CompactionType.MAJOR)
 
 
 def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame:
@@ -23,7 +27,7 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.COMPACT", f"{clause} is not supported in COMPACT: leave it out"
         )
-    known = [t.value for t in CompactionType]
+    known = [t.value for t in _KINDS]
     if statement.compaction_type not in known:
         raise AcidAnalysisError(
             "INVALID_COMPACTION_TYPE",
@@ -40,20 +44,51 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
             f"{table.full_name} has no partitions: leave PARTITION out",
         )
     kind = CompactionType(statement.compaction_type)
-    ids = [_compact_one(session, table, name, kind) for name in names]
+    ids = [_compact_one(session, table, name, kind, wait=statement.wait) for name in names]
     cleaner.clean(session)
     entries = {c.compaction_id: c for c in session.metastore.compactions()}
     return compaction_rows(session, [entries[i] for i in ids if i in entries])
 
 
 def _compact_one(
-    session: AcidSession, table: Table, partition: str | None, kind: CompactionType
+    session: AcidSession, table: Table, partition: str | None, kind: CompactionType, *, wait: bool
 ) -> int:
+    """Request a compaction and do it, unless the metastore keeps that for workers of its own."""
     metastore = session.metastore
-    entry = metastore.request_compaction(table.database, table.name, partition, kind)
+    name = worker.worker_name(session)
+    entry = metastore.request_compaction(table.database, table.name, partition, kind, name)
     if entry.state is CompactionState.REFUSED:
         return entry.compaction_id
-    taken = metastore.next_compaction(worker.worker_name(session), entry.compaction_id)
+    taken = metastore.next_compaction(name, entry.compaction_id)
     if taken is not None:
         worker.compact(session, taken)
+    elif wait:
+        _wait_for(session, entry.compaction_id)
     return entry.compaction_id
+
+
+def _wait_for(session: AcidSession, compaction_id: int) -> None:
+    """Wait until somebody else has done a compaction.
+
+    Raises:
+        ConcurrencyError: COMPACTION_TIMEOUT.
+    """
+    timeout = session.settings.lock_timeout
+    polling = Retrying(
+        retry=retry_if_result(lambda done: not done),
+        stop=stop_after_delay(timeout),
+        wait=wait_fixed(_POLL_SECONDS),
+    )
+    try:
+        polling(_is_done, session, compaction_id)
+    except RetryError as error:
+        raise ConcurrencyError(
+            "COMPACTION_TIMEOUT",
+            f"compaction {compaction_id} was not done within {timeout:g} s: it stays in the queue, "
+            "see SHOW COMPACTIONS; a metastore of Hive 3.1 needs Hive's own workers for it",
+        ) from error
+
+
+def _is_done(session: AcidSession, compaction_id: int) -> bool:
+    entries = {c.compaction_id: c.state for c in session.metastore.compactions()}
+    return entries.get(compaction_id) not in (CompactionState.INITIATED, CompactionState.WORKING)

@@ -186,14 +186,17 @@ def _create(
     check_bucket_columns(session.spark, table)
     if table.file_format is FileFormat.TEXT:
         check_text_columns(session, table)
-    check_location(session, table)
+    if statement.location is not None or not session.metastore.served:
+        # A server chooses the places of tables itself, and would have to read every definition.
+        check_location(session, table)
     found = existing(session, table)
     session.files.make_directory(table.location)
     session.metastore.create_table(table)
     session.metastore.add_partitions(database, name, found.partitions)
     if found.highest_write_id:
         session.metastore.seed_write_id(database, name, found.highest_write_id + 1)
-    session.metastore.seed_txn_id(found.highest_txn_id + 1)
+    if found.highest_txn_id:
+        session.metastore.seed_txn_id(found.highest_txn_id + 1)
     return table
 
 

@@ -251,6 +251,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.ShowCreateTable: show.show_create_table,
     ast.ShowLocks: show.show_locks,
     ast.ShowPartitions: show.show_partitions,
+    ast.ShowDatabases: show.show_databases,
     ast.ShowTables: show.show_tables,
     ast.ShowTblProperties: show.show_tbl_properties,
     ast.ShowTransactions: lambda session, _: show.show_transactions(session),

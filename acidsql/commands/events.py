@@ -101,9 +101,12 @@ def shape_of(session: AcidSession, table: Table) -> Shape:
 
 def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
     """What the statement of a write transaction sees."""
-    return StatementSnapshot(
+    snapshot = StatementSnapshot(
         session=transaction.session, txns=transaction.txns, listings=transaction.listings
     )
+    if transaction.seen is not None and transaction.session.metastore.served:
+        snapshot.lists[transaction.table.full_name] = transaction.seen, transaction.txns
+    return snapshot
 
 
 def delete_event(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import parse_directory
-from acidsql.metastore.protocol import Table, TableType
+from acidsql.metastore.protocol import Table
 from acidsql.resolution import find, in_metastore
 from acidsql.session import AcidSession
 
@@ -59,13 +59,4 @@ def refuse_location(session: AcidSession, path: str) -> None:
 
 def owner_of(session: AcidSession, location: str) -> Table | None:
     """The ACID table in, above or below a directory, or None."""
-    place = f"{location}/"
-    for database in session.metastore.databases():
-        for name in session.metastore.tables(database):
-            table = session.metastore.table(database, name)
-            taken = f"{table.location}/"
-            if table.table_type is TableType.MANAGED and (
-                place.startswith(taken) or taken.startswith(place)
-            ):
-                return table
-    return None
+    return session.metastore.table_at(location, session.spark.catalog.currentDatabase())

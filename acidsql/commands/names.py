@@ -38,7 +38,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
     name = _database(session, statement.name)
     if name is None:
         return None
-    if name in session.metastore.databases():
+    if session.has_database(name):
         if statement.if_not_exists:
             mirror_database(session, name)
             return result.nothing(session.spark)
@@ -46,8 +46,10 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
             "SCHEMA_ALREADY_EXISTS",
             f"database {name} exists already: use another name or IF NOT EXISTS",
         )
-    place = statement.location or child(session.warehouse, f"{name}.db")
-    location = session.files.qualify(place)
+    place = statement.location or ""
+    if not place and not session.metastore.served:  # a server has a place of its own
+        place = child(session.warehouse, f"{name}.db")
+    location = session.files.qualify(place) if place else ""
     session.metastore.create_database(name, location, statement.comment)
     mirror_database(session, name, statement.comment)
     return result.nothing(session.spark)
@@ -56,8 +58,9 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
 def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | None:
     """DROP DATABASE, here and in Spark's own catalog; it must be empty unless CASCADE is given."""
     name = _database(session, statement.name)
-    if name is None or name not in session.metastore.databases():
+    if name is None or not session.has_database(name):
         return None
+    mirror_database(session, name)
     tables = session.metastore.tables(name)
     if tables and not statement.cascade:
         raise AcidAnalysisError(
@@ -70,7 +73,8 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
         session.metastore.drop_table(name, table_name)
         if table.table_type is TableType.MANAGED:
             session.files.delete(table.location)
-    session.metastore.drop_database(name)
+    if session.has_database(name):  # Spark's catalog may be the same metastore
+        session.metastore.drop_database(name)
     return result.nothing(session.spark)
 
 
@@ -79,7 +83,7 @@ def use(session: AcidSession, statement: Use) -> DataFrame | None:
     Spark does the rest.
     """
     name = _database(session, statement.name)
-    if name is not None and name in session.metastore.databases():
+    if name is not None and session.has_database(name):
         mirror_database(session, name)
     return None
 

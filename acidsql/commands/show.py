@@ -25,7 +25,7 @@ from acidsql.metastore.protocol import (
 )
 from acidsql.resolution import CATALOG, find, find_acid_table, latest_snapshot, qualified
 from acidsql.schema import literal, quote
-from acidsql.session import AcidSession
+from acidsql.session import AcidSession, mirror_database
 from acidsql.syntax import statements as ast
 from acidsql.syntax.pieces import Name, PartitionSpec
 
@@ -41,14 +41,28 @@ def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | 
     """SHOW TABLES: Spark's and the metastore's."""
     parts = statement.database or (session.spark.catalog.currentDatabase(),)
     name = qualified(session, (*parts, "t"))
-    if name is None or name[0] not in session.metastore.databases():
+    if name is None or not session.has_database(name[0]):
         return None
+    mirror_database(session, name[0])
     others = [tuple(row) for row in session.spark.sql(statement.text).collect()]
     pattern = _pattern(statement.pattern)
     own = [(name[0], t, False) for t in session.metastore.tables(name[0]) if pattern.fullmatch(t)]
     rows = sorted({*others, *own}, key=lambda row: (row[2], row[1]))
     columns = [("namespace", "STRING"), ("tableName", "STRING"), ("isTemporary", "BOOLEAN")]
     return result.table(session.spark, columns, rows)
+
+
+def show_databases(session: AcidSession, statement: ast.ShowDatabases) -> DataFrame | None:
+    """SHOW DATABASES: those of Spark's that a server does not tell, and the server's. An embedded
+    metastore's are known to Spark.
+    """
+    if not session.metastore.served or session.spark.catalog.currentCatalog() != CATALOG:
+        return None
+    pattern = _pattern(statement.pattern)
+    others = {row[0] for row in session.spark.sql(statement.text).collect()}
+    own = {name for name in session.metastore.databases() if pattern.fullmatch(name)}
+    rows = [(name,) for name in sorted(others | own)]
+    return result.table(session.spark, [("namespace", "STRING")], rows)
 
 
 def _pattern(text: str | None) -> re.Pattern[str]:

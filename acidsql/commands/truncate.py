@@ -29,6 +29,7 @@ def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFra
     intent = insert_intent(table, only, overwrite=True)
     with write_transaction(session, intent) as transaction:
         emptied = [place.values for place in _places(session, transaction.table, spec)]
+        transaction.announce(intent.operation, emptied)
         for number, values in enumerate(emptied):
             path = child(transaction.staging, f"truncated_{number}")
             session.files.write(child(path, METADATA_FILE), TRUNCATED_CONTENT)

@@ -6,7 +6,7 @@ from acidsql.compaction.worker import find_partition
 from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.selection import select
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.protocol import Compaction, TxnState
+from acidsql.metastore.protocol import Compaction, Table, TxnState
 from acidsql.scan.snapshot import base_formats
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
@@ -16,16 +16,19 @@ def clean(session: AcidSession) -> None:
     """Clean after every compaction that no open transaction, reader or writer, is older than."""
     session.leases.prune(collect=True)
     for compaction in session.metastore.ready_to_clean():
-        _clean(session, compaction)
-        session.metastore.compaction_cleaned(compaction.compaction_id)
+        table = session.metastore.find_table(compaction.database, compaction.table)
+        highest = 0 if table is None else _clean(session, table, compaction)
+        session.metastore.compaction_cleaned(compaction.compaction_id, highest)
 
 
-def _clean(session: AcidSession, compaction: Compaction) -> None:
-    """Remove what is obsolete or aborted at the compaction's
-    own high-water marks (CompactionCleaner).
+def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
+    """Remove what is obsolete or aborted at the compaction's own high-water marks
+    (CompactionCleaner).
+
+    Returns:
+        The highest write id that it looked at.
     """
     metastore = session.metastore
-    table = metastore.table(compaction.database, compaction.table)
     place = find_partition(session, table, compaction.partition)
     names = session.files.names(place.location)
     txns = metastore.valid_txns()
@@ -35,8 +38,11 @@ def _clean(session: AcidSession, compaction: Compaction) -> None:
         open=frozenset(t for t in txns.open if t <= watermark),
         aborted=frozenset(t for t in txns.aborted if t <= watermark),
     )
-    seen = metastore.valid_write_ids(table.database, table.name, txns)
-    highest = compaction.highest_write_id or 0
+    seen = metastore.valid_write_ids(table.database, table.name, capped)
+    # A server does not tell. Nothing within the mark is open any more, so all of it may count.
+    highest = compaction.highest_write_id
+    if highest is None:
+        highest = seen.high_water_mark
     write_ids = ValidWriteIdList(
         table=table.full_name,
         high_water_mark=highest,
@@ -47,6 +53,7 @@ def _clean(session: AcidSession, compaction: Compaction) -> None:
     for name in [*state.obsolete, *state.aborted]:
         session.files.delete(child(place.location, name))
     _remove_staging(session, table.location)
+    return highest
 
 
 def _remove_staging(session: AcidSession, location: str) -> None:

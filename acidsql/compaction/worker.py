@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -63,19 +64,59 @@ from acidsql.storage.staging import BUCKET_COLUMN, ONE_TASK_BYTES, staged_row, w
 logger = logging.getLogger(__name__)
 
 _INSERT_ONLY = "an insert-only table has major compactions only"
+_NO_TABLE = "the table is not there any more"
 _NOT_ENOUGH = "there is nothing to merge: none of the compaction thresholds is met"
 
 
 def worker_name(session: AcidSession) -> str:
-    """Who works: host and process."""
-    return f"{session.host}-{os.getpid()}"
+    """Who works: host and process, and a number, so that no other request has the name."""
+    return f"{session.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+def run_once(session: AcidSession) -> int | None:
+    """Do the oldest compaction that is left to anybody, such as one that Hive requested.
+
+    Returns:
+        Its id; None if there is none.
+    """
+    taken = session.metastore.next_compaction(worker_name(session))
+    if taken is None:
+        return None
+    compact(session, taken)
+    return taken.compaction_id
 
 
 def compact(session: AcidSession, compaction: Compaction) -> None:
     """Do a compaction taken from the queue; an error is recorded there and raised."""
     metastore = session.metastore
-    table = metastore.table(compaction.database, compaction.table)
-    txn_id = metastore.open_txn(session.user, session.host, TxnType.COMPACTION)
+    table = metastore.find_table(compaction.database, compaction.table)
+    reason = _why_not(table, compaction)
+    if table is None or reason is not None:
+        metastore.compaction_refused(compaction.compaction_id, reason or _NO_TABLE)
+        return
+    try:
+        txn_id = metastore.open_txn(session.user, session.host, TxnType.COMPACTION)
+    except AcidSqlError as error:
+        metastore.compaction_failed(compaction.compaction_id, error.message)
+        raise
+    _work(session, compaction, table, txn_id)
+
+
+def _why_not(table: Table | None, compaction: Compaction) -> str | None:
+    """What acidsql cannot do of a queue that it shares with Hive."""
+    if table is None:
+        return _NO_TABLE
+    if compaction.type not in (CompactionType.MINOR, CompactionType.MAJOR):
+        return f"acidsql does no compaction of type {compaction.type.value}: leave it to Hive"
+    if table.insert_only and compaction.type is not CompactionType.MAJOR:
+        return _INSERT_ONLY
+    if compaction.partition is None and table.partition_columns:
+        return "a partitioned table is compacted by its partitions: name one"
+    return None
+
+
+def _work(session: AcidSession, compaction: Compaction, table: Table, txn_id: int) -> None:
+    metastore = session.metastore
     session.heartbeater.add(txn_id)
     published: list[str] = []
     staging = child(table.location, f"{STAGING_PREFIX}{txn_id}")
@@ -93,9 +134,7 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
             compaction.compaction_id, txn_id, snapshot.write_ids.high_water_mark
         )
         state = snapshot.partitions[0].state
-        if table.insert_only and compaction.type is not CompactionType.MAJOR:
-            metastore.compaction_refused(compaction.compaction_id, _INSERT_ONLY)
-        elif is_enough(state, compaction.type):
+        if is_enough(state, compaction.type):
             _write(session, snapshot, compaction.type, staging, txn_id, published)
             metastore.compaction_done(compaction.compaction_id)
         elif state.obsolete or state.aborted:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 
-from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.metastore import failures
 from acidsql.metastore.names import lowered
 from acidsql.metastore.protocol import Column, FileFormat, Partition, Table, TableType
 
@@ -20,10 +20,7 @@ def create_database(
     """``Metastore.create_database``."""
     name = lowered(name)
     if _has_database(connection, name):
-        raise AcidAnalysisError(
-            "SCHEMA_ALREADY_EXISTS",
-            f"database {name!r} exists already; choose another name or add IF NOT EXISTS",
-        )
+        raise failures.schema_exists(name)
     connection.execute("INSERT INTO databases VALUES (?, ?, ?)", (name, location, comment))
 
 
@@ -31,15 +28,9 @@ def drop_database(connection: sqlite3.Connection, name: str) -> None:
     """``Metastore.drop_database``."""
     name = _existing_database(connection, name)
     if name == DEFAULT_DATABASE:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.DROP_DATABASE",
-            "database 'default' cannot be dropped; drop its tables",
-        )
+        raise failures.default_schema_stays()
     if tables(connection, name):
-        raise AcidAnalysisError(
-            "SCHEMA_NOT_EMPTY",
-            f"database {name!r} has tables; drop them first (SHOW TABLES IN {name})",
-        )
+        raise failures.schema_not_empty(name)
     connection.execute("DELETE FROM databases WHERE name = ?", (name,))
 
 
@@ -60,11 +51,7 @@ def create_table(connection: sqlite3.Connection, table: Table) -> None:
     table = _with_lowered_names(table)
     _existing_database(connection, table.database)
     if find_table(connection, table.database, table.name) is not None:
-        raise AcidAnalysisError(
-            "TABLE_OR_VIEW_ALREADY_EXISTS",
-            f"table or view {table.full_name!r} exists already; "
-            "choose another name or add IF NOT EXISTS",
-        )
+        raise failures.table_exists(table.database, table.name)
     connection.execute(
         f"INSERT INTO tables ({', '.join(_DEFINED)}, database_name, table_name)"
         f" VALUES ({', '.join('?' for _ in _DEFINED)}, ?, ?)",
@@ -93,10 +80,7 @@ def rename_table(
     renamed = table_id(connection, database, name)
     new_database, new_name = _existing_database(connection, new_database), lowered(new_name)
     if find_table(connection, new_database, new_name) is not None:
-        raise AcidAnalysisError(
-            "TABLE_OR_VIEW_ALREADY_EXISTS",
-            f"table or view '{new_database}.{new_name}' exists already; choose another name",
-        )
+        raise failures.table_exists(new_database, new_name)
     connection.execute(
         "UPDATE tables SET database_name = ?, table_name = ? WHERE table_id = ?",
         (new_database, new_name, renamed),
@@ -107,7 +91,7 @@ def table(connection: sqlite3.Connection, database: str, name: str) -> Table:
     """``Metastore.table``."""
     found = find_table(connection, database, name)
     if found is None:
-        raise _table_not_found(database, name)
+        raise failures.table_not_found(database, name)
     return found
 
 
@@ -129,6 +113,18 @@ def tables(connection: sqlite3.Connection, database: str) -> tuple[str, ...]:
     return tuple(sorted(row[0] for row in rows))
 
 
+def table_at(connection: sqlite3.Connection, location: str) -> Table | None:
+    """``Metastore.table_at``, in all databases."""
+    row = connection.execute(
+        "SELECT * FROM tables WHERE table_type = ?1"
+        " AND (substr(?2 || '/', 1, length(location) + 1) = location || '/'"
+        " OR substr(location || '/', 1, length(?2) + 1) = ?2 || '/')"
+        " ORDER BY table_id LIMIT 1",
+        (TableType.MANAGED.value, location),
+    ).fetchone()
+    return None if row is None else _table_of(row)
+
+
 def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
     """The internal id of a table, which no other table ever has, not even one of the same name."""
     row = connection.execute(
@@ -136,7 +132,7 @@ def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
         (lowered(database), lowered(name)),
     ).fetchone()
     if row is None:
-        raise _table_not_found(database, name)
+        raise failures.table_not_found(database, name)
     return int(row[0])
 
 
@@ -166,7 +162,7 @@ def alter_partitions(
             (partition.location, _own_columns(partition), owner, json.dumps(partition.values)),
         )
         if cursor.rowcount == 0:
-            raise _partition_not_found(database, name, partition.values)
+            raise failures.partition_not_found(database, name, partition.values)
 
 
 def rename_partition(
@@ -181,11 +177,7 @@ def rename_partition(
     columns = table(connection, database, name).partition_columns
     _check_values(renamed, len(columns), database, name)
     if renamed.values != values and partitions(connection, database, name, [renamed.values]):
-        raise AcidAnalysisError(
-            "PARTITION_ALREADY_EXISTS",
-            f"table '{lowered(database)}.{lowered(name)}' has a partition {renamed.values!r} "
-            "already; drop it first or choose other values",
-        )
+        raise failures.partition_exists(database, name, renamed.values)
     cursor = connection.execute(
         "UPDATE partitions SET partition_values = ?, location = ?, columns = ?"
         " WHERE table_id = ? AND partition_values = ?",
@@ -198,7 +190,7 @@ def rename_partition(
         ),
     )
     if cursor.rowcount == 0:
-        raise _partition_not_found(database, name, values)
+        raise failures.partition_not_found(database, name, values)
 
 
 def drop_partitions(
@@ -212,7 +204,7 @@ def drop_partitions(
             (owner, json.dumps(values)),
         )
         if cursor.rowcount == 0:
-            raise _partition_not_found(database, name, values)
+            raise failures.partition_not_found(database, name, values)
 
 
 def partition_values(
@@ -258,35 +250,13 @@ def _has_database(connection: sqlite3.Connection, name: str) -> bool:
 def _existing_database(connection: sqlite3.Connection, name: str) -> str:
     name = lowered(name)
     if not _has_database(connection, name):
-        raise AcidLookupError(
-            "SCHEMA_NOT_FOUND", f"database {name!r} cannot be found; see SHOW DATABASES"
-        )
+        raise failures.schema_not_found(name)
     return name
-
-
-def _table_not_found(database: str, name: str) -> AcidLookupError:
-    return AcidLookupError(
-        "TABLE_OR_VIEW_NOT_FOUND",
-        f"table or view '{lowered(database)}.{lowered(name)}' cannot be found; "
-        f"check the name (SHOW TABLES IN {lowered(database)})",
-    )
-
-
-def _partition_not_found(database: str, name: str, values: tuple[str, ...]) -> AcidLookupError:
-    return AcidLookupError(
-        "PARTITION_NOT_FOUND",
-        f"table '{lowered(database)}.{lowered(name)}' has no partition {values!r}; "
-        "see SHOW PARTITIONS",
-    )
 
 
 def _check_values(partition: Partition, columns: int, database: str, name: str) -> None:
     if len(partition.values) != columns:
-        raise AcidAnalysisError(
-            "PARTITION_VALUES_MISMATCH",
-            f"partition {partition.values!r} does not have one value for each of the "
-            f"{columns} partition columns of '{lowered(database)}.{lowered(name)}'",
-        )
+        raise failures.partition_values_mismatch(database, name, partition.values, columns)
 
 
 def _own_columns(partition: Partition) -> str | None:

@@ -118,6 +118,11 @@ class EmbeddedMetastore:
         with self._database.read() as connection:
             return catalog.tables(connection, database)
 
+    def table_at(self, location: str, database: str) -> Table | None:  # noqa: ARG002
+        """See ``Metastore``; looks in all databases."""
+        with self._database.read() as connection:
+            return catalog.table_at(connection, location)
+
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         """See ``Metastore``."""
         with self._database.write() as connection:
@@ -166,6 +171,11 @@ class EmbeddedMetastore:
         if conflict is not None:
             raise conflict
 
+    @property
+    def waiting_may_conflict(self) -> bool:
+        """See ``Metastore``."""
+        return False
+
     def abort_txn(self, txn_id: int) -> None:
         """See ``Metastore``."""
         with self._database.write() as connection:
@@ -195,6 +205,11 @@ class EmbeddedMetastore:
     def txn_timeout(self) -> float:
         """See ``Metastore``."""
         return self._txn_timeout
+
+    @property
+    def served(self) -> bool:
+        """See ``Metastore``."""
+        return False
 
     def seed_txn_id(self, next_txn_id: int) -> int:
         """See ``Metastore``."""
@@ -256,8 +271,22 @@ class EmbeddedMetastore:
             table_id = catalog.table_id(connection, database, table)
             write_set.replace_placeholder(connection, txn_id, table_id, partitions, operation)
 
+    def record_writes(
+        self, txn_id: int, database: str, table: str, written: Sequence[Partition]
+    ) -> None:
+        """See ``Metastore``; there are no statistics."""
+        with self._database.write() as connection:
+            transactions.require_open(connection, txn_id)
+            if catalog.table(connection, database, table).partition_columns:
+                catalog.add_partitions(connection, database, table, written)
+
     def request_compaction(
-        self, database: str, table: str, partition: str | None, compaction_type: CompactionType
+        self,
+        database: str,
+        table: str,
+        partition: str | None,
+        compaction_type: CompactionType,
+        worker: str | None = None,  # noqa: ARG002 - any entry can be asked for
     ) -> Compaction:
         """See ``Metastore``; a refused answer has the id of the entry that stands in its way."""
         with self._database.write() as connection:
@@ -295,12 +324,10 @@ class EmbeddedMetastore:
         with self._database.read() as connection:
             return compactions.ready_to_clean(connection)
 
-    def compaction_cleaned(self, compaction_id: int) -> None:
+    def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
         """See ``Metastore``."""
         with self._database.write() as connection:
             entry = compactions.cleaned(connection, compaction_id, self._clock())
-            if entry.highest_write_id is None:
-                return
             endings.forget_cleaned(
                 connection,
                 catalog.table_id(connection, entry.database, entry.table),
@@ -308,7 +335,7 @@ class EmbeddedMetastore:
                 partitioned=bool(
                     catalog.table(connection, entry.database, entry.table).partition_columns
                 ),
-                highest_write_id=entry.highest_write_id,
+                highest_write_id=highest_write_id,
             )
 
     def compactions(self) -> tuple[Compaction, ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from acidsql.errors import TransactionStateError, WriteConflictError
-from acidsql.metastore import compactions, locks, write_ids, write_set
+from acidsql.errors import WriteConflictError
+from acidsql.metastore import compactions, failures, locks, write_ids, write_set
 from acidsql.metastore.protocol import LockState, TxnState, TxnType
 from acidsql.metastore.transactions import (
     AbortCause,
@@ -50,10 +50,7 @@ def abort(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
     """``Metastore.abort_txn``."""
     state = state_of(connection, txn_id)
     if state is TxnState.COMMITTED:
-        raise TransactionStateError(
-            "TXN_COMMITTED",
-            f"transaction {txn_id} is committed and cannot be aborted; undo it by a new statement",
-        )
+        raise failures.txn_committed(txn_id)
     if state is TxnState.OPEN:
         _abort(connection, txn_id, AbortCause.CLIENT, now)
 

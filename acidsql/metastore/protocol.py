@@ -79,6 +79,10 @@ class CompactionType(str, Enum):
 
     MINOR = "minor"
     MAJOR = "major"
+    # Hive's own, in a queue that is shared with it.
+    REBALANCE = "rebalance"
+    ABORT_TXN_CLEANUP = "abort_txn_cleanup"
+    SMART_OPTIMIZE = "smart_optimize"
 
 
 class CompactionState(str, Enum):
@@ -90,6 +94,9 @@ class CompactionState(str, Enum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     REFUSED = "refused"
+    # Hive's own, in a queue that is shared with it.
+    DID_NOT_INITIATE = "did not initiate"
+    ABORTED = "aborted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +266,8 @@ class Metastore(Protocol):
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
         """Give a table another name; its partitions, write ids and history stay.
-        TABLE_OR_VIEW_ALREADY_EXISTS if that is taken. Files are the caller's.
+        TABLE_OR_VIEW_ALREADY_EXISTS if that is taken. A server moves the files of a table that lies
+        in its default place; the location tells. Otherwise files are the caller's.
         """
 
     def table(self, database: str, name: str) -> Table:
@@ -270,6 +278,12 @@ class Metastore(Protocol):
 
     def tables(self, database: str) -> tuple[str, ...]:
         """Names of tables and views of a database, sorted."""
+
+    def table_at(self, location: str, database: str) -> Table | None:
+        """A managed table that lies at a place, above it or below it; None if there is none. A
+        server cannot be asked that, and has many tables: those of this database are looked at, of
+        ``default``, and of databases that the path names (``/sales.db/``).
+        """
 
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         """Add partitions; those that exist already are left as they are."""
@@ -286,7 +300,8 @@ class Metastore(Protocol):
         self, database: str, table: str, values: tuple[str, ...], renamed: Partition
     ) -> None:
         """Give a partition other values (and perhaps another location); PARTITION_NOT_FOUND,
-        PARTITION_ALREADY_EXISTS. Files are the caller's.
+        PARTITION_ALREADY_EXISTS. A server moves its files to a location that does not exist yet;
+        otherwise files are the caller's.
         """
 
     def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
@@ -310,7 +325,14 @@ class Metastore(Protocol):
         Not so where this one holds an EXCLUSIVE lock: it takes its snapshot when that is granted,
         of all transactions (``valid_txns`` without an argument).
         Committing a committed transaction again does nothing. Releases its locks.
+
+        What committed before this one got an exclusive lock on the object is no conflict, but
+        where ``waiting_may_conflict``.
         """
+
+    @property
+    def waiting_may_conflict(self) -> bool:
+        """Whether also what an exclusive lock was waited for counts as a conflict (Hive 3.1)."""
 
     def abort_txn(self, txn_id: int) -> None:
         """Abort. Aborting an aborted transaction again does nothing. Releases its locks."""
@@ -328,12 +350,19 @@ class Metastore(Protocol):
 
     def reap(self) -> tuple[int, ...]:
         """Abort open transactions whose last heartbeat is older than the time-out; returns them.
-        Called by every open_txn and lock as well.
+        Called by every open_txn and lock as well. A server does it by itself, and returns nothing.
         """
 
     @property
     def txn_timeout(self) -> float:
         """Seconds without a heartbeat after which a transaction is aborted."""
+
+    @property
+    def served(self) -> bool:
+        """Whether a server keeps it, for other engines too. A server is the authority on ids; the
+        directories may know more than a file that was lost, or restored from an older copy. And
+        what a killed client leaves behind, a server's cleaner finds in partitions that it knows.
+        """
 
     def seed_txn_id(self, next_txn_id: int) -> int:
         """Make sure that no transaction id below ``next_txn_id`` is ever given; those never
@@ -384,17 +413,35 @@ class Metastore(Protocol):
     ) -> None:
         """Record the partitions that a dynamic-partition statement wrote, in the write set."""
 
+    def record_writes(
+        self, txn_id: int, database: str, table: str, written: Sequence[Partition]
+    ) -> None:
+        """Say, before the commit, that a transaction has written into these partitions, or into a
+        table that has none. Partitions that are missing are added; statistics that others answer
+        queries from count no longer.
+        """
+
     # -- compaction queue -----------------------------------------------------------------------
     def request_compaction(
-        self, database: str, table: str, partition: str | None, compaction_type: CompactionType
+        self,
+        database: str,
+        table: str,
+        partition: str | None,
+        compaction_type: CompactionType,
+        worker: str | None = None,
     ) -> Compaction:
         """Queue a compaction. The answer is in state REFUSED, with the reason in ``error``, when
         the same object is queued or being worked on already (CompactFunction).
+
+        Args:
+            worker: who will take it; its name is not used for any other request. None leaves it to
+                anybody.
         """
 
     def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
-        """Take the oldest INITIATED entry (or that one) and make it WORKING; never
-        given to two workers.
+        """Take the oldest INITIATED entry (or that one, which this worker has requested) and make
+        it WORKING; never given to two workers. None if there is none, or the metastore keeps the
+        work for itself.
         """
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
@@ -414,12 +461,12 @@ class Metastore(Protocol):
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
         """READY_FOR_CLEANING entries whose ``next_txn_id`` is not above
-        the lowest open transaction.
+        the lowest open transaction; none where the metastore has a cleaner of its own.
         """
 
-    def compaction_cleaned(self, compaction_id: int) -> None:
-        """READY_FOR_CLEANING → SUCCEEDED; aborted transactions that only wrote what was cleaned may
-        be forgotten.
+    def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
+        """READY_FOR_CLEANING → SUCCEEDED; aborted transactions that only wrote what was cleaned,
+        up to this write id, may be forgotten.
         """
 
     def compactions(self) -> tuple[Compaction, ...]:

@@ -11,6 +11,7 @@ from enum import Enum
 
 from acidsql.errors import TransactionStateError
 from acidsql.format.valid_lists import ValidTxnList
+from acidsql.metastore import failures
 from acidsql.metastore.protocol import TxnInfo, TxnState, TxnType
 
 
@@ -75,10 +76,7 @@ def state_of(connection: sqlite3.Connection, txn_id: int) -> TxnState:
     if row is not None:
         return TxnState(row[0])
     if not 1 <= txn_id <= highest_txn_id(connection):
-        raise TransactionStateError(
-            "NO_SUCH_TXN",
-            f"transaction {txn_id} was never opened in this metastore; begin a new transaction",
-        )
+        raise failures.no_such_txn(txn_id)
     forgotten = connection.execute(
         "SELECT 1 FROM forgotten_aborts WHERE txn_id = ?", (txn_id,)
     ).fetchone()
@@ -91,19 +89,12 @@ def require_open(connection: sqlite3.Connection, txn_id: int) -> None:
     if state is TxnState.ABORTED:
         raise aborted_error(connection, txn_id)
     if state is TxnState.COMMITTED:
-        raise TransactionStateError(
-            "TXN_COMMITTED",
-            f"transaction {txn_id} is committed already; begin a new transaction",
-        )
+        raise failures.txn_committed(txn_id)
 
 
 def aborted_error(connection: sqlite3.Connection, txn_id: int) -> TransactionStateError:
     """The error that says that a transaction was aborted, and why."""
-    return TransactionStateError(
-        "TXN_ABORTED",
-        f"transaction {txn_id} was aborted: {abort_cause(connection, txn_id)}; "
-        "nothing of it is visible, run the statement again",
-    )
+    return failures.txn_aborted(txn_id, abort_cause(connection, txn_id))
 
 
 def abort_cause(connection: sqlite3.Connection, txn_id: int) -> str:

@@ -6,9 +6,8 @@ import json
 import sqlite3
 from collections.abc import Iterable
 
-from acidsql.errors import TransactionStateError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore import catalog
+from acidsql.metastore import catalog, failures
 from acidsql.metastore.names import lowered
 from acidsql.metastore.protocol import TxnState, TxnType
 from acidsql.metastore.transactions import abort_cause, state_of
@@ -100,10 +99,7 @@ def _require_writer(connection: sqlite3.Connection, txn_id: int) -> None:
         reason = f"was aborted: {abort_cause(connection, txn_id)}"
     else:
         reason = "is committed"
-    raise TransactionStateError(
-        "WRITE_ID_REFUSED",
-        f"transaction {txn_id} gets no write id, because it {reason}; begin a new transaction",
-    )
+    raise failures.write_id_refused(txn_id, reason)
 
 
 def _high_water_mark(connection: sqlite3.Connection, table_id: int, highest_txn_id: int) -> int:

@@ -74,9 +74,10 @@ def take_snapshot(
         places = metastore.partitions(table.database, table.name, wanted)
     listed = [(place, with_nested_originals(files, listings, place.location)) for place in places]
     if lists is None:
-        every_name = [name for _, names in listed for name in names]
-        keep_write_ids_ahead(metastore, table, every_name)
-        txns = with_unknown_compactions(metastore, txns, every_name)
+        if not metastore.served:
+            every_name = [name for _, names in listed for name in names]
+            keep_write_ids_ahead(metastore, table, every_name)
+            txns = with_unknown_compactions(metastore, txns, every_name)
         write_ids = metastore.valid_write_ids(table.database, table.name, txns)
     else:
         write_ids, txns = lists

@@ -127,6 +127,14 @@ class Use(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShowDatabases:
+    """``SHOW DATABASES [[LIKE] 'pattern']``."""
+
+    text: str
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowTables:
     """``SHOW TABLES [IN database] [[LIKE] 'pattern']``."""
 
@@ -367,7 +375,8 @@ class LoadData(Named):
 # fmt: off
 Statement: TypeAlias = (
     CreateTable | DropTable | Truncate | Alteration | Compact | CreateView | DropView |
-    CreateDatabase | DropDatabase | Use | ShowTables | ShowPartitions | ShowCreateTable |
+    CreateDatabase | DropDatabase | Use | ShowDatabases | ShowTables | ShowPartitions |
+    ShowCreateTable |
     ShowColumns | ShowTblProperties | Describe | Insert | MultiInsert | Update | Delete | Merge |
     ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | Explain | CacheTable |
     RefreshTable | AnalyzeTable | MsckRepair | LoadData

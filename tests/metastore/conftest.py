@@ -1,4 +1,4 @@
-"""The metastores under test, each empty, with a clock that the test moves.
+"""The metastores under test, each empty.
 
 The behaviour suite knows only the protocol, and runs against every implementation that
 ``metastore`` gives: ``test_catalog``, ``test_transactions``, ``test_write_ids``, ``test_locks``,
@@ -9,42 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.protocol import Column, Metastore, Table
+from acidsql.metastore.protocol import Column, Metastore, Partition, Table
 from tests.java_tools import TOOLS, JavaSetupError
 from tests.metastore.server import launcher
+from tests.metastore.subjects import (
+    SERVER_SETTINGS,
+    Subject,
+    embedded_subject,
+    hive_subject,
+    kinds,
+)
 from tests.requirements import require_tools, unavailable
-
-TIMEOUT = 300.0
-START = 1_700_000_000.0
-
-
-class FakeClock:
-    """Seconds since 1970 that pass only when told to."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
-
-    def advance(self, seconds: float) -> None:
-        self.now += seconds
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def advance(clock: FakeClock) -> Callable[[float], None]:
-    """Let seconds pass, for the metastore as well."""
-    return clock.advance
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +41,7 @@ def metastore_server(
             if version not in servers:
                 home = tmp_path_factory.mktemp(f"hms-{version}")
                 try:
-                    started = stack.enter_context(launcher.running(version, home))
+                    started = stack.enter_context(launcher.running(version, home, SERVER_SETTINGS))
                 except JavaSetupError as error:
                     unavailable(f"no metastore {version}: {error}")
                 servers[version] = started
@@ -69,31 +50,59 @@ def metastore_server(
         yield server
 
 
-@pytest.fixture(params=["embedded"])
-def metastore(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
-) -> Iterator[Metastore]:
-    """An empty metastore with a time-out of 300 s."""
-    assert request.param == "embedded"
-    store = EmbeddedMetastore(str(tmp_path / "metastore.db"), txn_timeout=TIMEOUT, clock=clock)
-    yield store
-    store.close()
+@pytest.fixture(params=kinds("embedded", *launcher.VERSIONS))
+def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
+    """A metastore, its clock, and what must be known of it."""
+    if request.param == "embedded":
+        with embedded_subject(tmp_path / "metastore.db") as embedded:
+            yield embedded
+        return
+    server: Callable[[str], launcher.MetastoreServer] = request.getfixturevalue("metastore_server")
+    with hive_subject(server(request.param)) as hive:
+        yield hive
 
 
 @pytest.fixture
-def tables(metastore: Metastore) -> None:
-    """``db.t``, not partitioned, and ``db.p``, partitioned by ``year``."""
+def metastore(subject: Subject) -> Metastore:
+    """An empty metastore with a time-out of 300 s."""
+    return subject.store
+
+
+@pytest.fixture
+def kind(subject: Subject) -> str:
+    """``embedded``, or the version of Hive: where they differ, the test says so."""
+    return subject.kind
+
+
+@pytest.fixture
+def advance(subject: Subject) -> Callable[[float], None]:
+    """Let seconds pass, for the metastore as well."""
+    return subject.advance
+
+
+@pytest.fixture
+def at(subject: Subject) -> Callable[[float], Any]:
+    """The time so many seconds after the beginning, in seconds since 1970."""
+    return subject.at
+
+
+@pytest.fixture
+def reap(subject: Subject) -> Callable[[], tuple[int, ...]]:
+    """Have transactions aborted that timed out."""
+    return subject.reap
+
+
+@pytest.fixture
+def tables(subject: Subject) -> None:
+    """``db.t``, not partitioned, and ``db.p``, partitioned by ``year``, of 1 and 2."""
     columns = (Column(name="id", type="int"), Column(name="name", type="string"))
-    metastore.create_database("db", "file:/warehouse/db.db")
+    metastore, place = subject.store, f"{subject.warehouse}/db.db"
+    metastore.create_database("db", place)
+    plain = Table(database="db", name="t", columns=columns, location=f"{place}/t")
+    metastore.create_table(plain)
+    year = Column(name="year", type="int")
     metastore.create_table(
-        Table(database="db", name="t", columns=columns, location="file:/warehouse/db.db/t")
+        replace(plain, name="p", partition_columns=(year,), location=f"{place}/p")
     )
-    metastore.create_table(
-        Table(
-            database="db",
-            name="p",
-            columns=columns,
-            partition_columns=(Column(name="year", type="int"),),
-            location="file:/warehouse/db.db/p",
-        )
-    )
+    partitions = [Partition(values=(y,), location=f"{place}/p/year={y}") for y in "12"]
+    metastore.add_partitions("db", "p", partitions)

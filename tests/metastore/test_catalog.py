@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from acidsql.metastore.protocol import (
     Table,
     TableType,
 )
+from tests.metastore.subjects import Subject
 
 EMPLOYEE = Table(
     database="default",
@@ -27,24 +29,62 @@ EMPLOYEE = Table(
         Column(name="address", type="struct<Street:string,no:int>"),
     ),
     partition_columns=(Column(name="land", type="string"), Column(name="year", type="int")),
-    location="hdfs://h/wh/employee",
     properties={"transactional": "true", "Ключ": "Wert \N{GRINNING FACE}"},
     owner="Ann",
     created=1_700_000_000,
 )
 
 
-def test_default_database_exists(metastore: Metastore) -> None:
+@pytest.fixture
+def employee(subject: Subject) -> Table:
+    """A definition for ``default.employee``, which is not created yet."""
+    return replace(EMPLOYEE, location=f"{subject.warehouse}/employee")
+
+
+@pytest.fixture
+def france(employee: Table) -> Partition:
+    return Partition(
+        values=("France", "1999"), location=f"{employee.location}/land=France/year=1999"
+    )
+
+
+@pytest.fixture
+def spain(employee: Table) -> Partition:
+    return Partition(values=("Spain", "2000"), location=f"{employee.location}/land=Spain/year=2000")
+
+
+def assert_kept(found: Table, given: Table, kind: str) -> None:
+    """Assert that a table is as it was given."""
+    if kind != "embedded":
+        # Servers stamp it, and say of every table what it is.
+        assert found.created == pytest.approx(time.time(), abs=300)
+        given = replace(
+            given,
+            created=found.created,
+            properties={
+                "transactional": "true",
+                "transactional_properties": "default",
+                "bucketing_version": "2",
+                **given.properties,
+            },
+        )
+    assert found == given
+
+
+def test_default_database_exists(metastore: Metastore, kind: str, subject: Subject) -> None:
     assert metastore.databases() == ("default",)
-    assert metastore.database_location("default") == ""
+    # The embedded store leaves the place to Spark.
+    expected = "" if kind == "embedded" else subject.warehouse
+    assert metastore.database_location("default") == expected
     assert metastore.tables("default") == ()
 
 
-def test_databases_come_and_go(metastore: Metastore) -> None:
-    metastore.create_database("Sales", "file:/wh/sales.db", "what we sold")
-    metastore.create_database("archive", "file:/wh/archive.db")
+def test_databases_come_and_go(metastore: Metastore, subject: Subject) -> None:
+    place = f"{subject.warehouse}/sales.db"
+    metastore.create_database("Sales", place, "what we sold")
+    metastore.create_database("archive", f"{subject.warehouse}/archive.db")
     assert metastore.databases() == ("archive", "default", "sales")
-    assert metastore.database_location("SALES") == "file:/wh/sales.db"
+    assert metastore.database_location("SALES") == place
     metastore.drop_database("sAles")
     assert metastore.databases() == ("archive", "default")
 
@@ -54,9 +94,9 @@ def test_database_that_exists_is_refused(metastore: Metastore) -> None:
         metastore.create_database("DEFAULT", "")
 
 
-def test_database_with_tables_is_not_dropped(metastore: Metastore) -> None:
+def test_database_with_tables_is_not_dropped(metastore: Metastore, employee: Table) -> None:
     metastore.create_database("db", "")
-    metastore.create_table(replace(EMPLOYEE, database="db"))
+    metastore.create_table(replace(employee, database="db"))
     with pytest.raises(AcidAnalysisError, match="SCHEMA_NOT_EMPTY"):
         metastore.drop_database("db")
     assert metastore.databases() == ("db", "default")
@@ -68,7 +108,7 @@ def test_default_database_is_not_dropped(metastore: Metastore) -> None:
     assert metastore.databases() == ("default",)
 
 
-def test_unknown_database(metastore: Metastore) -> None:
+def test_unknown_database(metastore: Metastore, employee: Table) -> None:
     with pytest.raises(AcidLookupError, match="SCHEMA_NOT_FOUND"):
         metastore.tables("nope")
     with pytest.raises(AcidLookupError, match="SCHEMA_NOT_FOUND"):
@@ -76,29 +116,48 @@ def test_unknown_database(metastore: Metastore) -> None:
     with pytest.raises(AcidLookupError, match="SCHEMA_NOT_FOUND"):
         metastore.database_location("nope")
     with pytest.raises(AcidLookupError, match="SCHEMA_NOT_FOUND"):
-        metastore.create_table(replace(EMPLOYEE, database="nope"))
+        metastore.create_table(replace(employee, database="nope"))
 
 
-def test_table_comes_back_as_it_was_given(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    assert metastore.table("default", "employee") == EMPLOYEE
+def test_table_comes_back_as_it_was_given(metastore: Metastore, kind: str, employee: Table) -> None:
+    metastore.create_table(employee)
+    assert_kept(metastore.table("default", "employee"), employee, kind)
 
 
-def test_names_are_kept_in_lower_case_and_found_in_any(metastore: Metastore) -> None:
+def test_names_are_kept_in_lower_case_and_found_in_any(
+    metastore: Metastore, employee: Table
+) -> None:
     metastore.create_table(
         replace(
-            EMPLOYEE,
+            employee,
             database="DEFAULT",
-            name="GRÖSSE",
+            name="BIG_Table",
             columns=(Column(name="ID", type="struct<Street:string>"),),
             partition_columns=(Column(name="LAND", type="string"),),
         )
     )
-    table = metastore.table("Default", "Grösse")
-    assert (table.database, table.name, table.full_name) == ("default", "grösse", "default.grösse")
+    table = metastore.table("Default", "Big_tablE")
+    assert (table.database, table.name, table.full_name) == (
+        "default",
+        "big_table",
+        "default.big_table",
+    )
     assert table.columns == (Column(name="id", type="struct<Street:string>"),)
     assert table.partition_columns == (Column(name="land", type="string"),)
-    assert metastore.tables("dEFAULT") == ("grösse",)
+    assert metastore.tables("dEFAULT") == ("big_table",)
+
+
+def test_name_of_a_table_that_hive_cannot_have(
+    metastore: Metastore, kind: str, employee: Table
+) -> None:
+    table = replace(employee, name="Größe")
+    if kind == "embedded":
+        metastore.create_table(table)
+        assert metastore.tables("default") == ("größe",)
+        return
+    with pytest.raises(AcidAnalysisError, match="INVALID_OBJECT"):
+        metastore.create_table(table)
+    assert metastore.tables("default") == ()
 
 
 def test_views_are_tables_with_a_text(metastore: Metastore) -> None:
@@ -108,19 +167,27 @@ def test_views_are_tables_with_a_text(metastore: Metastore) -> None:
         columns=(Column(name="id", type="bigint"),),
         table_type=TableType.VIEW,
         view_text="SELECT id FROM employee",
+        properties={"view.database": "other"},
     )
     metastore.create_table(view)
-    assert metastore.find_table("default", "V") == view
+    found = metastore.find_table("default", "V")
+    assert found is not None
+    assert replace(found, created=0) == view
+    changed = replace(view, view_text="SELECT 1", columns=())
+    metastore.alter_table(changed)
+    assert replace(metastore.table("default", "v"), created=0) == changed
 
 
-def test_table_name_that_is_taken_is_refused(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
+def test_table_name_that_is_taken_is_refused(
+    metastore: Metastore, kind: str, employee: Table
+) -> None:
+    metastore.create_table(employee)
     with pytest.raises(AcidAnalysisError, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
-        metastore.create_table(replace(EMPLOYEE, name="EMPLOYEE", columns=()))
-    assert metastore.table("default", "employee") == EMPLOYEE
+        metastore.create_table(replace(employee, name="EMPLOYEE", columns=employee.columns[:1]))
+    assert_kept(metastore.table("default", "employee"), employee, kind)
 
 
-def test_unknown_table(metastore: Metastore) -> None:
+def test_unknown_table(metastore: Metastore, employee: Table) -> None:
     assert metastore.find_table("default", "nope") is None
     assert metastore.find_table("nope", "nope") is None
     for call in (metastore.table, metastore.drop_table, metastore.partitions):
@@ -129,57 +196,85 @@ def test_unknown_table(metastore: Metastore) -> None:
         ):
             call("default", "nope")
     with pytest.raises(AcidLookupError, match="TABLE_OR_VIEW_NOT_FOUND"):
-        metastore.alter_table(replace(EMPLOYEE, name="nope"))
+        metastore.alter_table(replace(employee, name="nope"))
 
 
-def test_alter_replaces_the_definition_and_keeps_the_rest(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    partition = Partition(values=("de", "2024"), location="x")
-    metastore.add_partitions("default", "employee", [partition])
+def test_alter_replaces_the_definition_and_keeps_the_rest(
+    metastore: Metastore, kind: str, employee: Table, france: Partition
+) -> None:
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [france])
     metastore.seed_write_id("default", "employee", 8)
-    altered = replace(
-        EMPLOYEE, columns=(*EMPLOYEE.columns, Column(name="z", type="int")), properties={"a": "b"}
+    kept = metastore.table("default", "employee")
+    columns = (
+        replace(kept.columns[0], nullable=True, comment=None),
+        replace(kept.columns[1], default="2.10"),
+        kept.columns[2],
+        Column(name="z", type="int", nullable=False, default="7"),
     )
+    properties = {"transactional": "true", "a": "b"}
+    if kind != "embedded":
+        properties["transactional_properties"] = "default"
+    altered = replace(kept, columns=columns, properties=properties)
     metastore.alter_table(altered)
     assert metastore.table("default", "employee") == altered
-    assert metastore.partitions("default", "employee") == (partition,)
+    assert metastore.partition_values("default", "employee") == (france.values,)
     assert metastore.next_write_id("default", "employee") == 8
+    metastore.alter_table(kept)
+    assert metastore.table("default", "employee") == kept
 
 
-def test_partitions_are_sorted_and_added_once(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    first = Partition(values=("de", "2024"), location="hdfs://h/a")
-    second = Partition(values=("Åland", "__HIVE_DEFAULT_PARTITION__"), location="hdfs://h/b")
-    third = Partition(values=("de", "10"), location="hdfs://h/c")
+def test_place_of_a_table_is_taken(metastore: Metastore, employee: Table) -> None:
+    metastore.create_table(employee)
+    for place in (employee.location, f"{employee.location}/land=de", employee.location[:-9]):
+        found = metastore.table_at(place, "default")
+        assert found is not None
+        assert (found.full_name, found.location) == ("default.employee", employee.location)
+    for place in (f"{employee.location}2", f"{employee.location[:-1]}", "file:/elsewhere"):
+        assert metastore.table_at(place, "default") is None
+
+
+def test_partitions_are_sorted_and_added_once(metastore: Metastore, employee: Table) -> None:
+    metastore.create_table(employee)
+    place = employee.location
+    first = Partition(values=("de", "2024"), location=f"{place}/a")
+    second = Partition(values=("Å/land %", "__HIVE_DEFAULT_PARTITION__"), location=f"{place}/b")
+    third = Partition(values=("de", "10"), location=f"{place}/c")
     metastore.add_partitions("default", "Employee", [first, second])
-    metastore.add_partitions("default", "employee", [replace(first, location="other"), third])
+    metastore.add_partitions(
+        "default", "employee", [replace(first, location=f"{place}/other"), third]
+    )
     assert metastore.partitions("default", "employee") == (third, first, second)
 
 
-def test_partition_needs_a_value_for_each_column(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    with pytest.raises(AcidAnalysisError):
-        metastore.add_partitions("default", "employee", [Partition(values=("de",), location="x")])
+def test_partition_needs_a_value_for_each_column(metastore: Metastore, employee: Table) -> None:
+    metastore.create_table(employee)
+    with pytest.raises(AcidAnalysisError, match="PARTITION_VALUES_MISMATCH"):
+        metastore.add_partitions(
+            "default", "employee", [Partition(values=("de",), location=f"{employee.location}/x")]
+        )
     assert metastore.partitions("default", "employee") == ()
 
 
-def test_partitions_are_dropped_all_or_none(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    kept = Partition(values=("de", "2023"), location="a")
-    metastore.add_partitions(
-        "default", "employee", [kept, Partition(values=("de", "2024"), location="b")]
-    )
+def test_partitions_are_dropped_all_or_none(
+    metastore: Metastore, employee: Table, france: Partition, spain: Partition
+) -> None:
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [france, spain])
     with pytest.raises(AcidLookupError, match="PARTITION_NOT_FOUND"):
-        metastore.drop_partitions("default", "employee", [("de", "2024"), ("de", "2025")])
-    assert len(metastore.partitions("default", "employee")) == 2
-    metastore.drop_partitions("default", "employee", [("de", "2024")])
-    assert metastore.partitions("default", "employee") == (kept,)
+        metastore.drop_partitions("default", "employee", [spain.values, ("de", "2025")])
+    assert metastore.partitions("default", "employee") == (france, spain)
+    metastore.drop_partitions("default", "employee", [spain.values])
+    metastore.drop_partitions("default", "employee", [])
+    assert metastore.partitions("default", "employee") == (france,)
 
 
-def test_table_made_again_after_a_drop_starts_anew(metastore: Metastore) -> None:
-    plain = replace(EMPLOYEE, partition_columns=())
-    metastore.create_table(EMPLOYEE)
-    metastore.add_partitions("default", "employee", [Partition(values=("d", "1"), location="x")])
+def test_table_made_again_after_a_drop_starts_anew(
+    metastore: Metastore, kind: str, employee: Table, france: Partition
+) -> None:
+    plain = replace(employee, partition_columns=())
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [france])
     txn_id = metastore.open_txn("ann", "host")
     assert metastore.allocate_write_id(txn_id, "default", "employee") == 1
     request = LockRequest(
@@ -188,41 +283,47 @@ def test_table_made_again_after_a_drop_starts_anew(metastore: Metastore) -> None
         partition=None,
         type=LockType.EXCL_WRITE,
         operation=Operation.UPDATE,
+        dynamic_partitions=True,
     )
     metastore.lock(txn_id, [request])
     metastore.commit_txn(txn_id)
     dropper = metastore.open_txn("ann", "host")
-    metastore.lock(dropper, [replace(request, type=LockType.EXCLUSIVE, operation=Operation.SELECT)])
+    exclusive = replace(
+        request, type=LockType.EXCLUSIVE, operation=Operation.SELECT, dynamic_partitions=False
+    )
+    metastore.lock(dropper, [exclusive])
     metastore.request_compaction("default", "employee", None, CompactionType.MAJOR)
 
     metastore.drop_table("Default", "Employee")
     assert metastore.find_table("default", "employee") is None
+    metastore.commit_txn(dropper)
     assert metastore.locks() == ()
     assert metastore.compactions() == ()
-    metastore.commit_txn(dropper)
 
     metastore.create_table(plain)
     assert metastore.partitions("default", "employee") == ()
-    assert metastore.next_write_id("default", "employee") == 1
+    last = 1 if kind.startswith("4.") else 0  # Hive 4 does not give a name's write ids again
+    assert metastore.next_write_id("default", "employee") == last + 1
     snapshot = metastore.valid_write_ids("default", "employee", metastore.valid_txns())
-    assert snapshot.to_string() == "default.employee:0:9223372036854775807::"
+    assert snapshot.to_string() == f"default.employee:{last}:9223372036854775807::"
 
 
-BUCKETED = replace(
-    EMPLOYEE,
-    name="bucketed",
-    properties={"transactional_properties": "insert_only", "bucketing_version": "2"},
-    bucket_columns=("ID", "größe"),
-    num_buckets=8,
-    file_format=FileFormat.TEXT,
-    serde_properties={"field.delim": "\x02"},
-)
-
-
-def test_buckets_and_format_are_kept(metastore: Metastore) -> None:
-    metastore.create_table(BUCKETED)
-    kept = metastore.table("default", "bucketed")
-    assert kept == replace(BUCKETED, bucket_columns=("id", "größe"))
+def test_buckets_and_format_are_kept(metastore: Metastore, kind: str, employee: Table) -> None:
+    bucketed = replace(
+        employee,
+        properties={
+            "transactional": "true",
+            "transactional_properties": "insert_only",
+            "bucketing_version": "2",
+        },
+        bucket_columns=("ID", "größe"),
+        num_buckets=8,
+        file_format=FileFormat.TEXT,
+        serde_properties={"field.delim": "\x02"},
+    )
+    metastore.create_table(bucketed)
+    kept = metastore.table("default", "employee")
+    assert_kept(kept, replace(bucketed, bucket_columns=("id", "größe")), kind)
     assert (kept.insert_only, kept.bucketing_version) == (True, 2)
 
 
@@ -231,24 +332,32 @@ def test_a_table_without_properties_is_full_acid_and_hashes_as_of_old() -> None:
     assert (plain.insert_only, plain.bucketing_version) == (False, 1)
 
 
-def test_renamed_table_keeps_all_but_its_name(metastore: Metastore) -> None:
-    metastore.create_database("archive", "file:/wh/archive.db")
-    metastore.create_table(EMPLOYEE)
-    metastore.add_partitions("default", "employee", [FRANCE])
+def test_renamed_table_keeps_all_but_its_name(
+    metastore: Metastore, kind: str, employee: Table, france: Partition, subject: Subject
+) -> None:
+    metastore.create_database("archive", f"{subject.warehouse}/archive.db")
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [france])
     txn = metastore.open_txn("ann", "host")
     metastore.allocate_write_id(txn, "default", "employee")
     metastore.commit_txn(txn)
     metastore.rename_table("default", "Employee", "ARCHIVE", "Staff")
     assert metastore.find_table("default", "employee") is None
-    renamed = replace(EMPLOYEE, database="archive", name="staff")
-    assert metastore.table("archive", "staff") == renamed
-    assert metastore.partitions("archive", "staff") == (FRANCE,)
+    renamed = replace(employee, database="archive", name="staff")
+    partition = france
+    if kind != "embedded":
+        # A server takes the files of a table in its default place along.
+        place = f"{subject.warehouse}/archive.db/staff"
+        renamed = replace(renamed, location=place)
+        partition = replace(france, location=f"{place}/land=France/year=1999")
+    assert_kept(metastore.table("archive", "staff"), renamed, kind)
+    assert metastore.partitions("archive", "staff") == (partition,)
     assert metastore.next_write_id("archive", "staff") == 2
 
 
-def test_table_is_not_renamed_over_another(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    metastore.create_table(replace(EMPLOYEE, name="staff"))
+def test_table_is_not_renamed_over_another(metastore: Metastore, employee: Table) -> None:
+    metastore.create_table(employee)
+    metastore.create_table(replace(employee, name="staff", location=f"{employee.location}2"))
     with pytest.raises(AcidAnalysisError, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
         metastore.rename_table("default", "employee", "default", "staff")
     with pytest.raises(AcidLookupError, match="TABLE_OR_VIEW_NOT_FOUND"):
@@ -258,49 +367,84 @@ def test_table_is_not_renamed_over_another(metastore: Metastore) -> None:
     assert metastore.tables("default") == ("employee", "staff")
 
 
-FRANCE = Partition(values=("France", "1999"), location="hdfs://h/wh/employee/land=France/year=1999")
-SPAIN = Partition(values=("Spain", "2000"), location="hdfs://h/wh/employee/land=Spain/year=2000")
-
-
-def test_only_the_partitions_asked_for(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    metastore.add_partitions("default", "employee", [SPAIN, FRANCE])
-    assert metastore.partition_values("default", "employee") == (FRANCE.values, SPAIN.values)
-    wanted = [SPAIN.values, ("Malta", "2001")]
-    assert metastore.partitions("default", "employee", wanted) == (SPAIN,)
+def test_only_the_partitions_asked_for(
+    metastore: Metastore, employee: Table, france: Partition, spain: Partition
+) -> None:
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [spain, france])
+    assert metastore.partition_values("default", "employee") == (france.values, spain.values)
+    wanted = [spain.values, ("Malta", "2001")]
+    assert metastore.partitions("default", "employee", wanted) == (spain,)
     assert metastore.partitions("default", "employee", []) == ()
 
 
-def test_partitions_get_a_location_and_columns_of_their_own(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    metastore.add_partitions("default", "employee", [SPAIN, FRANCE])
-    moved = replace(FRANCE, location="hdfs://h/far", columns=EMPLOYEE.columns[:1])
+def test_partitions_get_a_location_and_columns_of_their_own(
+    metastore: Metastore, employee: Table, france: Partition, spain: Partition
+) -> None:
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [spain, france])
+    own = tuple(replace(c, nullable=True) for c in employee.columns[:1])
+    moved = replace(france, location=f"{employee.location}/far", columns=own)
     metastore.alter_partitions("default", "employee", [moved])
-    assert metastore.partitions("default", "employee") == (moved, SPAIN)
+    assert metastore.partitions("default", "employee") == (moved, spain)
 
 
-def test_no_partition_is_altered_if_one_is_missing(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    metastore.add_partitions("default", "employee", [FRANCE])
+def test_no_partition_is_altered_if_one_is_missing(
+    metastore: Metastore, employee: Table, france: Partition, spain: Partition
+) -> None:
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [france])
+    moved = replace(france, location=f"{employee.location}/y")
     with pytest.raises(AcidLookupError, match="PARTITION_NOT_FOUND"):
-        metastore.alter_partitions("default", "employee", [replace(FRANCE, location="x:/y"), SPAIN])
-    assert metastore.partitions("default", "employee") == (FRANCE,)
+        metastore.alter_partitions("default", "employee", [moved, spain])
+    assert metastore.partitions("default", "employee") == (france,)
 
 
-def test_renamed_partition(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    metastore.add_partitions("default", "employee", [FRANCE])
-    metastore.rename_partition("default", "employee", FRANCE.values, SPAIN)
-    assert metastore.partitions("default", "employee") == (SPAIN,)
+def test_renamed_partition(
+    metastore: Metastore, employee: Table, france: Partition, spain: Partition
+) -> None:
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [france])
+    metastore.rename_partition("default", "employee", france.values, spain)
+    assert metastore.partitions("default", "employee") == (spain,)
 
 
-def test_partition_is_not_renamed_over_another(metastore: Metastore) -> None:
-    metastore.create_table(EMPLOYEE)
-    metastore.add_partitions("default", "employee", [FRANCE, SPAIN])
+def test_partition_is_not_renamed_over_another(
+    metastore: Metastore, employee: Table, france: Partition, spain: Partition
+) -> None:
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [france, spain])
     with pytest.raises(AcidAnalysisError, match="PARTITION_ALREADY_EXISTS"):
-        metastore.rename_partition("default", "employee", FRANCE.values, SPAIN)
+        metastore.rename_partition("default", "employee", france.values, spain)
     with pytest.raises(AcidLookupError, match="PARTITION_NOT_FOUND"):
         metastore.rename_partition(
-            "default", "employee", ("Malta", "1"), replace(SPAIN, values=("Malta", "2"))
+            "default", "employee", ("Malta", "1"), replace(spain, values=("Malta", "2"))
         )
-    assert metastore.partitions("default", "employee") == (FRANCE, SPAIN)
+    assert metastore.partitions("default", "employee") == (france, spain)
+
+
+def test_partitions_written_are_there_at_the_commit(
+    metastore: Metastore, employee: Table, france: Partition, spain: Partition
+) -> None:
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [france])
+    txn_id = metastore.open_txn("ann", "host")
+    metastore.allocate_write_id(txn_id, "default", "employee")
+    other = replace(france, location=f"{employee.location}/ignored")
+    metastore.record_writes(txn_id, "default", "employee", [other, spain])
+    metastore.commit_txn(txn_id)
+    assert metastore.partitions("default", "employee") == (france, spain)
+
+
+def test_table_without_partitions_may_be_written(
+    metastore: Metastore, kind: str, employee: Table
+) -> None:
+    plain = replace(employee, partition_columns=())
+    metastore.create_table(plain)
+    txn_id = metastore.open_txn("ann", "host")
+    metastore.allocate_write_id(txn_id, "default", "employee")
+    metastore.record_writes(
+        txn_id, "default", "employee", [Partition(values=(), location=plain.location)]
+    )
+    metastore.commit_txn(txn_id)
+    assert_kept(metastore.table("default", "employee"), plain, kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -32,6 +32,14 @@ from acidsql.metastore.protocol import (
     TxnState,
     TxnType,
 )
+from tests.metastore.subjects import Subject, embedded_subject
+
+
+@pytest.fixture
+def subject(tmp_path: Path) -> Iterator[Subject]:
+    """The embedded store alone."""
+    with embedded_subject(tmp_path / "metastore.db") as embedded:
+        yield embedded
 
 
 @pytest.fixture
@@ -379,7 +387,7 @@ def clean(store: EmbeddedMetastore, partition: str, highest_write_id: int) -> No
     store.compaction_started(entry.compaction_id, compactor, highest_write_id)
     store.compaction_done(entry.compaction_id)
     store.commit_txn(compactor)
-    store.compaction_cleaned(entry.compaction_id)
+    store.compaction_cleaned(entry.compaction_id, highest_write_id)
 
 
 def test_aborts_of_a_partitioned_table_stay_until_all_partitions_are_clean(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -62,10 +63,14 @@ def opened(metastore: Metastore) -> int:
 
 
 @pytest.mark.parametrize(("requested", "existing"), COMPATIBILITY)
-def test_compatibility(metastore: Metastore, requested: LockType, existing: LockType) -> None:
+def test_compatibility(
+    metastore: Metastore, kind: str, requested: LockType, existing: LockType
+) -> None:
     holder, other = opened(metastore), opened(metastore)
     assert metastore.lock(holder, [wants(existing)]) is ACQUIRED
     expected = COMPATIBILITY[requested, existing]
+    if kind == "3.1.3" and (requested, existing) == (SW, SW):
+        expected = WAITING  # Hive 3.1 has one lock of writers, which excludes its like
     assert metastore.lock(other, [wants(requested)]) is expected
     assert metastore.check_lock(other) is expected
     metastore.commit_txn(holder)
@@ -86,8 +91,10 @@ def test_compatibility(metastore: Metastore, requested: LockType, existing: Lock
     ],
 )
 def test_what_meets_what(
-    metastore: Metastore, held: LockRequest, wanted: LockRequest, expected: LockState
+    metastore: Metastore, kind: str, held: LockRequest, wanted: LockRequest, expected: LockState
 ) -> None:
+    if kind == "3.1.3" and wanted.partition == "year=A":
+        expected = WAITING  # Hive 3.1 makes no difference between "a" and "A"
     metastore.lock(opened(metastore), [held])
     assert metastore.lock(opened(metastore), [wanted]) is expected
 
@@ -145,7 +152,7 @@ def test_end_of_transaction_releases_locks(metastore: Metastore, end: str) -> No
 
 
 def test_locks_and_blockers_tell_who_and_what(
-    metastore: Metastore, advance: Callable[[float], None]
+    metastore: Metastore, advance: Callable[[float], None], at: Callable[[float], Any]
 ) -> None:
     holder = metastore.open_txn("Zoë", "far")
     metastore.lock(holder, [wants(SW, "year=1", "p"), wants(SR)])
@@ -163,12 +170,13 @@ def test_locks_and_blockers_tell_who_and_what(
         state=ACQUIRED,
         user="Zoë",
         host="far",
-        acquired=1_700_000_000,
-        last_heartbeat=1_700_000_000,
+        acquired=at(0),
+        last_heartbeat=at(0),
     )
     assert (other.table, other.partition) == ("t", None)
     assert (queued.txn_id, queued.state, queued.acquired) == (waiting, WAITING, None)
-    assert granted.lock_id < other.lock_id < queued.lock_id
+    # The locks of one request may share an id.
+    assert granted.lock_id <= other.lock_id < queued.lock_id
     assert metastore.blockers(waiting) == (granted,)
     assert metastore.blockers(holder) == ()
 
@@ -182,7 +190,9 @@ def test_blockers_include_waiting_requests(metastore: Metastore) -> None:
     assert [lock.txn_id for lock in metastore.blockers(second)] == [first]
 
 
-def test_check_lock_is_a_heartbeat(metastore: Metastore, advance: Callable[[float], None]) -> None:
+def test_check_lock_is_a_heartbeat(
+    metastore: Metastore, advance: Callable[[float], None], reap: Callable[[], tuple[int, ...]]
+) -> None:
     holder, waiting = opened(metastore), opened(metastore)
     metastore.lock(holder, [wants(EX)])
     metastore.lock(waiting, [wants(EX)])
@@ -190,7 +200,7 @@ def test_check_lock_is_a_heartbeat(metastore: Metastore, advance: Callable[[floa
         advance(metastore.txn_timeout * 0.6)
         metastore.heartbeat([holder])
         assert metastore.check_lock(waiting) is WAITING
-    assert metastore.reap() == ()
+    assert reap() == ()
 
 
 def test_ended_transactions_get_no_locks(metastore: Metastore) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def test_ids_grow_and_are_never_given_twice(metastore: Metastore) -> None:
 
 
 def test_open_txns_lists_open_and_aborted(
-    metastore: Metastore, advance: Callable[[float], None]
+    metastore: Metastore, kind: str, advance: Callable[[float], None], at: Callable[[float], Any]
 ) -> None:
     committed = metastore.open_txn("ann", "here")
     aborted = metastore.open_txn("bob", "there", TxnType.READ_ONLY)
@@ -41,24 +42,25 @@ def test_open_txns_lists_open_and_aborted(
     last = metastore.open_txn("Zoë", "here", TxnType.COMPACTION)
     advance(5)
     metastore.heartbeat([last])
+    tells_types = kind == "embedded"  # Hive's servers do not
     assert metastore.open_txns() == (
         TxnInfo(
             txn_id=aborted,
             state=TxnState.ABORTED,
-            type=TxnType.READ_ONLY,
+            type=TxnType.READ_ONLY if tells_types else TxnType.DEFAULT,
             user="bob",
             host="there",
-            started=1_700_000_000,
-            last_heartbeat=1_700_000_000,
+            started=at(0),
+            last_heartbeat=at(0),
         ),
         TxnInfo(
             txn_id=last,
             state=TxnState.OPEN,
-            type=TxnType.COMPACTION,
+            type=TxnType.COMPACTION if tells_types else TxnType.DEFAULT,
             user="Zoë",
             host="here",
-            started=1_700_000_010,
-            last_heartbeat=1_700_000_015,
+            started=at(10),
+            last_heartbeat=at(15),
         ),
     )
 
@@ -139,34 +141,43 @@ def test_heartbeat_tells_which_are_not_open(metastore: Metastore) -> None:
 
 
 def test_silent_transactions_are_aborted(
-    metastore: Metastore, advance: Callable[[float], None]
+    metastore: Metastore, advance: Callable[[float], None], reap: Callable[[], tuple[int, ...]]
 ) -> None:
     silent, reader, alive = (
         opened(metastore),
         opened(metastore, TxnType.READ_ONLY),
         opened(metastore),
     )
-    advance(metastore.txn_timeout - 1)
+    advance(metastore.txn_timeout - 30)
     metastore.heartbeat([alive])
-    assert metastore.reap() == ()
-    advance(2)
-    assert metastore.reap() == (silent, reader)
-    assert metastore.reap() == ()
+    assert reap() == ()
+    advance(31)
+    assert reap() == (silent, reader)
+    assert reap() == ()
     assert metastore.heartbeat([alive, silent]) == (silent,)
     metastore.commit_txn(alive)
     with pytest.raises(TransactionStateError, match=r"\[TXN_ABORTED\] .*no heartbeat"):
         metastore.commit_txn(silent)
 
 
-def test_open_txn_reaps(metastore: Metastore, advance: Callable[[float], None]) -> None:
+def test_open_txn_reaps(
+    metastore: Metastore,
+    kind: str,
+    advance: Callable[[float], None],
+    reap: Callable[[], tuple[int, ...]],
+) -> None:
     silent = opened(metastore)
     advance(metastore.txn_timeout + 1)
+    if kind != "embedded":
+        reap()  # a server does it when the time has come, whatever is called
     own = opened(metastore)
     assert metastore.valid_txns(own).aborted == {silent}
 
 
 @pytest.mark.usefixtures("tables")
-def test_reaping_frees_locks(metastore: Metastore, advance: Callable[[float], None]) -> None:
+def test_reaping_frees_locks(
+    metastore: Metastore, advance: Callable[[float], None], reap: Callable[[], tuple[int, ...]]
+) -> None:
     request = LockRequest(
         database="db",
         table="t",
@@ -176,17 +187,20 @@ def test_reaping_frees_locks(metastore: Metastore, advance: Callable[[float], No
     )
     silent = opened(metastore)
     metastore.lock(silent, [request])
-    advance(metastore.txn_timeout - 1)
+    advance(metastore.txn_timeout - 30)
     waiting = opened(metastore)
     assert metastore.lock(waiting, [request]) is LockState.WAITING
-    advance(2)
-    assert metastore.reap() == (silent,)
+    advance(31)
+    assert reap() == (silent,)
     assert metastore.check_lock(waiting) is LockState.ACQUIRED
 
 
 @pytest.mark.usefixtures("tables")
 def test_lock_reaps_and_tells_its_own_transaction(
-    metastore: Metastore, advance: Callable[[float], None]
+    metastore: Metastore,
+    kind: str,
+    advance: Callable[[float], None],
+    reap: Callable[[], tuple[int, ...]],
 ) -> None:
     request = LockRequest(
         database="db",
@@ -197,6 +211,8 @@ def test_lock_reaps_and_tells_its_own_transaction(
     )
     silent = opened(metastore)
     advance(metastore.txn_timeout + 1)
+    if kind != "embedded":
+        reap()  # a server does it when the time has come, whatever is called
     with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
         metastore.lock(silent, [request])
     with pytest.raises(TransactionStateError, match="TXN_ABORTED"):

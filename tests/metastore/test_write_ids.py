@@ -7,6 +7,7 @@ import pytest
 from acidsql.errors import AcidLookupError, TransactionStateError
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.metastore.protocol import CompactionType, Metastore, TxnType
+from tests.metastore.subjects import EMBEDDED, only
 
 pytestmark = pytest.mark.usefixtures("tables")
 
@@ -161,6 +162,7 @@ def test_seed_keeps_what_is_known_and_never_goes_back(metastore: Metastore) -> N
     assert seen(metastore).to_string() == "db.t:4:9223372036854775807::"
 
 
+@only(*EMBEDDED)  # a server forgets them by and by, in a thread of its own
 def test_cleaned_aborts_are_forgotten_without_lowering_the_mark(
     metastore: Metastore, advance: Callable[[float], None]
 ) -> None:
@@ -173,7 +175,7 @@ def test_cleaned_aborts_are_forgotten_without_lowering_the_mark(
     metastore.compaction_started(entry.compaction_id, compactor, 2)
     metastore.compaction_done(entry.compaction_id)
     metastore.commit_txn(compactor)
-    metastore.compaction_cleaned(entry.compaction_id)
+    metastore.compaction_cleaned(entry.compaction_id, 2)
     advance(metastore.txn_timeout + 1)
     metastore.reap()
 
@@ -187,6 +189,7 @@ def test_cleaned_aborts_are_forgotten_without_lowering_the_mark(
     assert written(metastore)[1] == 3
 
 
+@only(*EMBEDDED)  # the same
 def test_aborts_without_writes_are_forgotten_after_the_time_out(
     metastore: Metastore, advance: Callable[[float], None]
 ) -> None:

@@ -85,7 +85,7 @@ STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
     "stamping": (settle, "stamp", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
-    "adding partitions": (EmbeddedMetastore, "add_partitions", lambda: lambda *_: True),
+    "adding partitions": (EmbeddedMetastore, "record_writes", lambda: lambda *_: True),
     "commit": (EmbeddedMetastore, "commit_txn", lambda: lambda *_: True),
 }
 APPLICABLE = [

@@ -1,0 +1,132 @@
+"""How a write transaction begins: its locks, its write ids, and what it sees."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from acidsql.errors import AcidSqlError
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.intents import Intent
+from acidsql.metastore.locking import wait_for_locks
+from acidsql.metastore.protocol import LockType, Operation, TxnType
+from acidsql.session import AcidSession
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A transaction that has its locks, its write ids and its snapshot.
+
+    Attributes:
+        write_ids: its own, by the full name of a table.
+        seen: those that it sees, where that has been asked.
+    """
+
+    txn_id: int
+    txns: ValidTxnList
+    write_ids: Mapping[str, int]
+    seen: Mapping[str, ValidWriteIdList]
+
+
+def begin(session: AcidSession, intents: Sequence[Intent]) -> Begun:
+    """Open a transaction, and get its locks, write ids and snapshot.
+
+    One that had to wait begins anew: an UPDATE or DELETE of those that it waited for would make its
+    commit a conflict. One with exclusive locks need not, but for Hive 3.1.
+    """
+    metastore = session.metastore
+    deadline = time.monotonic() + session.settings.lock_timeout
+    while True:
+        txn_id = metastore.open_txn(session.user, session.host, TxnType.DEFAULT)
+        session.heartbeater.add(txn_id)
+        try:
+            left = max(0.0, deadline - time.monotonic())
+            begun = (_begin_exclusive if _is_exclusive(intents) else _begin_shared)(
+                session, intents, txn_id, left
+            )
+        except BaseException:
+            _abort(session, txn_id)
+            raise
+        if begun is not None:
+            return begun
+        _abort(session, txn_id)
+
+
+def _abort(session: AcidSession, txn_id: int) -> None:
+    """Abort a transaction that has written nothing; it ends by its time-out where that fails."""
+    session.heartbeater.remove(txn_id)
+    try:
+        session.metastore.abort_txn(txn_id)
+    except AcidSqlError:
+        logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)
+
+
+def _is_exclusive(intents: Sequence[Intent]) -> bool:
+    return any(intent.lock is LockType.EXCLUSIVE for intent in intents)
+
+
+def _begin_shared(
+    session: AcidSession, intents: Sequence[Intent], txn_id: int, timeout: float
+) -> Begun | None:
+    """Get write ids first: a server notes them with the lock, and needs them to clean up.
+
+    The snapshot is taken under the lock, and sees all that is committed by then, also by
+    transactions that opened later. Nothing with a higher write id than that of this transaction may
+    be in it: Hive would not apply delete events to such rows, and a base would hide what is written
+    now.
+
+    Returns:
+        None, if the transaction must begin anew.
+    """
+    metastore = session.metastore
+    write_ids = _allocate(session, intents, txn_id)
+    if wait_for_locks(metastore, txn_id, [i.request() for i in intents], timeout):
+        return None
+    txns = metastore.valid_txns()
+    seen = {
+        i.table.full_name: metastore.valid_write_ids(i.table.database, i.table.name, txns)
+        for i in intents
+    }
+    if any(_sees_later(seen[name], write_ids[name]) for name in seen):
+        return None
+    return Begun(txn_id=txn_id, txns=txns, write_ids=write_ids, seen=seen)
+
+
+def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
+    return any(seen.is_valid(w) for w in range(write_id + 1, seen.high_water_mark + 1))
+
+
+def _begin_exclusive(
+    session: AcidSession, intents: Sequence[Intent], txn_id: int, timeout: float
+) -> Begun | None:
+    """Get the locks first, for which this one may have to wait long: then its write ids are above
+    those of everybody before it. A server is told afterwards what they are for.
+
+    Returns:
+        None, if the transaction must begin anew.
+    """
+    metastore = session.metastore
+    requests = [i.request() for i in intents]
+    quiet = [replace(r, operation=Operation.SELECT, dynamic_partitions=False) for r in requests]
+    first = quiet if metastore.served else requests
+    waited = wait_for_locks(metastore, txn_id, first, timeout)
+    changes = any(i.operation in (Operation.UPDATE, Operation.DELETE) for i in intents)
+    if waited and changes and metastore.waiting_may_conflict:
+        return None
+    txns = metastore.valid_txns()
+    write_ids = _allocate(session, intents, txn_id)
+    told = [replace(r, type=LockType.SHARED_READ) for r in requests if r not in quiet]
+    if metastore.served and told:
+        metastore.lock(txn_id, told)
+    return Begun(txn_id=txn_id, txns=txns, write_ids=write_ids, seen={})
+
+
+def _allocate(session: AcidSession, intents: Sequence[Intent], txn_id: int) -> dict[str, int]:
+    tables = [intent.table for intent in intents]
+    return {
+        t.full_name: session.metastore.allocate_write_id(txn_id, t.database, t.name) for t in tables
+    }

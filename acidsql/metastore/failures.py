@@ -1,0 +1,118 @@
+"""The errors that every metastore raises in the same words."""
+
+from __future__ import annotations
+
+from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError
+from acidsql.metastore.names import lowered
+
+
+def schema_not_found(name: str) -> AcidLookupError:
+    """There is no such database."""
+    return AcidLookupError(
+        "SCHEMA_NOT_FOUND", f"database {lowered(name)!r} cannot be found; see SHOW DATABASES"
+    )
+
+
+def schema_exists(name: str) -> AcidAnalysisError:
+    """The name of a new database is taken."""
+    return AcidAnalysisError(
+        "SCHEMA_ALREADY_EXISTS",
+        f"database {lowered(name)!r} exists already; choose another name or add IF NOT EXISTS",
+    )
+
+
+def schema_not_empty(name: str) -> AcidAnalysisError:
+    """A database with tables is not dropped."""
+    return AcidAnalysisError(
+        "SCHEMA_NOT_EMPTY",
+        f"database {lowered(name)!r} has tables; drop them first (SHOW TABLES IN {lowered(name)})",
+    )
+
+
+def default_schema_stays() -> AcidAnalysisError:
+    """``default`` is not dropped."""
+    return AcidAnalysisError(
+        "UNSUPPORTED_FEATURE.DROP_DATABASE",
+        "database 'default' cannot be dropped; drop its tables",
+    )
+
+
+def table_not_found(database: str, name: str) -> AcidLookupError:
+    """There is no such table or view."""
+    return AcidLookupError(
+        "TABLE_OR_VIEW_NOT_FOUND",
+        f"table or view '{lowered(database)}.{lowered(name)}' cannot be found; "
+        f"check the name (SHOW TABLES IN {lowered(database)})",
+    )
+
+
+def table_exists(database: str, name: str) -> AcidAnalysisError:
+    """The name of a new table or view is taken."""
+    return AcidAnalysisError(
+        "TABLE_OR_VIEW_ALREADY_EXISTS",
+        f"table or view '{lowered(database)}.{lowered(name)}' exists already; "
+        "choose another name or add IF NOT EXISTS",
+    )
+
+
+def partition_not_found(database: str, name: str, values: tuple[str, ...]) -> AcidLookupError:
+    """There is no such partition."""
+    return AcidLookupError(
+        "PARTITION_NOT_FOUND",
+        f"table '{lowered(database)}.{lowered(name)}' has no partition {values!r}; "
+        "see SHOW PARTITIONS",
+    )
+
+
+def partition_exists(database: str, name: str, values: tuple[str, ...]) -> AcidAnalysisError:
+    """The values of a new or renamed partition are taken."""
+    return AcidAnalysisError(
+        "PARTITION_ALREADY_EXISTS",
+        f"table '{lowered(database)}.{lowered(name)}' has a partition {values!r} "
+        "already; drop it first or choose other values",
+    )
+
+
+def partition_values_mismatch(
+    database: str, name: str, values: tuple[str, ...], columns: int
+) -> AcidAnalysisError:
+    """A partition has one value for each partition column."""
+    return AcidAnalysisError(
+        "PARTITION_VALUES_MISMATCH",
+        f"partition {values!r} does not have one value for each of the "
+        f"{columns} partition columns of '{lowered(database)}.{lowered(name)}'",
+    )
+
+
+def txn_aborted(txn_id: int, cause: str) -> TransactionStateError:
+    """The transaction was aborted; ``cause`` follows "was aborted:"."""
+    return TransactionStateError(
+        "TXN_ABORTED",
+        f"transaction {txn_id} was aborted: {cause}; "
+        "nothing of it is visible, run the statement again",
+    )
+
+
+def txn_committed(txn_id: int) -> TransactionStateError:
+    """The transaction is committed, and can neither go on nor be undone."""
+    return TransactionStateError(
+        "TXN_COMMITTED",
+        f"transaction {txn_id} is committed already; begin a new transaction, or undo it by a new "
+        "statement",
+    )
+
+
+def no_such_txn(txn_id: int) -> TransactionStateError:
+    """The transaction was never opened."""
+    return TransactionStateError(
+        "NO_SUCH_TXN",
+        f"transaction {txn_id} was never opened in this metastore; begin a new transaction",
+    )
+
+
+def write_id_refused(txn_id: int, reason: str) -> TransactionStateError:
+    """The transaction may not write; ``reason`` follows "because it"."""
+    return TransactionStateError(
+        "WRITE_ID_REFUSED",
+        f"transaction {txn_id} gets no write id, because it {reason}; begin a new transaction",
+    )

@@ -1,0 +1,30 @@
+"""The Hive Metastore over Thrift: 3.1, 4.0 and 4.1, through one interface.
+
+``store`` composes the other modules; ``hive_metastore.thrift`` has the calls that they make.
+"""
+
+from __future__ import annotations
+
+from acidsql.metastore.hive.connection import Connections, parse_uris
+from acidsql.metastore.hive.sasl import kerberos_handshake
+from acidsql.metastore.hive.store import HiveMetastore
+from acidsql.metastore.kerberos import Kerberos
+
+
+def connect(
+    uris: str, *, user: str, timeout: float, kerberos: Kerberos | None = None
+) -> HiveMetastore:
+    """A Hive Metastore.
+
+    Args:
+        uris: ``thrift://host:port``, several separated by commas.
+        user: who calls.
+        timeout: seconds to wait for an answer.
+        kerberos: how to authenticate, where the server wants that.
+
+    Raises:
+        MetastoreError: METASTORE_URI.
+    """
+    handshake = None if kerberos is None else kerberos_handshake(kerberos)
+    connections = Connections(parse_uris(uris), user=user, timeout=timeout, handshake=handshake)
+    return HiveMetastore(connections, user=user)

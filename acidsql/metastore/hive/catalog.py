@@ -1,0 +1,273 @@
+"""Databases, tables and views of the Hive Metastore."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from acidsql.errors import AcidAnalysisError, AcidSqlError, MetastoreError
+from acidsql.metastore import failures
+from acidsql.metastore.hive import constraints
+from acidsql.metastore.hive.conversions import ColumnConstraints, from_hive, is_ours, to_hive
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.server import CAPABILITIES, CATALOG, PROCESSOR, Server
+from acidsql.metastore.names import lowered
+from acidsql.metastore.protocol import Table, TableType
+
+DEFAULT_DATABASE = "default"
+# Tables whose definitions are fetched at once.
+_BATCH = 300
+# The files of tables are ours to move; the server would list them to count rows and bytes.
+NO_STATISTICS = {"DO_NOT_UPDATE_STATS": "true"}
+
+
+def create_database(server: Server, name: str, location: str, comment: str | None) -> None:
+    """``Metastore.create_database``."""
+    database = hms.Database(
+        name=lowered(name),
+        description=comment,
+        locationUri=location or None,
+        parameters={},
+        ownerName=server.user,
+        ownerType=hms.PrincipalType.USER,
+    )
+    try:
+        server.call("create_database", database, repeatable=False)
+    except hms.AlreadyExistsException as error:
+        raise failures.schema_exists(name) from error
+    except hms.InvalidObjectException as error:
+        raise _invalid(name, error) from error
+
+
+def drop_database(server: Server, name: str) -> None:
+    """``Metastore.drop_database``."""
+    if lowered(name) == DEFAULT_DATABASE:
+        raise failures.default_schema_stays()
+    database(server, name)  # Hive 3.1 fails with a null pointer where there is none
+    try:
+        server.call("drop_database", lowered(name), False, False, repeatable=False)
+    except hms.NoSuchObjectException as error:
+        raise failures.schema_not_found(name) from error
+    except hms.InvalidOperationException as error:
+        raise failures.schema_not_empty(name) from error
+
+
+def databases(server: Server) -> tuple[str, ...]:
+    """``Metastore.databases``."""
+    return tuple(sorted(server.call("get_all_databases")))
+
+
+def database(server: Server, name: str) -> Any:
+    """The server's database."""
+    try:
+        return server.call("get_database", lowered(name))
+    except hms.NoSuchObjectException as error:
+        raise failures.schema_not_found(name) from error
+
+
+def database_location(server: Server, name: str) -> str:
+    """``Metastore.database_location``: where managed tables lie (Warehouse.getDatabaseManagedPath).
+
+    Hive 4 may keep managed and external tables apart; a database's own location is then that of its
+    external ones.
+    """
+    found = database(server, name)
+    if found.managedLocationUri:
+        return str(found.managedLocationUri)
+    external = server.setting("hive.metastore.warehouse.external.dir", "") if server.modern else ""
+    if external and f"{_path(found.locationUri)}/".startswith(f"{_path(external)}/"):
+        root = server.setting("hive.metastore.warehouse.dir", "")
+        if root and _path(root) != _path(external):
+            own = "" if found.name == DEFAULT_DATABASE else f"/{found.name}.db"
+            return root.rstrip("/") + own
+    return str(found.locationUri)
+
+
+def _path(uri: str) -> str:
+    """The path of a URI, without scheme and authority: servers write them in different ways."""
+    _, separator, rest = uri.partition(":")
+    path = rest if separator else uri
+    if path.startswith("//"):
+        path = "/" + path[2:].partition("/")[2]
+    return path.rstrip("/")
+
+
+def create_table(server: Server, table: Table) -> None:
+    """``Metastore.create_table``."""
+    not_null, defaults = constraints.for_new_table(table)
+    made = to_hive(table)
+    try:
+        if server.modern:
+            request = hms.CreateTableRequest(
+                table=made,
+                notNullConstraints=not_null,
+                defaultConstraints=defaults,
+                processorCapabilities=list(CAPABILITIES),
+                processorIdentifier=PROCESSOR,
+            )
+            server.call("create_table_req", request, repeatable=False)
+        else:
+            of_others: list[Any] = []
+            arguments = (made, of_others, of_others, of_others, not_null, defaults, of_others)
+            server.call("create_table_with_constraints", *arguments, repeatable=False)
+    except hms.AlreadyExistsException as error:
+        raise failures.table_exists(table.database, table.name) from error
+    except hms.InvalidObjectException as error:
+        database(server, table.database)
+        raise _invalid(table.full_name, error) from error
+    except MetastoreError as error:
+        raise _place_refused(table, error) from error
+
+
+def _place_refused(table: Table, error: MetastoreError) -> AcidSqlError:
+    """Hive 4 keeps managed tables below the warehouse (MetastoreDefaultTransformer)."""
+    if "managed table's location" not in error.message:
+        return error
+    return AcidAnalysisError(
+        "LOCATION_OUTSIDE_WAREHOUSE",
+        f"the metastore does not allow {table.full_name} at {table.location}: leave LOCATION out, "
+        "or name a place below the managed location of the warehouse or of the database",
+    )
+
+
+def _invalid(name: str, error: Any) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        "INVALID_OBJECT",
+        f"the metastore refuses {name}: {error.message}; names have letters of the English "
+        "alphabet, digits and underscores",
+    )
+
+
+def drop_table(server: Server, database_name: str, name: str) -> None:
+    """``Metastore.drop_table``."""
+    arguments = (lowered(database_name), lowered(name), False, None)
+    try:
+        server.call("drop_table_with_environment_context", *arguments, repeatable=False)
+    except hms.NoSuchObjectException as error:
+        raise failures.table_not_found(database_name, name) from error
+
+
+def fetch_table(server: Server, database_name: str, name: str) -> Any:
+    """The server's table or view if it is ours, or None."""
+    found = fetch_any(server, database_name, name)
+    return found if found is not None and is_ours(found) else None
+
+
+def fetch_any(server: Server, database_name: str, name: str) -> Any:
+    """The server's table of any kind, or None."""
+    request = hms.GetTableRequest(
+        dbName=lowered(database_name),
+        tblName=lowered(name),
+        capabilities=hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES]),
+        processorCapabilities=list(CAPABILITIES),
+        processorIdentifier=PROCESSOR,
+    )
+    try:
+        return server.call("get_table_req", request).table
+    except hms.NoSuchObjectException:
+        return None
+
+
+def convert_table(server: Server, found: Any) -> Table:
+    """The server's table as ours, with its constraints; a view has none."""
+    if found.tableType == TableType.VIEW.value:
+        return from_hive(found, ColumnConstraints(defaults={}))
+    return from_hive(found, constraints.of_table(server, found.dbName, found.tableName))
+
+
+def alter_table(server: Server, existing: Any, table: Table) -> None:
+    """``Metastore.alter_table``.
+
+    Args:
+        existing: the server's table.
+        table: its new definition.
+    """
+    of_view = table.table_type is TableType.VIEW
+    changed = None if of_view else constraints.changes(server, table)
+    if changed is not None:
+        constraints.drop(server, table, changed.dropped)
+    send_altered(server, existing, to_hive(table, existing))
+    if changed is not None:
+        constraints.add(server, changed)
+
+
+def send_altered(server: Server, existing: Any, altered: Any, **context: Any) -> None:
+    """Replace a table of the server by another version of it, perhaps of another name.
+
+    Args:
+        context: of Hive 4: ``writeId`` and ``validWriteIdList``, where a transaction vouches for
+            changed statistics.
+    """
+    environment = hms.EnvironmentContext(properties=dict(NO_STATISTICS))
+    names = (existing.dbName, existing.tableName)
+    try:
+        if server.modern:
+            request = hms.AlterTableRequest(
+                catName=CATALOG,
+                dbName=names[0],
+                tableName=names[1],
+                table=altered,
+                environmentContext=environment,
+                processorCapabilities=list(CAPABILITIES),
+                processorIdentifier=PROCESSOR,
+                **context,
+            )
+            server.call("alter_table_req", request)
+        else:
+            arguments = (*names, altered, environment)
+            server.call("alter_table_with_environment_context", *arguments)
+    except hms.InvalidOperationException as error:
+        raise AcidAnalysisError(
+            "INVALID_ALTER_TABLE",
+            f"the metastore refuses to change {names[0]}.{names[1]}: {error.message}",
+        ) from error
+
+
+def tables(server: Server, database_name: str) -> tuple[str, ...]:
+    """``Metastore.tables``: the transactional tables and the views."""
+    database(server, database_name)
+    names = sorted(server.call("get_all_tables", lowered(database_name)))
+    return tuple(t.tableName for t in definitions(server, database_name, names) if is_ours(t))
+
+
+def definitions(server: Server, database_name: str, names: Sequence[str]) -> list[Any]:
+    """The server's tables of these names, by name."""
+    found = []
+    for start in range(0, len(names), _BATCH):
+        request = hms.GetTablesRequest(
+            dbName=lowered(database_name),
+            tblNames=list(names[start : start + _BATCH]),
+            capabilities=hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES]),
+            processorCapabilities=list(CAPABILITIES),
+            processorIdentifier=PROCESSOR,
+        )
+        found += server.call("get_table_objects_by_name_req", request).tables
+    return sorted(found, key=lambda table: str(table.tableName))
+
+
+def rename_table(server: Server, existing: Any, new_database: str, new_name: str) -> None:
+    """``Metastore.rename_table``; the server moves a managed table that lies in its default place,
+    with its partitions (HiveAlterHandler).
+    """
+    new_database, new_name = lowered(new_database), lowered(new_name)
+    database(server, new_database)
+    if fetch_any(server, new_database, new_name) is not None:
+        raise failures.table_exists(new_database, new_name)
+    altered = copy.deepcopy(existing)
+    altered.dbName, altered.tableName = new_database, new_name
+    send_altered(server, existing, altered)
+
+
+def table_at(server: Server, location: str, database_name: str) -> Table | None:
+    """``Metastore.table_at``."""
+    place = f"{_path(location)}/"
+    named = {part[:-3] for part in place.split("/") if part.endswith(".db")}
+    for candidate in sorted({lowered(database_name), DEFAULT_DATABASE, *named}):
+        names = server.call("get_all_tables", candidate)
+        for table in filter(is_ours, definitions(server, candidate, names)):
+            taken = f"{_path(table.sd.location or '')}/"
+            overlaps = place.startswith(taken) or taken.startswith(place)
+            if overlaps and table.tableType == TableType.MANAGED.value:
+                return from_hive(table, ColumnConstraints(defaults={}))
+    return None

@@ -1,0 +1,113 @@
+"""Types of columns: Spark's text and Hive's.
+
+Hive writes ``struct<a:int,b c:string>`` where Spark writes ``STRUCT<a: INT NOT NULL, `b c`:
+STRING>``. Primitive types have the same names, but for a few that only Spark's SQL knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from acidsql.errors import AcidAnalysisError
+
+_SIMPLE = re.compile(r"[a-z]\w*(\([\d, ]*\))?", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+# What Hive's parser of types takes for a part of a field's name.
+_HIVE_NAME = re.compile(r"[\w.$ ]+")
+_HIVE_FIELD = re.compile(r"(?<=[<,])[^<>,:()]+(?=:)")
+_TOKEN = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.|'')*'|[<>,:]|[^<>,:`']+")
+_SPARK_ONLY = {
+    "byte": "tinyint",
+    "dec": "decimal",
+    "integer": "int",
+    "long": "bigint",
+    "numeric": "decimal",
+    "real": "float",
+    "short": "smallint",
+    "timestamp_ltz": "timestamp",
+}
+
+
+def hive_type(text: str) -> str:
+    """Hive's text of a type that Spark's SQL writes.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_COLUMN_NAME, a field's name cannot be written in Hive.
+
+    >>> hive_type("STRUCT<a: DECIMAL(5, 2) NOT NULL, `b c`: ARRAY<INT> COMMENT 'x, y'>")
+    'struct<a:decimal(5,2),b c:array<int>>'
+    """
+    if _SIMPLE.fullmatch(text):
+        return _primitive(text)
+    tokens = list(_TOKEN.findall(text))
+    made = "".join(_spark_to_hive(tokens))
+    if tokens:
+        raise AcidAnalysisError("UNSUPPORTED_DATATYPE", f"{text!r} is not a type of a column")
+    return made
+
+
+def spark_type(text: str) -> str:
+    """A type that Hive wrote, for Spark's parser.
+
+    >>> spark_type("struct<a:int,b c:map<string,int>>")
+    'struct<a:int,`b c`:map<string,int>>'
+    """
+    return _HIVE_FIELD.sub(lambda found: _quoted(found[0]), text)
+
+
+def _primitive(text: str) -> str:
+    name, bracket, arguments = text.lower().partition("(")
+    name = name.strip()
+    return _SPARK_ONLY.get(name, name) + bracket + arguments.replace(" ", "")
+
+
+def _quoted(name: str) -> str:
+    return name if _IDENTIFIER.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+def _spark_to_hive(tokens: list[str]) -> Iterator[str]:
+    """Consume one type; what follows it up to the next comma or bracket are its attributes."""
+    word = tokens.pop(0).strip() if tokens else ""
+    if not tokens or tokens[0] != "<":
+        # ``DECIMAL(10`` and ``2)`` are two tokens.
+        while "(" in word and ")" not in word and tokens:
+            word += tokens.pop(0)
+        yield _primitive(re.sub(r"(?i)\s+(not\s+null|comment)\b.*", "", word))
+    else:
+        kind = word.lower()
+        yield kind + tokens.pop(0)
+        separator = ""
+        while tokens and tokens[0].strip() != ">":
+            yield separator
+            if kind == "struct":
+                yield f"{_spark_field(tokens)}:"
+            yield from _spark_to_hive(tokens)
+            if tokens and tokens[0] == ",":
+                tokens.pop(0)
+            separator = ","
+        if tokens:
+            yield tokens.pop(0).strip()
+    while tokens and tokens[0] not in (",", ">"):
+        tokens.pop(0)  # NOT NULL, COMMENT 'text'
+
+
+def _spark_field(tokens: list[str]) -> str:
+    """Consume a field's name, and the colon that may follow it."""
+    while tokens[0].isspace():
+        tokens.pop(0)
+    token = tokens.pop(0)
+    if token.startswith("`"):
+        name = token[1:-1].replace("``", "`")
+    else:
+        name, _, rest = token.strip().partition(" ")
+        if rest:
+            tokens.insert(0, rest)
+    if tokens and tokens[0].strip() == ":":
+        tokens.pop(0)
+    if not _HIVE_NAME.fullmatch(name):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_COLUMN_NAME",
+            f"Hive cannot have a field {name!r} in a struct: use letters, digits and underscores",
+        )
+    return name

@@ -1,0 +1,277 @@
+"""The compaction queue of the Hive Metastore, and its history.
+
+Hive 4 lets any process take an entry and work on it; Hive 3.1 keeps that for its own. A server
+gives out the oldest entry of a pool, never one that is asked for. So a request that is reserved for
+one worker is put in a pool of that worker's name: others find it there after
+``hive.compactor.worker.pool.timeout`` only.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
+
+from acidsql.errors import AcidLookupError, TransactionStateError
+from acidsql.metastore.hive import transactions
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.server import PROCESSOR, Server
+from acidsql.metastore.names import lowered, partition_name
+from acidsql.metastore.protocol import Compaction, CompactionState, CompactionType, TxnState
+
+_MILLISECONDS = 1000
+_MOST_REMEMBERED = 1000
+_TYPES = {getattr(hms.CompactionType, t.name): t for t in CompactionType}
+# What the server calls its states inside (CompactionState).
+_READY_FOR_CLEANING = "r"
+_WORKING = "w"
+_ID = re.compile(r"\bid=(\d+)")
+
+
+class TakenCompactions:
+    """The entries that this client works on, or has worked on, as the server gave them out."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[int, Any] = OrderedDict()
+
+    def add(self, entry: Any) -> None:
+        """Remember an entry."""
+        with self._lock:
+            self._entries[entry.id] = entry
+            if len(self._entries) > _MOST_REMEMBERED:
+                self._entries.popitem(last=False)
+
+    def get(self, server: Server, compaction_id: int) -> Any:
+        """The entry.
+
+        Raises:
+            AcidLookupError: COMPACTION_NOT_FOUND.
+            TransactionStateError: COMPACTION_STATE_CHANGED, it was not taken here.
+        """
+        with self._lock:
+            if compaction_id in self._entries:
+                return self._entries[compaction_id]
+        for entry in compactions(server):
+            if entry.compaction_id == compaction_id:
+                raise TransactionStateError(
+                    "COMPACTION_STATE_CHANGED",
+                    f"compaction {compaction_id} is in state '{entry.state.value}', and not being "
+                    "worked on here; request the compaction again if it is still wanted",
+                )
+        raise _not_found(compaction_id)
+
+
+def _not_found(compaction_id: int) -> AcidLookupError:
+    return AcidLookupError(
+        "COMPACTION_NOT_FOUND",
+        f"the queue has no compaction {compaction_id}; see SHOW COMPACTIONS",
+    )
+
+
+def request(
+    server: Server,
+    database: str,
+    table: str,
+    partition: str | None,
+    compaction_type: CompactionType,
+    worker: str | None,
+) -> Compaction:
+    """``Metastore.request_compaction``.
+
+    ``runas`` says as whom the server's cleaner deletes: as the one who wrote.
+    """
+    wanted = hms.CompactionRequest(
+        dbname=lowered(database),
+        tablename=lowered(table),
+        partitionname=partition_name(partition),
+        type=getattr(hms.CompactionType, compaction_type.name),
+        runas=server.user,
+    )
+    if server.modern:
+        wanted.initiatorId = PROCESSOR
+        wanted.poolName = worker
+    answer = server.call("compact2", wanted, repeatable=False)
+    if not answer.accepted and _fail_abandoned(server, _id_in_the_way(answer)):
+        answer = server.call("compact2", wanted, repeatable=False)
+    if answer.accepted:
+        return _find(server, answer.id)
+    in_the_way = _id_in_the_way(answer)
+    return Compaction(
+        compaction_id=in_the_way,
+        database=wanted.dbname,
+        table=wanted.tablename,
+        partition=wanted.partitionname,
+        type=compaction_type,
+        state=CompactionState.REFUSED,
+        error=answer.errormessage
+        or f"Compaction is already scheduled with state='{answer.state}' and id={in_the_way}",
+    )
+
+
+def _id_in_the_way(answer: Any) -> int:
+    """The entry that a refusal is about; Hive 4 has it in the message alone."""
+    said = _ID.search(answer.errormessage or "")
+    return int(said[1]) if said else int(answer.id)
+
+
+def _fail_abandoned(server: Server, compaction_id: int) -> bool:
+    """End an entry whose worker is dead: its transaction was aborted, nothing of it can be seen.
+
+    The server would wait for ``hive.compactor.worker.timeout``, a day.
+    """
+    found = (c for c in compactions(server) if c.compaction_id == compaction_id)
+    entry = next(found, None)
+    if entry is None or entry.state is not CompactionState.WORKING or entry.txn_id is None:
+        return False
+    if not server.modern or transactions.state_of(server, entry.txn_id) is not TxnState.ABORTED:
+        return False
+    struct = _struct(entry, _WORKING)
+    struct.errorMessage = f"the compactor's transaction {entry.txn_id} was aborted"
+    server.call("mark_failed", struct)
+    return True
+
+
+def _find(server: Server, compaction_id: int) -> Compaction:
+    found = (c for c in compactions(server) if c.compaction_id == compaction_id)
+    entry = next(found, None)
+    if entry is None:
+        raise _not_found(compaction_id)
+    return entry
+
+
+def take_next(
+    server: Server, taken: TakenCompactions, worker: str, compaction_id: int | None
+) -> Compaction | None:
+    """``Metastore.next_compaction``; of Hive 3.1 always None."""
+    if not server.modern:
+        return None
+    pool = None if compaction_id is None else worker
+    wanted = hms.FindNextCompactRequest(workerId=worker, workerVersion=PROCESSOR, poolName=pool)
+    # Sent again after a broken connection it may leave an entry in state working, until
+    # hive.compactor.worker.timeout has passed.
+    found = server.call("find_next_compact2", wanted).ci
+    if found is None:
+        return None
+    taken.add(found)
+    if compaction_id not in (None, found.id):
+        failed(server, taken, found.id, f"{worker} asked for compaction {compaction_id}")
+        return None
+    return _find(server, found.id)
+
+
+def started(
+    server: Server, taken: TakenCompactions, compaction_id: int, txn_id: int, highest: int
+) -> None:
+    """``Metastore.compaction_started``."""
+    entry = taken.get(server, compaction_id)
+    entry.highestWriteId = highest
+    # Without it the server's cleaner would fail on the entry for ever.
+    entry.runas = entry.runas or server.user
+    server.call("update_compactor_state", entry, txn_id)
+
+
+def done(server: Server, taken: TakenCompactions, compaction_id: int) -> None:
+    """``Metastore.compaction_done``."""
+    server.call("mark_compacted", taken.get(server, compaction_id))
+
+
+def failed(server: Server, taken: TakenCompactions, compaction_id: int, error: str) -> None:
+    """``Metastore.compaction_failed``."""
+    entry = taken.get(server, compaction_id)
+    entry.errorMessage = error
+    server.call("mark_failed", entry)
+
+
+def refused(server: Server, taken: TakenCompactions, compaction_id: int, reason: str) -> None:
+    """``Metastore.compaction_refused``."""
+    entry = taken.get(server, compaction_id)
+    entry.errorMessage = reason
+    server.call("mark_refused", entry)
+
+
+def cleans_itself(server: Server) -> bool:
+    """Whether the server's own cleaner runs, or is what only can run (Hive 3.1)."""
+    if not server.modern:
+        return True
+    return server.setting("hive.compactor.cleaner.on", "true").lower() == "true"
+
+
+def ready_to_clean(server: Server) -> tuple[Compaction, ...]:
+    """``Metastore.ready_to_clean``; empty where the server has a cleaner of its own."""
+    if cleans_itself(server):
+        return ()
+    waiting = [c for c in compactions(server) if c.state is CompactionState.READY_FOR_CLEANING]
+    if not waiting:
+        return ()
+    mark = transactions.valid_txns(server, None).high_water_mark
+    # Readers too, which the list of valid transactions leaves out.
+    states = {t.txn_id: t.state for t in transactions.open_txns(server)}
+    still_open = [txn_id for txn_id, state in states.items() if state is TxnState.OPEN]
+    lowest = min(still_open, default=mark + 1)
+    # Those that merged nothing that can be seen may go as far as nobody is open.
+    waiting = [
+        replace(c, next_txn_id=lowest)
+        if c.next_txn_id is None and (c.txn_id is None or states.get(c.txn_id) is TxnState.ABORTED)
+        else c
+        for c in waiting
+    ]
+    return tuple(c for c in waiting if c.next_txn_id is not None and c.next_txn_id <= lowest)
+
+
+def cleaned(server: Server, compaction_id: int, highest_write_id: int) -> None:
+    """``Metastore.compaction_cleaned``."""
+    entry = _find(server, compaction_id)
+    if entry.state is not CompactionState.READY_FOR_CLEANING:
+        raise TransactionStateError(
+            "COMPACTION_STATE_CHANGED",
+            f"compaction {compaction_id} is in state '{entry.state.value}', not "
+            f"'{CompactionState.READY_FOR_CLEANING.value}'; somebody else has cleaned after it",
+        )
+    struct = _struct(entry, _READY_FOR_CLEANING)
+    struct.highestWriteId = highest_write_id
+    server.call("mark_cleaned", struct)
+
+
+def _struct(entry: Compaction, state: str) -> Any:
+    return hms.CompactionInfoStruct(
+        id=entry.compaction_id,
+        dbname=entry.database,
+        tablename=entry.table,
+        partitionname=entry.partition,
+        type=getattr(hms.CompactionType, entry.type.name),
+        state=state,
+    )
+
+
+def compactions(server: Server) -> tuple[Compaction, ...]:
+    """``Metastore.compactions``: what the server shows."""
+    listed = server.call("show_compact", hms.ShowCompactRequest()).compacts
+    entries = [_entry_of(element) for element in listed]
+    return tuple(sorted(entries, key=lambda c: c.compaction_id, reverse=True))
+
+
+def _entry_of(element: Any) -> Compaction:
+    return Compaction(
+        compaction_id=element.id or 0,
+        database=element.dbname,
+        table=element.tablename,
+        partition=element.partitionname,
+        type=_TYPES[element.type],
+        state=CompactionState(element.state),
+        worker=element.workerid,
+        enqueued=_seconds(element.enqueueTime) or 0,
+        started=_seconds(element.start),
+        ended=_seconds(element.endTime),
+        txn_id=element.txnId or None,
+        # Hive's is the highest transaction at the commit, ours the one after it.
+        next_txn_id=element.nextTxnId + 1 if element.nextTxnId else None,
+        highest_write_id=element.hightestWriteId or None,
+        error=element.errorMessage or None,
+    )
+
+
+def _seconds(milliseconds: int | None) -> int | None:
+    return milliseconds // _MILLISECONDS if milliseconds else None

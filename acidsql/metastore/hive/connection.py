@@ -1,0 +1,303 @@
+"""Connections to one of several metastore servers that share a database.
+
+A call takes an idle connection, or opens one to the first server that answers, beginning with the
+one that answered last. Connections are never shared while in use, so that any thread may call.
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_fixed
+from thriftpy2.protocol import TCyBinaryProtocol
+from thriftpy2.thrift import TApplicationException, TClient, TException
+from thriftpy2.transport import TCyBufferedTransport, TSocket, TTransportException
+
+from acidsql.errors import MetastoreError
+from acidsql.metastore.hive.idl import hms
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_PORT = 9083
+_CONNECT_SECONDS = 10.0
+_ATTEMPTS = 3
+_PAUSE_SECONDS = 1.0
+_MOST_IDLE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a metastore server listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+# Makes a Thrift protocol of a connected socket, after whatever handshake the server wants.
+Handshake = Callable[[socket.socket, Endpoint], Any]
+
+
+def parse_uris(text: str) -> tuple[Endpoint, ...]:
+    """The servers that a setting names.
+
+    Args:
+        text: ``thrift://host:port``, several of them separated by commas; ``thrift://`` may be left
+            out from the second one on, and the port where it is 9083.
+
+    Raises:
+        MetastoreError: METASTORE_URI.
+
+    >>> parse_uris("thrift://a:9083,b")
+    (Endpoint(host='a', port=9083), Endpoint(host='b', port=9083))
+    """
+    endpoints: list[Endpoint] = []
+    for uri in (part.strip() for part in text.split(",")):
+        parts = urlsplit(uri if "://" in uri or not endpoints else f"thrift://{uri}")
+        try:
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host = port = None
+        if parts.scheme != "thrift" or not host or parts.path.strip("/"):
+            raise MetastoreError(
+                "METASTORE_URI",
+                f"{uri!r} in {text!r} is not the address of a Hive Metastore: write "
+                "thrift://host:port, several separated by commas",
+            )
+        endpoints.append(Endpoint(host, port or DEFAULT_PORT))
+    return tuple(endpoints)
+
+
+class ConnectionLostError(MetastoreError):
+    """The connection broke after a call was sent: nobody knows whether the server carried it out.
+
+    Its condition is METASTORE_UNAVAILABLE.
+    """
+
+
+@dataclass(slots=True, kw_only=True)
+class _Connection:
+    client: TClient
+    socket: socket.socket
+    endpoint: Endpoint
+
+    @property
+    def usable(self) -> bool:
+        """Whether the server has not hung up: it never speaks unasked."""
+        return not select.select([self.socket], [], [], 0)[0]
+
+    def close(self) -> None:
+        self.client.close()
+
+
+class Connections:
+    """Calls to a metastore.
+
+    Args:
+        endpoints: servers that share a database, the preferred one first.
+        user: whom the server is to take for the caller (``set_ugi``), where it does not
+            authenticate.
+        timeout: seconds to wait for an answer.
+        handshake: for servers that authenticate; see ``sasl``.
+    """
+
+    def __init__(
+        self,
+        endpoints: Sequence[Endpoint],
+        *,
+        user: str,
+        timeout: float,
+        handshake: Handshake | None = None,
+    ) -> None:
+        self._endpoints = list(endpoints)
+        self._user = user
+        self._timeout = timeout
+        self._handshake = handshake
+        self._lock = threading.Lock()
+        self._idle: list[_Connection] = []
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"thrift://{','.join(map(str, self._endpoints))}"
+
+    def call(self, method: str, *arguments: object, repeatable: bool = True) -> Any:
+        """Call the server.
+
+        Args:
+            method: name of the call.
+            arguments: of the call.
+            repeatable: whether the call may be sent again when the connection broke before the
+                answer came, because doing it twice does no harm.
+
+        Raises:
+            MetastoreError: METASTORE_UNAVAILABLE, METASTORE_TIMEOUT, METASTORE_AUTHENTICATION;
+                METASTORE_ERROR, the server could not do it.
+            TException: those that the IDL declares for the call, but for MetaException.
+        """
+
+        def worth_repeating(error: BaseException) -> bool:
+            return repeatable and isinstance(error, ConnectionLostError)
+
+        attempts = Retrying(
+            retry=retry_if_exception(worth_repeating),
+            stop=stop_after_attempt(_ATTEMPTS),
+            before_sleep=_log_retry,
+            reraise=True,
+        )
+        return attempts(self._call_once, method, arguments)
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            idle, self._idle, self._closed = self._idle, [], True
+        for connection in idle:
+            connection.close()
+
+    def _call_once(self, method: str, arguments: Sequence[object]) -> Any:
+        connection = self._take()
+        try:
+            answer = getattr(connection.client, method)(*arguments)
+        except hms.MetaException as error:
+            self._give_back(connection)
+            raise MetastoreError(
+                "METASTORE_ERROR",
+                f"the metastore {connection.endpoint} refused {method}: {error.message}",
+            ) from error
+        except TApplicationException as error:
+            # The server hangs up after some of these.
+            connection.close()
+            raise _server_error(method, connection.endpoint, error) from error
+        except (TTransportException, OSError, EOFError) as error:
+            connection.close()
+            raise self._lost(method, connection.endpoint, error) from error
+        except TException:
+            self._give_back(connection)
+            raise
+        except BaseException:
+            connection.close()  # an answer may still be on its way
+            raise
+        self._give_back(connection)
+        return answer
+
+    def _take(self) -> _Connection:
+        while True:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                return self._connect()
+            if connection.usable:
+                return connection
+            connection.close()
+
+    def _give_back(self, connection: _Connection) -> None:
+        with self._lock:
+            keep = not self._closed and len(self._idle) < _MOST_IDLE
+            if keep:
+                self._idle.append(connection)
+        if not keep:
+            connection.close()
+
+    def _connect(self) -> _Connection:
+        """Connect to the first server that can be reached; several rounds, with pauses."""
+        rounds = Retrying(
+            retry=retry_if_exception(lambda e: isinstance(e, _UnreachableError)),
+            stop=stop_after_attempt(_ATTEMPTS),
+            wait=wait_fixed(_PAUSE_SECONDS),
+            reraise=True,
+        )
+        return rounds(self._connect_to_any)
+
+    def _connect_to_any(self) -> _Connection:
+        with self._lock:
+            candidates = list(self._endpoints)
+        failures = []
+        for endpoint in candidates:
+            try:
+                connection = self._connect_to(endpoint)
+            except OSError as error:
+                failures.append(f"{endpoint}: {error}")
+                continue
+            if endpoint != candidates[0]:
+                logger.warning("metastore %s is used now: %s", endpoint, "; ".join(failures))
+                with self._lock:
+                    self._endpoints.remove(endpoint)
+                    self._endpoints.insert(0, endpoint)
+            return connection
+        raise _UnreachableError(
+            "METASTORE_UNAVAILABLE",
+            f"no Hive Metastore can be reached ({'; '.join(failures)}): check "
+            "spark.acidsql.metastore and that the server runs",
+        )
+
+    def _connect_to(self, endpoint: Endpoint) -> _Connection:
+        plain = socket.create_connection((endpoint.host, endpoint.port), _CONNECT_SECONDS)
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            plain.settimeout(self._timeout)
+            if self._handshake is None:
+                protocol = TCyBinaryProtocol(TCyBufferedTransport(TSocket(sock=plain)))  # type: ignore[no-untyped-call]
+            else:
+                protocol = self._handshake(plain, endpoint)
+            client = TClient(hms.ThriftHiveMetastore, protocol)
+            if self._handshake is None:
+                self._introduce(client, endpoint)
+        except BaseException:
+            plain.close()
+            raise
+        return _Connection(client=client, socket=plain, endpoint=endpoint)
+
+    def _introduce(self, client: TClient, endpoint: Endpoint) -> None:
+        """Say who calls, as Hive's own client does (hive.metastore.execute.setugi)."""
+        try:
+            client.set_ugi(self._user, [])
+        except (TTransportException, EOFError) as error:
+            raise MetastoreError(
+                "METASTORE_AUTHENTICATION",
+                f"{endpoint} hung up at the first call: it may want Kerberos (set "
+                "spark.acidsql.metastore.kerberos.principal) or TLS, or it is no Hive Metastore",
+            ) from error
+
+    def _lost(self, method: str, endpoint: Endpoint, error: Exception) -> MetastoreError:
+        if isinstance(error, TimeoutError):
+            return MetastoreError(
+                "METASTORE_TIMEOUT",
+                f"the metastore {endpoint} did not answer {method} within {self._timeout:g} s: it "
+                "may carry it out yet; see the server's log, or raise "
+                "spark.acidsql.metastore.timeout",
+            )
+        return ConnectionLostError(
+            "METASTORE_UNAVAILABLE",
+            f"the connection to the metastore {endpoint} broke during {method} ({error}): it may "
+            "have been carried out; run the statement again when the server is back",
+        )
+
+
+class _UnreachableError(MetastoreError):
+    """No server answers."""
+
+
+def _server_error(method: str, endpoint: Endpoint, error: TApplicationException) -> MetastoreError:
+    if error.type == TApplicationException.UNKNOWN_METHOD:
+        return MetastoreError(
+            "METASTORE_VERSION",
+            f"the metastore {endpoint} has no call {method}: Hive 3.1, 4.0 or 4.1 is needed",
+        )
+    return MetastoreError(
+        "METASTORE_ERROR",
+        f"the metastore {endpoint} failed in {method} ({error}): the reason is in the server's log",
+    )
+
+
+def _log_retry(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    logger.warning("metastore call is sent again: %s", error)

@@ -1,0 +1,135 @@
+"""NOT NULL and DEFAULT, which Hive keeps as constraints beside the table.
+
+Only constraints that Hive enforces (ENABLE) count; it cannot enforce one that is DISABLEd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from acidsql.metastore.hive.conversions import ColumnConstraints
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.server import CATALOG, Server
+from acidsql.metastore.names import lowered
+from acidsql.metastore.protocol import Table
+
+
+def of_table(server: Server, database: str, name: str) -> ColumnConstraints:
+    """The constraints of a table that exists."""
+    not_null, defaults = _fetched(server, database, name)
+    return ColumnConstraints(
+        not_null=frozenset(lowered(c.column_name) for c in not_null if c.enable_cstr),
+        defaults={lowered(c.column_name): c.default_value for c in defaults if c.enable_cstr},
+    )
+
+
+def for_new_table(table: Table) -> tuple[list[Any], list[Any]]:
+    """The NOT NULL and the DEFAULT constraints of a table, for the server."""
+    wanted = _wanted(table)
+    return _not_null(table, wanted.not_null), _defaults(table, wanted.defaults)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What makes the constraints of a table those of its new definition.
+
+    Attributes:
+        dropped: names of constraints; before the table is altered, whose columns may go.
+        not_null: constraints to add; after it is altered, whose columns may be new.
+        defaults: the same.
+    """
+
+    dropped: tuple[str, ...]
+    not_null: tuple[Any, ...]
+    defaults: tuple[Any, ...]
+
+
+def changes(server: Server, table: Table) -> Changes:
+    """What must change for the new definition of a table."""
+    not_null, defaults = _fetched(server, lowered(table.database), lowered(table.name))
+    wanted = _wanted(table)
+    kept = {c.nn_name for c in not_null if c.enable_cstr and c.column_name in wanted.not_null} | {
+        c.dc_name
+        for c in defaults
+        if c.enable_cstr and wanted.defaults.get(c.column_name) == c.default_value
+    }
+    present = {c.column_name for c in not_null if c.nn_name in kept}
+    same = {c.column_name for c in defaults if c.dc_name in kept}
+    names = [c.nn_name for c in not_null] + [c.dc_name for c in defaults]
+    return Changes(
+        dropped=tuple(name for name in names if name not in kept),
+        not_null=tuple(_not_null(table, wanted.not_null - present)),
+        defaults=tuple(
+            _defaults(table, {c: t for c, t in wanted.defaults.items() if c not in same})
+        ),
+    )
+
+
+def drop(server: Server, table: Table, dropped: Iterable[str]) -> None:
+    """Drop constraints by name."""
+    for constraint in dropped:
+        request = hms.DropConstraintRequest(
+            dbname=lowered(table.database),
+            tablename=lowered(table.name),
+            constraintname=constraint,
+            catName=CATALOG,
+        )
+        server.call("drop_constraint", request)
+
+
+def add(server: Server, changed: Changes) -> None:
+    """Add constraints."""
+    if changed.not_null:
+        request = hms.AddNotNullConstraintRequest(notNullConstraintCols=list(changed.not_null))
+        server.call("add_not_null_constraint", request, repeatable=False)
+    if changed.defaults:
+        request = hms.AddDefaultConstraintRequest(defaultConstraintCols=list(changed.defaults))
+        server.call("add_default_constraint", request, repeatable=False)
+
+
+def _fetched(server: Server, database: str, name: str) -> tuple[list[Any], list[Any]]:
+    """The server's NOT NULL and DEFAULT constraints: one call of Hive 4, two of Hive 3.1."""
+    if server.modern:
+        request = hms.AllTableConstraintsRequest(dbName=database, tblName=name, catName=CATALOG)
+        found = server.call("get_all_table_constraints", request).allTableConstraints
+        return found.notNullConstraints or [], found.defaultConstraints or []
+    not_null = hms.NotNullConstraintsRequest(catName=CATALOG, db_name=database, tbl_name=name)
+    defaults = hms.DefaultConstraintsRequest(catName=CATALOG, db_name=database, tbl_name=name)
+    return (
+        server.call("get_not_null_constraints", not_null).notNullConstraints,
+        server.call("get_default_constraints", defaults).defaultConstraints,
+    )
+
+
+def _wanted(table: Table) -> ColumnConstraints:
+    columns = [*table.columns, *table.partition_columns]
+    return ColumnConstraints(
+        not_null=frozenset(lowered(c.name) for c in columns if not c.nullable),
+        defaults={lowered(c.name): c.default for c in columns if c.default is not None},
+    )
+
+
+def _not_null(table: Table, columns: frozenset[str]) -> list[Any]:
+    return [hms.SQLNotNullConstraint(**_common(table, column)) for column in sorted(columns)]
+
+
+def _defaults(table: Table, defaults: Mapping[str, str]) -> list[Any]:
+    return [
+        hms.SQLDefaultConstraint(**_common(table, column), default_value=text)
+        for column, text in sorted(defaults.items())
+    ]
+
+
+def _common(table: Table, column: str) -> dict[str, Any]:
+    """What all constraints have; enforced on writing, not checked on what is there."""
+    return {
+        "catName": CATALOG,
+        "table_db": lowered(table.database),
+        "table_name": lowered(table.name),
+        "column_name": column,
+        "enable_cstr": True,
+        "validate_cstr": False,
+        "rely_cstr": False,
+    }

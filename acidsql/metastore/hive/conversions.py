@@ -1,0 +1,239 @@
+"""Tables and partitions: ours, and those of the Thrift interface.
+
+What Hive expects of a table is in its storage descriptor (``StorageDescriptor``, ``SerDeInfo``) and
+its parameters. NOT NULL and DEFAULT are constraints beside the table, in ``constraints``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.hive.column_types import hive_type, spark_type
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.names import lowered
+from acidsql.metastore.protocol import Column, FileFormat, Partition, Table, TableType
+
+# Parameters that the server and Hive's writers keep for themselves (StatsSetupConst,
+# hive_metastoreConstants.DDL_TIME).
+STATISTICS = frozenset(
+    {"COLUMN_STATS_ACCURATE", "numFiles", "numFilesErasureCoded", "numRows", "rawDataSize",
+     "totalSize"}
+)  # fmt: skip
+_KEPT_BY_SERVER = STATISTICS | {"transient_lastDdlTime", "last_modified_by", "last_modified_time"}
+_OF_NEW_TABLES = {"transactional": "true", "bucketing_version": "2"}
+# The database in which the text of a view looks names up: ours, and where Spark's own views say it.
+_VIEW_DATABASE = "view.database"
+_SPARK_VIEW_DATABASE = "view.catalogAndNamespace.part.1"
+_SERIALIZATION_FORMAT = "serialization.format"
+
+
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    input_format: str
+    output_format: str
+    serde: str
+
+
+_STORAGES = {
+    FileFormat.ORC: _Storage(
+        "org.apache.hadoop.hive.ql.io.orc.OrcInputFormat",
+        "org.apache.hadoop.hive.ql.io.orc.OrcOutputFormat",
+        "org.apache.hadoop.hive.ql.io.orc.OrcSerde",
+    ),
+    FileFormat.PARQUET: _Storage(
+        "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+        "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+        "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+    ),
+    FileFormat.TEXT: _Storage(
+        "org.apache.hadoop.mapred.TextInputFormat",
+        "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
+        "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+    ),
+}
+_VIEW_STORAGE = _Storage(
+    "org.apache.hadoop.mapred.SequenceFileInputFormat",
+    "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat",
+    "",
+)
+
+
+def is_ours(table: Any) -> bool:
+    """Whether a table of the server is a transactional one, or a view."""
+    if table.tableType == TableType.VIEW.value:
+        return True
+    parameters = table.parameters or {}
+    transactional = next((v for k, v in parameters.items() if k.lower() == "transactional"), "")
+    return bool(table.tableType == TableType.MANAGED.value) and transactional.lower() == "true"
+
+
+def to_hive(table: Table, existing: Any = None) -> Any:
+    """A table for the server.
+
+    Args:
+        table: ours.
+        existing: the server's, when the table is altered: what acidsql does not know of it stays.
+    """
+    made = copy.deepcopy(existing) if existing is not None else _new_table(table)
+    made.sd = _storage_descriptor(table, made.sd)
+    made.partitionKeys = _fields(table.partition_columns)
+    kept = {k: v for k, v in (made.parameters or {}).items() if k in _KEPT_BY_SERVER}
+    defaults = _OF_NEW_TABLES if existing is None and table.table_type is TableType.MANAGED else {}
+    made.parameters = {**kept, **defaults, **table.properties}
+    made.owner = table.owner or made.owner
+    made.viewOriginalText = made.viewExpandedText = table.view_text
+    return made
+
+
+def _new_table(table: Table) -> Any:
+    return hms.Table(
+        tableName=lowered(table.name),
+        dbName=lowered(table.database),
+        ownerType=hms.PrincipalType.USER,
+        createTime=table.created,
+        lastAccessTime=0,
+        retention=0,
+        tableType=table.table_type.value,
+        rewriteEnabled=False,
+        sd=hms.StorageDescriptor(
+            compressed=False,
+            sortCols=[],
+            parameters={},
+            storedAsSubDirectories=False,
+            serdeInfo=hms.SerDeInfo(parameters={_SERIALIZATION_FORMAT: "1"}),
+        ),
+    )
+
+
+def _storage_descriptor(table: Table, descriptor: Any) -> Any:
+    storage = _STORAGES[table.file_format]
+    if table.table_type is TableType.VIEW:
+        storage = _VIEW_STORAGE
+    descriptor.cols = _fields(table.columns)
+    descriptor.location = table.location or None
+    descriptor.inputFormat = storage.input_format
+    descriptor.outputFormat = storage.output_format
+    descriptor.numBuckets = table.num_buckets or -1
+    descriptor.bucketCols = [lowered(column) for column in table.bucket_columns]
+    descriptor.serdeInfo.serializationLib = storage.serde or None
+    kept = (descriptor.serdeInfo.parameters or {}).get(_SERIALIZATION_FORMAT, "1")
+    descriptor.serdeInfo.parameters = {_SERIALIZATION_FORMAT: kept, **table.serde_properties}
+    return descriptor
+
+
+def _fields(columns: Iterable[Column]) -> list[Any]:
+    return [
+        hms.FieldSchema(name=lowered(c.name), type=hive_type(c.type), comment=c.comment)
+        for c in columns
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnConstraints:
+    """What the constraints of a table say of its columns.
+
+    Attributes:
+        not_null: names of columns.
+        defaults: SQL text by name of column.
+    """
+
+    not_null: frozenset[str] = frozenset()
+    defaults: Mapping[str, str]
+
+
+def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
+    """The server's table as ours.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FILE_FORMAT, an insert-only table of a format that acidsql
+            does not know.
+    """
+    view = table.tableType == TableType.VIEW.value
+    descriptor = table.sd
+    serde = descriptor.serdeInfo.parameters or {}
+    return Table(
+        database=table.dbName,
+        name=table.tableName,
+        columns=columns_of(descriptor.cols, constraints),
+        partition_columns=columns_of(table.partitionKeys or (), constraints),
+        location=descriptor.location or "",
+        properties=_properties(table, view=view),
+        table_type=TableType(table.tableType),
+        view_text=(table.viewExpandedText or table.viewOriginalText) if view else None,
+        owner=table.owner or "",
+        created=table.createTime or 0,
+        bucket_columns=tuple(map(lowered, descriptor.bucketCols or ())),
+        num_buckets=max(descriptor.numBuckets or 0, 0) if descriptor.bucketCols else 0,
+        file_format=FileFormat.ORC if view else _file_format(table),
+        serde_properties={k: v for k, v in serde.items() if k != _SERIALIZATION_FORMAT},
+    )
+
+
+def _properties(table: Any, *, view: bool) -> dict[str, str]:
+    given = table.parameters or {}
+    properties = {k: v for k, v in given.items() if k not in _KEPT_BY_SERVER}
+    if view and _VIEW_DATABASE not in properties:
+        properties[_VIEW_DATABASE] = properties.get(_SPARK_VIEW_DATABASE, table.dbName)
+    return properties
+
+
+def _file_format(table: Any) -> FileFormat:
+    serde = table.sd.serdeInfo.serializationLib
+    for file_format, storage in _STORAGES.items():
+        if table.sd.inputFormat == storage.input_format and serde == storage.serde:
+            return file_format
+    raise AcidAnalysisError(
+        "UNSUPPORTED_FILE_FORMAT",
+        f"{table.dbName}.{table.tableName} is a transactional table with input format "
+        f"{table.sd.inputFormat} and serde {serde}, which acidsql cannot read: it knows ORC, "
+        "Parquet and delimited text",
+    )
+
+
+def columns_of(
+    fields: Iterable[Any], constraints: ColumnConstraints | None = None
+) -> tuple[Column, ...]:
+    """Columns of the server's fields."""
+    known = constraints or ColumnConstraints(defaults={})
+    return tuple(
+        Column(
+            name=lowered(field.name),
+            type=spark_type(field.type),
+            nullable=lowered(field.name) not in known.not_null,
+            default=known.defaults.get(lowered(field.name)),
+            comment=field.comment,
+        )
+        for field in fields
+    )
+
+
+def partition_to_hive(table: Any, partition: Partition) -> Any:
+    """A new partition for the server, with the storage descriptor of its table."""
+    descriptor = copy.deepcopy(table.sd)
+    descriptor.location = partition.location
+    if partition.columns is not None:
+        descriptor.cols = _fields(partition.columns)
+    return hms.Partition(
+        values=list(partition.values),
+        dbName=table.dbName,
+        tableName=table.tableName,
+        createTime=0,
+        lastAccessTime=0,
+        sd=descriptor,
+        parameters={},
+    )
+
+
+def partition_from_hive(table: Any, partition: Any) -> Partition:
+    """The server's partition as ours; it has columns of its own where they differ."""
+    own = [(f.name, f.type) for f in partition.sd.cols]
+    same = own == [(f.name, f.type) for f in table.sd.cols]
+    return Partition(
+        values=tuple(partition.values),
+        location=partition.sd.location,
+        columns=None if same else columns_of(partition.sd.cols),
+    )

@@ -1,0 +1,224 @@
+"""Locks of the Hive Metastore, and what its conflict check is told by them.
+
+A server compares two transactions by what they named: the same partition, or both of them the
+whole table. A change of the whole of a partitioned table does not meet one of a partition there, so
+before such a transaction commits it names every partition (``name_partitions``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from acidsql.errors import TransactionStateError
+from acidsql.metastore import failures
+from acidsql.metastore.hive import transactions
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.own import OwnTxn, OwnTxns, TableKey
+from acidsql.metastore.hive.server import PROCESSOR, Server
+from acidsql.metastore.locks import WAITS_FOR
+from acidsql.metastore.names import lowered, partition_name
+from acidsql.metastore.protocol import LockInfo, LockRequest, LockState, LockType, Operation
+
+_MILLISECONDS = 1000
+_CHANGES = (Operation.UPDATE, Operation.DELETE)
+# Hive 3.1 has one lock of writers, which excludes others of its kind: it is called SHARED_WRITE
+# there, and does what EXCL_WRITE does in Hive 4.
+_WAITS_FOR_IN_3 = {
+    **WAITS_FOR,
+    LockType.SHARED_WRITE: WAITS_FOR[LockType.EXCL_WRITE],
+}
+
+
+def lock(server: Server, own: OwnTxns, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
+    """``Metastore.lock``."""
+    # Hive 4 would give locks to a transaction that is committed, and never take them back.
+    own.require_open(txn_id)
+    known = own.find(txn_id)
+    if known is None or not requests:
+        transactions.require_open(server, own, txn_id)
+    if not requests:
+        return LockState.ACQUIRED
+    request = hms.LockRequest(
+        component=[_component(server, r) for r in requests],
+        txnid=txn_id,
+        user=known.user if known else server.user,
+        hostname=known.host if known else PROCESSOR,
+        agentInfo=PROCESSOR,
+    )
+    try:
+        # Sent again after a broken connection it leaves locks behind that go with the transaction.
+        answer = server.call("lock", request)
+    except (hms.TxnAbortedException, hms.NoSuchTxnException) as error:
+        raise _ended(server, own, txn_id) from error
+    if known is not None:
+        _note(known, requests)
+        if answer.state == hms.LockState.WAITING:
+            known.locks.append(answer.lockid)
+    return _state(server, own, txn_id, answer)
+
+
+def _note(txn: OwnTxn, requests: Sequence[LockRequest]) -> None:
+    for r in requests:
+        place = _key(r), None if r.dynamic_partitions else partition_name(r.partition)
+        if r.type is LockType.EXCLUSIVE:
+            txn.exclusive.add(place)
+        if r.operation in _CHANGES:
+            txn.changes.add(place)
+            if place[1] is None:
+                txn.changing.add((_key(r), r.operation if r.dynamic_partitions else None))
+
+
+def _component(server: Server, request: LockRequest) -> Any:
+    """A lock component; ``operationType`` and ``isTransactional`` are what conflicts go by."""
+    # A dynamic write may reach any partition, even if some partition columns are given.
+    partition = None if request.dynamic_partitions else partition_name(request.partition)
+    return hms.LockComponent(
+        type=_lock_type(server, request.type),
+        level=hms.LockLevel.TABLE if partition is None else hms.LockLevel.PARTITION,
+        dbname=lowered(request.database),
+        tablename=lowered(request.table),
+        partitionname=partition,
+        operationType=operation_type(server, request.operation, request.type),
+        isTransactional=True,
+        isDynamicPartitionWrite=request.dynamic_partitions,
+    )
+
+
+def _lock_type(server: Server, lock_type: LockType) -> int:
+    if lock_type is LockType.EXCL_WRITE and not server.modern:
+        return int(hms.LockType.SHARED_WRITE)
+    return int(getattr(hms.LockType, lock_type.name))
+
+
+def operation_type(server: Server, operation: Operation, lock_type: LockType | None = None) -> int:
+    """What Hive calls an operation.
+
+    Hive 3.1 lets two transactions delete the same row, but not delete and update it.
+    """
+    if operation is Operation.DELETE and not server.modern:
+        operation = Operation.UPDATE
+    if operation is Operation.SELECT and lock_type not in (None, LockType.SHARED_READ):
+        return int(hms.DataOperationType.NO_TXN)  # DDL
+    return int(getattr(hms.DataOperationType, operation.name))
+
+
+def check_lock(server: Server, own: OwnTxns, txn_id: int) -> LockState:
+    """``Metastore.check_lock``: of every request that is not known to be granted."""
+    own.require_open(txn_id)
+    known = own.find(txn_id)
+    waiting = list(known.locks) if known else []
+    if not waiting:
+        transactions.require_open(server, own, txn_id)
+        return LockState.ACQUIRED
+    state = LockState.ACQUIRED
+    for lock_id in waiting:
+        try:
+            answer = server.call("check_lock", hms.CheckLockRequest(lockid=lock_id, txnid=txn_id))
+        except (hms.NoSuchLockException, hms.TxnAbortedException, hms.NoSuchTxnException) as error:
+            raise _ended(server, own, txn_id) from error
+        if _state(server, own, txn_id, answer) is LockState.WAITING:
+            state = LockState.WAITING
+        elif known is not None:
+            known.locks.remove(lock_id)
+    return state
+
+
+def _state(server: Server, own: OwnTxns, txn_id: int, answer: Any) -> LockState:
+    if answer.state == hms.LockState.ACQUIRED:
+        return LockState.ACQUIRED
+    if answer.state == hms.LockState.WAITING:
+        return LockState.WAITING
+    raise _ended(server, own, txn_id)
+
+
+def _ended(server: Server, own: OwnTxns, txn_id: int) -> Exception:
+    """The error that says why a transaction has no locks any more."""
+    try:
+        transactions.require_open(server, own, txn_id)
+    except TransactionStateError as error:
+        return error
+    return failures.txn_aborted(txn_id, "its locks are gone")
+
+
+def blockers(server: Server, txn_id: int) -> tuple[LockInfo, ...]:
+    """``Metastore.blockers``."""
+    every = locks(server)
+    waits_for = WAITS_FOR if server.modern else _WAITS_FOR_IN_3
+    mine = [k for k in every if k.txn_id == txn_id and k.state is LockState.WAITING]
+    return tuple(
+        other
+        for other in every
+        if any(
+            other.txn_id != txn_id
+            and other.lock_id < own.lock_id
+            and other.type in waits_for[own.type]
+            and (other.database, other.table) == (own.database, own.table)
+            and (None in (other.partition, own.partition) or other.partition == own.partition)
+            for own in mine
+        )
+    )
+
+
+def locks(server: Server) -> tuple[LockInfo, ...]:
+    """``Metastore.locks``; the locks of one request share an id."""
+    listed = server.call("show_locks", hms.ShowLocksRequest()).locks or []
+    listed = sorted(listed, key=lambda k: (k.lockid, k.lockIdInternal or 0))
+    heartbeats = {}
+    if any(not k.lastheartbeat for k in listed):
+        heartbeats = {t.txn_id: t.last_heartbeat for t in transactions.open_txns(server)}
+    return tuple(
+        LockInfo(
+            lock_id=k.lockid,
+            txn_id=k.txnid or 0,
+            database=k.dbname,
+            table=k.tablename or "",
+            partition=k.partname,
+            type=LockType[hms.LockType._VALUES_TO_NAMES[k.type]],
+            state=LockState.ACQUIRED if k.state == hms.LockState.ACQUIRED else LockState.WAITING,
+            user=k.user,
+            host=k.hostname,
+            acquired=k.acquiredat // _MILLISECONDS if k.acquiredat else None,
+            last_heartbeat=(k.lastheartbeat or 0) // _MILLISECONDS
+            or heartbeats.get(k.txnid or 0, 0),
+        )
+        for k in listed
+    )
+
+
+def add_dynamic_partitions(
+    server: Server,
+    own: OwnTxns,
+    txn_id: int,
+    table: TableKey,
+    write_id: int,
+    partitions: Sequence[str],
+    operation: Operation,
+) -> None:
+    """``Metastore.add_dynamic_partitions``."""
+    request = hms.AddDynamicPartitions(
+        txnid=txn_id,
+        writeid=write_id,
+        dbname=table[0],
+        tablename=table[1],
+        partitionnames=[str(partition_name(p)) for p in partitions],
+        operationType=operation_type(server, operation),
+    )
+    try:
+        server.call("add_dynamic_partitions", request)
+    except (hms.TxnAbortedException, hms.NoSuchTxnException) as error:
+        raise _ended(server, own, txn_id) from error
+    known = own.find(txn_id)
+    if known is not None:
+        known.changing.discard((table, operation))
+        if operation in _CHANGES:
+            known.changes.add((table, None))
+
+
+def _key(request: LockRequest) -> TableKey:
+    return lowered(request.database), lowered(request.table)
+
+
+def unnamed(txn: OwnTxn) -> set[TableKey]:
+    """The tables in which a transaction has not said what it changes."""
+    return {table for table, _ in txn.changing}

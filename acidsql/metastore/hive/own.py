@@ -1,0 +1,96 @@
+"""What this client knows of the transactions that it opened.
+
+The server wants to be told what it could know: the ids of locks, the write id of a dynamic write.
+And it does not check all that the protocol promises: Hive 4 gives locks to a transaction that is
+committed, Hive 3.1 write ids to one that only reads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from acidsql.metastore import failures
+from acidsql.metastore.protocol import Operation, TxnState, TxnType
+
+# Ended transactions are remembered so that their end can be told from never having been.
+_MOST_REMEMBERED = 10_000
+
+TableKey = tuple[str, str]
+
+
+@dataclass(slots=True, kw_only=True)
+class OwnTxn:
+    """A transaction opened here.
+
+    Attributes:
+        cause: why it was aborted, where that is known, in words that follow "was aborted:".
+        write_ids: by database and table.
+        locks: ids of requests that are not known to be granted.
+        exclusive: the tables and partitions on which it asked for an exclusive lock.
+        changes: the tables and partitions that it updates or deletes from.
+        changing: tables that it said it would update or delete from, without saying in which
+            partition; with the operation of a dynamic write, which says so later.
+    """
+
+    txn_id: int
+    type: TxnType
+    user: str
+    host: str
+    state: TxnState = TxnState.OPEN
+    cause: str = ""
+    write_ids: dict[TableKey, int] = field(default_factory=dict)
+    locks: list[int] = field(default_factory=list)
+    exclusive: set[tuple[TableKey, str | None]] = field(default_factory=set)
+    changes: set[tuple[TableKey, str | None]] = field(default_factory=set)
+    changing: set[tuple[TableKey, Operation | None]] = field(default_factory=set)
+
+    @property
+    def excludes_others(self) -> bool:
+        """Whether nobody else could change anything that it changes."""
+        return all(
+            (table, place) in self.exclusive or (table, None) in self.exclusive
+            for table, place in self.changes
+        )
+
+
+class OwnTxns:
+    """The transactions of one client; any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._txns: OrderedDict[int, OwnTxn] = OrderedDict()
+
+    def opened(self, txn: OwnTxn) -> None:
+        """Remember a transaction."""
+        with self._lock:
+            self._txns[txn.txn_id] = txn
+            while len(self._txns) > _MOST_REMEMBERED:
+                ended = (i for i, t in self._txns.items() if t.state is not TxnState.OPEN)
+                del self._txns[next(ended, next(iter(self._txns)))]
+
+    def find(self, txn_id: int) -> OwnTxn | None:
+        """The transaction, if it was opened here."""
+        with self._lock:
+            return self._txns.get(txn_id)
+
+    def ended(self, txn_id: int, state: TxnState, cause: str = "") -> None:
+        """Remember how a transaction ended."""
+        own = self.find(txn_id)
+        if own is not None and own.state is TxnState.OPEN:
+            own.state, own.cause = state, cause
+            own.locks.clear()
+
+    def require_open(self, txn_id: int) -> None:
+        """Raise TXN_ABORTED or TXN_COMMITTED if the transaction is known to have ended."""
+        own = self.find(txn_id)
+        if own is not None and own.state is TxnState.ABORTED:
+            raise failures.txn_aborted(txn_id, own.cause or ROLLED_BACK)
+        if own is not None and own.state is TxnState.COMMITTED:
+            raise failures.txn_committed(txn_id)
+
+
+ROLLED_BACK = "it was rolled back"
+LOST = "it sent no heartbeat within the time-out, or somebody aborted it"
+CONFLICT = "another transaction had committed a conflicting change"

@@ -1,0 +1,168 @@
+"""Partitions of the Hive Metastore."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.partitions import parse_partition_name, partition_name
+from acidsql.metastore import failures
+from acidsql.metastore.hive.catalog import NO_STATISTICS
+from acidsql.metastore.hive.conversions import (
+    partition_from_hive,
+    partition_to_hive,
+)
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.server import CATALOG, Server
+from acidsql.metastore.protocol import Partition
+
+# Partitions sent or fetched at once.
+_BATCH = 500
+
+
+def name_of(table: Any, values: Sequence[str]) -> str:
+    """The name of a partition, ``p=1/q=2``."""
+    return partition_name([field.name for field in table.partitionKeys], values)
+
+
+def add(server: Server, table: Any, added: Iterable[Partition]) -> None:
+    """``Metastore.add_partitions``."""
+    made = list(added)
+    for partition in made:
+        _check_values(table, partition.values)
+    for start in range(0, len(made), _BATCH):
+        request = hms.AddPartitionsRequest(
+            dbName=table.dbName,
+            tblName=table.tableName,
+            parts=[partition_to_hive(table, p) for p in made[start : start + _BATCH]],
+            ifNotExists=True,
+            needResult=False,
+            environmentContext=hms.EnvironmentContext(properties=dict(NO_STATISTICS)),
+        )
+        server.call("add_partitions_req", request)
+
+
+def drop(server: Server, table: Any, dropped: Iterable[tuple[str, ...]]) -> None:
+    """``Metastore.drop_partitions``."""
+    values = list(dropped)
+    if not values:
+        return
+    present = {tuple(p.values) for p in fetch(server, table, values)}
+    missing = next((v for v in values if v not in present), None)
+    if missing is not None:
+        raise failures.partition_not_found(table.dbName, table.tableName, missing)
+    for start in range(0, len(values), _BATCH):
+        names = [name_of(table, v) for v in values[start : start + _BATCH]]
+        request = hms.DropPartitionsRequest(
+            dbName=table.dbName,
+            tblName=table.tableName,
+            parts=hms.RequestPartsSpec(names=names),
+            deleteData=False,
+            ifExists=True,
+            needResult=False,
+        )
+        server.call("drop_partitions_req", request)
+
+
+def alter(server: Server, table: Any, altered: Iterable[Partition]) -> None:
+    """``Metastore.alter_partitions``."""
+    wanted = {p.values: p for p in altered}
+    existing = {tuple(p.values): p for p in fetch(server, table, wanted)}
+    for values, partition in wanted.items():
+        if values not in existing:
+            raise failures.partition_not_found(table.dbName, table.tableName, values)
+        descriptor = existing[values].sd
+        descriptor.location = partition.location
+        descriptor.cols = partition_to_hive(table, partition).sd.cols
+    send(server, table, list(existing.values()))
+
+
+def send(server: Server, table: Any, partitions: Sequence[Any], **context: Any) -> None:
+    """Replace partitions of the server by other versions of them.
+
+    Args:
+        context: of Hive 4: ``writeId`` and ``validWriteIdList``, where a transaction vouches for
+            changed statistics.
+    """
+    environment = hms.EnvironmentContext(properties=dict(NO_STATISTICS))
+    for start in range(0, len(partitions), _BATCH):
+        batch = list(partitions[start : start + _BATCH])
+        try:
+            if server.modern:
+                request = hms.AlterPartitionsRequest(
+                    catName=CATALOG,
+                    dbName=table.dbName,
+                    tableName=table.tableName,
+                    partitions=batch,
+                    environmentContext=environment,
+                    **context,
+                )
+                server.call("alter_partitions_req", request)
+            else:
+                arguments = (table.dbName, table.tableName, batch, environment)
+                server.call("alter_partitions_with_environment_context", *arguments)
+        except hms.InvalidOperationException as error:
+            raise AcidAnalysisError(
+                "INVALID_ALTER_TABLE",
+                f"the metastore refuses to change partitions of {table.dbName}.{table.tableName}: "
+                f"{error.message}",
+            ) from error
+
+
+def rename(server: Server, table: Any, values: tuple[str, ...], renamed: Partition) -> None:
+    """``Metastore.rename_partition``."""
+    _check_values(table, renamed.values)
+    existing = {tuple(p.values): p for p in fetch(server, table, {values, renamed.values})}
+    if values not in existing:
+        raise failures.partition_not_found(table.dbName, table.tableName, values)
+    if renamed.values != values and renamed.values in existing:
+        raise failures.partition_exists(table.dbName, table.tableName, renamed.values)
+    made = copy.deepcopy(existing[values])
+    made.values = list(renamed.values)
+    made.sd.location = renamed.location
+    made.sd.cols = partition_to_hive(table, renamed).sd.cols
+    arguments = (table.dbName, table.tableName, list(values), made)
+    try:
+        server.call("rename_partition", *arguments, repeatable=False)
+    except hms.InvalidOperationException as error:
+        raise AcidAnalysisError(
+            "INVALID_ALTER_TABLE",
+            f"the metastore refuses to rename partition {values!r} of "
+            f"{table.dbName}.{table.tableName}: {error.message}",
+        ) from error
+
+
+def all_values(server: Server, table: Any) -> tuple[tuple[str, ...], ...]:
+    """``Metastore.partition_values``."""
+    if not table.partitionKeys:
+        return ()
+    names = server.call("get_partition_names", table.dbName, table.tableName, -1)
+    return tuple(sorted(tuple(value for _, value in parse_partition_name(n)) for n in names))
+
+
+def fetch(server: Server, table: Any, values: Iterable[tuple[str, ...]] | None = None) -> list[Any]:
+    """The server's partitions of these values, all by default; those that are missing are left
+    out.
+    """
+    wanted = sorted(all_values(server, table) if values is None else set(values))
+    found = []
+    for start in range(0, len(wanted), _BATCH):
+        names = [name_of(table, v) for v in wanted[start : start + _BATCH]]
+        arguments = (table.dbName, table.tableName, names)
+        found += server.call("get_partitions_by_names", *arguments)
+    return sorted(found, key=lambda partition: list(partition.values))
+
+
+def partitions(
+    server: Server, table: Any, values: Iterable[tuple[str, ...]] | None
+) -> tuple[Partition, ...]:
+    """``Metastore.partitions``."""
+    return tuple(partition_from_hive(table, p) for p in fetch(server, table, values))
+
+
+def _check_values(table: Any, values: tuple[str, ...]) -> None:
+    columns = len(table.partitionKeys)
+    if len(values) != columns:
+        raise failures.partition_values_mismatch(table.dbName, table.tableName, values, columns)

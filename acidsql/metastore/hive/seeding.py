@@ -1,0 +1,101 @@
+"""Raising the server's counters, for a table whose directories know more than the metastore.
+
+Hive's MSCK REPAIR does it for a table that was copied from another cluster.
+"""
+
+from __future__ import annotations
+
+from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+from acidsql.errors import MetastoreError
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.own import OwnTxns
+from acidsql.metastore.hive.server import PROCESSOR, Server
+from acidsql.metastore.hive.transactions import (
+    commit_txn,
+    next_write_id,
+    open_txn,
+    valid_txns,
+)
+from acidsql.metastore.names import lowered
+from acidsql.metastore.protocol import TxnType
+
+# Write ids that are allocated only to be left behind, where the server cannot skip them.
+_MOST_SKIPPED = 1000
+# Hive 4 takes ids that are missing for open ones, until metastore.txn.opentxn.timeout has passed.
+_SETTLING_SECONDS = 30.0
+_POLL_SECONDS = 0.2
+
+
+def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
+    """``Metastore.seed_txn_id``: waits until the ids that were skipped count as committed.
+
+    Raises:
+        MetastoreError: METASTORE_VERSION, of Hive 3.1, which cannot read what a compactor of Hive 4
+            has written either.
+    """
+    before = valid_txns(server, None).high_water_mark
+    if next_txn_id - 1 <= before:
+        return before
+    if not server.modern:
+        raise MetastoreError(
+            "METASTORE_VERSION",
+            f"the metastore of Hive {server.version} cannot take in a table that a compactor of "
+            f"Hive 4 or acidsql has worked on (transaction {next_txn_id - 1}): use Hive 4",
+        )
+    server.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=next_txn_id))
+    # The mark rises with the first transaction.
+    commit_txn(server, own, open_txn(server, own, server.user, PROCESSOR, TxnType.DEFAULT))
+    polling = Retrying(
+        retry=retry_if_result(lambda txns: not txns.is_valid(next_txn_id - 1)),
+        stop=stop_after_delay(_SETTLING_SECONDS),
+        wait=wait_fixed(_POLL_SECONDS),
+    )
+    try:
+        polling(valid_txns, server, None)
+    except RetryError as error:
+        raise MetastoreError(
+            "METASTORE_ERROR",
+            f"the metastore still takes transaction {next_txn_id - 1} for an open one: run the "
+            "statement again later",
+        ) from error
+    return before
+
+
+def seed_write_id(
+    server: Server, own: OwnTxns, database: str, table: str, next_wanted: int
+) -> None:
+    """``Metastore.seed_write_id``.
+
+    The server sets the counter of a table that was never written; of others, and in Hive 3.1 of
+    all, write ids are allocated and left behind.
+
+    Raises:
+        MetastoreError: TOO_MANY_WRITE_IDS.
+    """
+    missing = next_wanted - next_write_id(server, database, table)
+    if missing <= 0:
+        return
+    if server.modern and missing == next_wanted - 1:
+        request = hms.SeedTableWriteIdsRequest(
+            dbName=lowered(database), tableName=lowered(table), seedWriteId=next_wanted - 1
+        )
+        server.call("seed_write_id", request)
+        return
+    if missing > _MOST_SKIPPED:
+        raise MetastoreError(
+            "TOO_MANY_WRITE_IDS",
+            f"the directories of {lowered(database)}.{lowered(table)} have write ids up to "
+            f"{next_wanted - 1}, and this metastore cannot skip {missing} of them: create the "
+            "table in a metastore of Hive 4 under a name that was never written",
+        )
+    opened = hms.OpenTxnRequest(
+        num_txns=missing, user=server.user, hostname=PROCESSOR, agentInfo=PROCESSOR
+    )
+    txn_ids = server.call("open_txns", opened).txn_ids
+    allocated = hms.AllocateTableWriteIdsRequest(
+        dbName=lowered(database), tableName=lowered(table), txnIds=txn_ids
+    )
+    server.call("allocate_table_write_ids", allocated)
+    for txn_id in txn_ids:
+        commit_txn(server, own, txn_id)

@@ -1,0 +1,95 @@
+"""The metastore server: how to call it, which version it is, how it is set up."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Any
+
+from acidsql.errors import MetastoreError
+from acidsql.metastore.hive.connection import Connections
+from acidsql.metastore.hive.idl import hms
+
+# The only catalog that acidsql works in.
+CATALOG = "hive"
+# What a client of Hive 4 must be able to do to get and make transactional tables
+# (MetastoreDefaultTransformer).
+CAPABILITIES = ("HIVEFULLACIDREAD", "HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTREAD",
+                "HIVEMANAGEDINSERTWRITE", "HIVESQL")  # fmt: skip
+PROCESSOR = "acidsql"
+_SECONDS = {"ms": 0.001, "msec": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600,
+            "hour": 3600, "d": 86400, "day": 86400, "": 1}  # fmt: skip
+
+
+class Server:
+    """A metastore: one server, or several that share a database.
+
+    Args:
+        connections: to the servers.
+        user: who calls.
+    """
+
+    def __init__(self, connections: Connections, *, user: str) -> None:
+        self.connections = connections
+        self.user = user
+        self._settings: dict[str, str] = {}
+
+    def call(self, method: str, *arguments: object, repeatable: bool = True) -> Any:
+        """See ``Connections.call``."""
+        return self.connections.call(method, *arguments, repeatable=repeatable)
+
+    @cached_property
+    def version(self) -> str:
+        """What the server says of itself; Hive 3.1 says 3.0."""
+        return str(self.call("getVersion"))
+
+    @cached_property
+    def modern(self) -> bool:
+        """Whether this is Hive 4: EXCL_WRITE locks, kinds of transactions, compactors elsewhere,
+        write ids that can be seeded, statistics that a transaction vouches for.
+
+        Raises:
+            MetastoreError: METASTORE_VERSION, it is older than Hive 3.
+        """
+        major = int(re.match(r"\d*", self.version)[0] or 0)  # type: ignore[index]
+        if major < 3:
+            raise MetastoreError(
+                "METASTORE_VERSION",
+                f"{self.connections!r} is a metastore of Hive {self.version}, which does not know "
+                "write ids: Hive 3.1, 4.0 or 4.1 is needed",
+            )
+        return major > 3
+
+    def setting(self, name: str, default: str) -> str:
+        """A setting of the server, asked for once.
+
+        Args:
+            name: its name of Hive 3.1, ``hive.…``, which all servers know.
+            default: where the server has none.
+        """
+        if name not in self._settings:
+            try:
+                self._settings[name] = str(self.call("get_config_value", name, default))
+            except hms.ConfigValSecurityException:
+                self._settings[name] = default
+        return self._settings[name]
+
+    @cached_property
+    def txn_timeout(self) -> float:
+        """``hive.txn.timeout``, in seconds."""
+        return seconds(self.setting("hive.txn.timeout", "300s"))
+
+
+def seconds(text: str) -> float:
+    """A duration as Hive's settings have it.
+
+    >>> seconds("300s"), seconds("500ms"), seconds("5m")
+    (300.0, 0.5, 300.0)
+    """
+    match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
+    unit = match[2] if match else None
+    if match is None or unit not in _SECONDS:
+        raise MetastoreError(
+            "METASTORE_ERROR", f"the metastore has a time-out of {text!r}, which is no duration"
+        )
+    return int(match[1]) * float(_SECONDS[unit])

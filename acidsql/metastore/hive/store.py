@@ -1,0 +1,377 @@
+"""The Hive Metastore: ``HiveMetastore``, which only composes the other modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore import failures
+from acidsql.metastore.hive import (
+    catalog,
+    compactions,
+    locks,
+    seeding,
+    statistics,
+    transactions,
+)
+from acidsql.metastore.hive import partitions as hive_partitions
+from acidsql.metastore.hive.compactions import TakenCompactions
+from acidsql.metastore.hive.connection import Connections
+from acidsql.metastore.hive.definitions import Definitions
+from acidsql.metastore.hive.own import OwnTxn, OwnTxns, TableKey
+from acidsql.metastore.hive.server import Server
+from acidsql.metastore.names import lowered
+from acidsql.metastore.protocol import (
+    Compaction,
+    CompactionType,
+    LockInfo,
+    LockRequest,
+    LockState,
+    Operation,
+    Partition,
+    Table,
+    TableType,
+    TxnInfo,
+    TxnState,
+    TxnType,
+)
+
+
+class HiveMetastore:
+    """A ``Metastore`` that Hive's server keeps: 3.1, 4.0 or 4.1.
+
+    Only transactional tables and views are shown. Any thread may call.
+
+    Args:
+        connections: to the servers.
+        user: who calls: owner of what is created, and of the files that are written.
+
+    Raises:
+        MetastoreError: METASTORE_UNAVAILABLE, METASTORE_TIMEOUT, METASTORE_AUTHENTICATION,
+            METASTORE_VERSION or METASTORE_ERROR, by every method.
+    """
+
+    def __init__(self, connections: Connections, *, user: str) -> None:
+        self._server = Server(connections, user=user)
+        self._own = OwnTxns()
+        self._taken = TakenCompactions()
+        self._definitions = Definitions()
+
+    def __repr__(self) -> str:
+        return f"HiveMetastore({self._server.connections!r})"
+
+    # -- catalog --------------------------------------------------------------------------------
+    def create_database(self, name: str, location: str, comment: str | None = None) -> None:
+        """See ``Metastore``; without a location the server chooses one."""
+        catalog.create_database(self._server, name, location, comment)
+
+    def drop_database(self, name: str) -> None:
+        """See ``Metastore``; ``default`` cannot be dropped."""
+        catalog.drop_database(self._server, name)
+
+    def databases(self) -> tuple[str, ...]:
+        """See ``Metastore``."""
+        return catalog.databases(self._server)
+
+    def database_location(self, name: str) -> str:
+        """See ``Metastore``."""
+        return catalog.database_location(self._server, name)
+
+    def create_table(self, table: Table) -> None:
+        """See ``Metastore``; the server makes the directory where it is missing."""
+        catalog.create_table(self._server, table)
+
+    def drop_table(self, database: str, name: str) -> None:
+        """See ``Metastore``."""
+        self._existing(database, name)
+        catalog.drop_table(self._server, database, name)
+        self._forget(database, name)
+
+    def alter_table(self, table: Table) -> None:
+        """See ``Metastore``."""
+        existing = self._existing(table.database, table.name)
+        catalog.alter_table(self._server, existing, table)
+        self._forget(table.database, table.name)
+
+    def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
+        """See ``Metastore``."""
+        existing = self._existing(database, name)
+        catalog.rename_table(self._server, existing, new_database, new_name)
+        self._forget(database, name)
+
+    def table(self, database: str, name: str) -> Table:
+        """See ``Metastore``."""
+        found = self.find_table(database, name)
+        if found is None:
+            raise failures.table_not_found(database, name)
+        return found
+
+    def find_table(self, database: str, name: str) -> Table | None:
+        """See ``Metastore``."""
+        key = (lowered(database), lowered(name))
+        held = self._definitions.under_lock(key)
+        if held is not None:
+            return held
+        found = catalog.fetch_table(self._server, *key)
+        if found is None:
+            self._definitions.forget(key)
+            return None
+        known = self._definitions.unchanged(found)
+        self._definitions.fetched(found)
+        table = catalog.convert_table(self._server, found) if known is None else known
+        if known is None or self._definitions.under_lock(key) is None:
+            self._definitions.converted(key, table)
+        return table
+
+    def tables(self, database: str) -> tuple[str, ...]:
+        """See ``Metastore``."""
+        return catalog.tables(self._server, database)
+
+    def table_at(self, location: str, database: str) -> Table | None:
+        """See ``Metastore``."""
+        return catalog.table_at(self._server, location, database)
+
+    def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
+        """See ``Metastore``."""
+        hive_partitions.add(self._server, self._remembered(database, table), partitions)
+
+    def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
+        """See ``Metastore``; drops none of them if one is not there."""
+        hive_partitions.drop(self._server, self._remembered(database, table), values)
+
+    def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
+        """See ``Metastore``; alters none of them if one is not there."""
+        hive_partitions.alter(self._server, self._existing(database, table), partitions)
+
+    def rename_partition(
+        self, database: str, table: str, values: tuple[str, ...], renamed: Partition
+    ) -> None:
+        """See ``Metastore``."""
+        hive_partitions.rename(self._server, self._existing(database, table), values, renamed)
+
+    def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
+        """See ``Metastore``."""
+        return hive_partitions.all_values(self._server, self._remembered(database, table))
+
+    def partitions(
+        self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
+    ) -> tuple[Partition, ...]:
+        """See ``Metastore``."""
+        return hive_partitions.partitions(self._server, self._remembered(database, table), values)
+
+    # -- transactions ---------------------------------------------------------------------------
+    def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
+        """See ``Metastore``."""
+        return transactions.open_txn(self._server, self._own, user, host, txn_type)
+
+    def commit_txn(self, txn_id: int) -> None:
+        """See ``Metastore``."""
+        own = self._own.find(txn_id)
+        if own is not None and own.state is TxnState.OPEN:
+            for table in sorted(locks.unnamed(own)):
+                self._name_partitions(own, table)
+        transactions.commit_txn(self._server, self._own, txn_id)
+        self._definitions.released([txn_id])
+
+    @property
+    def waiting_may_conflict(self) -> bool:
+        """See ``Metastore``."""
+        return not self._server.modern
+
+    def abort_txn(self, txn_id: int) -> None:
+        """See ``Metastore``."""
+        self._definitions.released([txn_id])
+        transactions.abort_txn(self._server, self._own, txn_id)
+
+    def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
+        """See ``Metastore``."""
+        ended = transactions.heartbeat(self._server, txn_ids)
+        self._definitions.released(ended)
+        return ended
+
+    def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
+        """See ``Metastore``."""
+        return transactions.valid_txns(self._server, txn_id)
+
+    def open_txns(self) -> tuple[TxnInfo, ...]:
+        """See ``Metastore``; the server does not tell the types of transactions."""
+        return transactions.open_txns(self._server)
+
+    def reap(self) -> tuple[int, ...]:
+        """See ``Metastore``: nothing, the server does it by itself."""
+        return ()
+
+    @property
+    def txn_timeout(self) -> float:
+        """See ``Metastore``."""
+        return self._server.txn_timeout
+
+    @property
+    def served(self) -> bool:
+        """See ``Metastore``."""
+        return True
+
+    def seed_txn_id(self, next_txn_id: int) -> int:
+        """See ``Metastore``."""
+        return seeding.seed_txn_id(self._server, self._own, next_txn_id)
+
+    # -- write ids ------------------------------------------------------------------------------
+    def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
+        """See ``Metastore``."""
+        self._remembered(database, table)
+        return transactions.allocate_write_id(self._server, self._own, txn_id, database, table)
+
+    def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
+        """See ``Metastore``."""
+        self._remembered(database, table)
+        return transactions.valid_write_ids(self._server, database, table, txns)
+
+    def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
+        """See ``Metastore``."""
+        self._remembered(database, table)
+        seeding.seed_write_id(self._server, self._own, database, table, next_write_id)
+
+    def next_write_id(self, database: str, table: str) -> int:
+        """See ``Metastore``."""
+        self._remembered(database, table)
+        return transactions.next_write_id(self._server, database, table)
+
+    # -- locks ----------------------------------------------------------------------------------
+    def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
+        """See ``Metastore``."""
+        state = locks.lock(self._server, self._own, txn_id, requests)
+        if state is LockState.ACQUIRED:
+            keys = [(lowered(r.database), lowered(r.table)) for r in requests]
+            self._definitions.locked(txn_id, keys)
+        return state
+
+    def check_lock(self, txn_id: int) -> LockState:
+        """See ``Metastore``."""
+        return locks.check_lock(self._server, self._own, txn_id)
+
+    def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
+        """See ``Metastore``."""
+        return locks.blockers(self._server, txn_id)
+
+    def locks(self) -> tuple[LockInfo, ...]:
+        """See ``Metastore``; the locks of one request share an id."""
+        return locks.locks(self._server)
+
+    def add_dynamic_partitions(
+        self,
+        txn_id: int,
+        database: str,
+        table: str,
+        partitions: Sequence[str],
+        operation: Operation,
+    ) -> None:
+        """See ``Metastore``."""
+        key = (lowered(database), lowered(table))
+        write_id = self._write_id(txn_id, key)
+        locks.add_dynamic_partitions(
+            self._server, self._own, txn_id, key, write_id, partitions, operation
+        )
+
+    def record_writes(
+        self, txn_id: int, database: str, table: str, written: Sequence[Partition]
+    ) -> None:
+        """See ``Metastore``."""
+        key = (lowered(database), lowered(table))
+        write_id = self._write_id(txn_id, key)
+        found = self._remembered(*key)
+        if found.partitionKeys:
+            statistics.record_partitions(self._server, found, write_id, written)
+        elif self._server.modern:
+            # Asked for anew: it goes back as a whole, and others may have altered it.
+            statistics.record_table(self._server, self._existing(*key), write_id)
+
+    # -- compaction queue -----------------------------------------------------------------------
+    def request_compaction(
+        self,
+        database: str,
+        table: str,
+        partition: str | None,
+        compaction_type: CompactionType,
+        worker: str | None = None,
+    ) -> Compaction:
+        """See ``Metastore``."""
+        self._remembered(database, table)
+        return compactions.request(
+            self._server, database, table, partition, compaction_type, worker
+        )
+
+    def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
+        """See ``Metastore``; an id must be that of a request reserved for this worker."""
+        return compactions.take_next(self._server, self._taken, worker, compaction_id)
+
+    def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
+        """See ``Metastore``."""
+        compactions.started(self._server, self._taken, compaction_id, txn_id, highest_write_id)
+
+    def compaction_done(self, compaction_id: int) -> None:
+        """See ``Metastore``."""
+        compactions.done(self._server, self._taken, compaction_id)
+
+    def compaction_failed(self, compaction_id: int, error: str) -> None:
+        """See ``Metastore``."""
+        compactions.failed(self._server, self._taken, compaction_id, error)
+
+    def compaction_refused(self, compaction_id: int, reason: str) -> None:
+        """See ``Metastore``."""
+        compactions.refused(self._server, self._taken, compaction_id, reason)
+
+    def ready_to_clean(self) -> tuple[Compaction, ...]:
+        """See ``Metastore``; empty where the server cleans."""
+        return compactions.ready_to_clean(self._server)
+
+    def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
+        """See ``Metastore``."""
+        compactions.cleaned(self._server, compaction_id, highest_write_id)
+
+    def compactions(self) -> tuple[Compaction, ...]:
+        """See ``Metastore``."""
+        return compactions.compactions(self._server)
+
+    def close(self) -> None:
+        """See ``Metastore``."""
+        self._server.connections.close()
+
+    # -- the server's tables --------------------------------------------------------------------
+    def _existing(self, database: str, name: str) -> Any:
+        """The server's table, asked for now."""
+        found = catalog.fetch_table(self._server, database, name)
+        if found is None:
+            raise failures.table_not_found(database, name)
+        self._definitions.fetched(found)
+        return found
+
+    def _remembered(self, database: str, name: str) -> Any:
+        """The server's table as the statement found it: most calls do not check their names."""
+        known = self._definitions.remembered((lowered(database), lowered(name)))
+        return known if known is not None else self._existing(database, name)
+
+    def _forget(self, database: str, name: str) -> None:
+        self._definitions.forget((lowered(database), lowered(name)))
+
+    def _write_id(self, txn_id: int, table: TableKey) -> int:
+        own = self._own.find(txn_id)
+        if own is not None and table in own.write_ids:
+            return own.write_ids[table]
+        self._own.require_open(txn_id)
+        return transactions.allocate_write_id(self._server, self._own, txn_id, *table)
+
+    def _name_partitions(self, own: OwnTxn, table: TableKey) -> None:
+        """Name every partition of a table that a transaction changed as a whole.
+
+        The server would not see that this meets the change of a partition.
+        """
+        found = self._remembered(*table)
+        if found.tableType != TableType.MANAGED.value or not found.partitionKeys:
+            return
+        names = [
+            hive_partitions.name_of(found, values)
+            for values in hive_partitions.all_values(self._server, found)
+        ]
+        if names:
+            self.add_dynamic_partitions(own.txn_id, *table, names, Operation.UPDATE)

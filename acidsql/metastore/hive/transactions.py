@@ -1,0 +1,283 @@
+"""Transactions and write ids of the Hive Metastore."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from acidsql.errors import AcidSqlError, MetastoreError, WriteConflictError
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore import failures
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.own import CONFLICT, LOST, ROLLED_BACK, OwnTxn, OwnTxns
+from acidsql.metastore.hive.server import PROCESSOR, Server
+from acidsql.metastore.names import lowered
+from acidsql.metastore.protocol import TxnInfo, TxnState, TxnType
+
+logger = logging.getLogger(__name__)
+
+_MILLISECONDS = 1000
+# What TxnHandler says: both transactions, the object, and what each of them did.
+_CONFLICT = re.compile(
+    r"Aborting \[txnid:(?P<loser>\d+),\d+\] due to a write conflict on (?P<object>.*?)"
+    r" committed by \[txnid:(?P<winner>\d+),\d+\] (?P<mine>\w)/(?P<theirs>\w)"
+)
+_VERBS = {"u": "update", "d": "delete"}
+
+
+def open_txn(server: Server, own: OwnTxns, user: str, host: str, txn_type: TxnType) -> int:
+    """``Metastore.open_txn``; Hive 3.1 knows no kinds of transactions."""
+    request = hms.OpenTxnRequest(num_txns=1, user=user, hostname=host, agentInfo=PROCESSOR)
+    if server.modern:
+        request.txn_type = getattr(hms.TxnType, txn_type.name)
+    # Sent again after a broken connection it leaves a transaction behind, which is reaped.
+    (txn_id,) = server.call("open_txns", request).txn_ids
+    own.opened(OwnTxn(txn_id=txn_id, type=txn_type, user=user, host=host))
+    return int(txn_id)
+
+
+def commit_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
+    """``Metastore.commit_txn``, without what must be told before.
+
+    ``exclWriteEnabled`` false has Hive 4 check for conflicts, as Hive 3.1 always does. It would
+    find one with what an exclusive lock had waited for, and the statement has seen.
+
+    Raises:
+        MetastoreError: the server did not say whether it committed.
+    """
+    known = own.find(txn_id)
+    if known is not None and known.state is TxnState.COMMITTED:
+        return
+    own.require_open(txn_id)
+    exclusive = known is not None and known.excludes_others
+    request = hms.CommitTxnRequest(txnid=txn_id, exclWriteEnabled=exclusive)
+    try:
+        server.call("commit_txn", request, repeatable=False)
+    except hms.TxnAbortedException as error:
+        raise _aborted(own, txn_id, error) from error
+    except hms.NoSuchTxnException as error:
+        raise failures.no_such_txn(txn_id) from error
+    except MetastoreError as error:
+        _settle(server, own, request, error)
+    own.ended(txn_id, TxnState.COMMITTED)
+
+
+def _settle(server: Server, own: OwnTxns, request: Any, doubt: MetastoreError) -> None:
+    """Find out what became of a commit that the server did not answer, or not clearly.
+
+    A transaction that is neither open nor aborted is committed. Hive forgets aborted ones only when
+    nothing of them is left (``cleanEmptyAbortedAndCommittedTxns``).
+    """
+    txn_id = request.txnid
+    logger.warning("txn %s: looking whether it committed: %s", txn_id, doubt)
+    try:
+        state = state_of(server, txn_id)
+        if state is TxnState.OPEN:
+            server.call("commit_txn", request, repeatable=False)
+            return
+    except hms.TxnAbortedException as error:
+        raise _aborted(own, txn_id, error) from error
+    except (hms.NoSuchTxnException, MetastoreError) as error:
+        raise MetastoreError(
+            "COMMIT_OUTCOME_UNKNOWN",
+            f"the metastore did not say whether transaction {txn_id} is committed "
+            f"({doubt.message}): see SHOW TRANSACTIONS before you run the statement again",
+        ) from error
+    if state is TxnState.ABORTED:
+        own.ended(txn_id, TxnState.ABORTED, LOST)
+        raise failures.txn_aborted(txn_id, LOST)
+
+
+def _aborted(own: OwnTxns, txn_id: int, error: Any) -> AcidSqlError:
+    """The error of a commit that found its transaction aborted, or lost to another one."""
+    found = _CONFLICT.search(error.message or "")
+    known = own.find(txn_id)
+    if found is None:
+        own.ended(txn_id, TxnState.ABORTED, LOST)
+        return failures.txn_aborted(txn_id, known.cause if known and known.cause else LOST)
+    own.ended(txn_id, TxnState.ABORTED, CONFLICT)
+    database, _, rest = found["object"].partition("/")
+    mine = _VERBS.get(found["mine"], "change")
+    theirs = _VERBS.get(found["theirs"], "change")
+    return WriteConflictError(
+        "CONCURRENT_WRITE",
+        f"transaction {txn_id} was aborted: its {mine} of {database}.{rest} conflicts with the "
+        f"{theirs} by transaction {found['winner']}, which committed first; run the statement "
+        "again",
+    )
+
+
+def abort_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
+    """``Metastore.abort_txn``."""
+    known = own.find(txn_id)
+    if known is not None and known.state is TxnState.COMMITTED:
+        raise failures.txn_committed(txn_id)
+    try:
+        server.call("abort_txn", hms.AbortTxnRequest(txnid=txn_id))
+    except hms.NoSuchTxnException as error:
+        if "committed" in (error.message or ""):
+            raise failures.txn_committed(txn_id) from error
+        if known is None:
+            raise failures.no_such_txn(txn_id) from error
+        # Aborted before, and nothing of it was left to remember.
+    own.ended(txn_id, TxnState.ABORTED, ROLLED_BACK)
+
+
+def state_of(server: Server, txn_id: int) -> TxnState:
+    """The state of a transaction that was opened once."""
+    txns = valid_txns(server, None)
+    if txn_id in txns.aborted:
+        return TxnState.ABORTED
+    if txn_id in txns.open:
+        return TxnState.OPEN
+    return TxnState.COMMITTED
+
+
+def require_open(server: Server, own: OwnTxns, txn_id: int) -> None:
+    """Raise NO_SUCH_TXN, TXN_ABORTED or TXN_COMMITTED; counts as a heartbeat."""
+    own.require_open(txn_id)
+    try:
+        server.call("heartbeat", hms.HeartbeatRequest(txnid=txn_id))
+    except hms.TxnAbortedException as error:
+        own.ended(txn_id, TxnState.ABORTED, LOST)
+        raise failures.txn_aborted(txn_id, LOST) from error
+    except hms.NoSuchTxnException as error:
+        raise failures.no_such_txn(txn_id) from error
+
+
+def heartbeat(server: Server, txn_ids: Sequence[int]) -> tuple[int, ...]:
+    """``Metastore.heartbeat``: one call for every run of ids without a gap.
+
+    A call for a range would keep the transactions of others alive too, dead ones among them.
+    """
+    ended: set[int] = set()
+    for first, last in _runs(sorted(set(txn_ids))):
+        if first == last:
+            ended |= set() if _beats(server, first) else {first}
+        else:
+            request = hms.HeartbeatTxnRangeRequest(min=first, max=last)
+            answer = server.call("heartbeat_txn_range", request)
+            ended |= {*answer.aborted, *answer.nosuch}
+    return tuple(txn_id for txn_id in txn_ids if txn_id in ended)
+
+
+def _beats(server: Server, txn_id: int) -> bool:
+    try:
+        server.call("heartbeat", hms.HeartbeatRequest(txnid=txn_id))
+    except (hms.TxnAbortedException, hms.NoSuchTxnException):
+        return False
+    return True
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    for _, group in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        yield run[0], run[-1]
+
+
+def valid_txns(server: Server, txn_id: int | None) -> ValidTxnList:
+    """``Metastore.valid_txns`` (TxnCommonUtils.createValidReadTxnList).
+
+    Hive 4 leaves open readers out of its list: they write nothing.
+    """
+    answer = server.call("get_open_txns")
+    mark = answer.txn_high_water_mark if txn_id is None else min(answer.txn_high_water_mark, txn_id)
+    aborted = set(_marked(answer.open_txns, answer.abortedBits))
+    listed = {t for t in answer.open_txns if t <= mark and t != txn_id}
+    return ValidTxnList(
+        high_water_mark=mark,
+        open=frozenset(listed - aborted),
+        aborted=frozenset(listed & aborted),
+    )
+
+
+def _marked(ids: Sequence[int], bits: bytes) -> Iterator[int]:
+    """The ids whose bit is set; the server cuts bytes off at the end that are zero."""
+    for position, number in enumerate(ids):
+        byte, bit = divmod(position, 8)
+        if byte < len(bits) and bits[byte] >> bit & 1:
+            yield number
+
+
+def open_txns(server: Server) -> tuple[TxnInfo, ...]:
+    """``Metastore.open_txns``; the server does not tell the kind of a transaction."""
+    states = {hms.TxnState.OPEN: TxnState.OPEN, hms.TxnState.ABORTED: TxnState.ABORTED}
+    listed = sorted(server.call("get_open_txns_info").open_txns, key=lambda txn: int(txn.id))
+    return tuple(
+        TxnInfo(
+            txn_id=txn.id,
+            state=states[txn.state],
+            type=TxnType.DEFAULT,
+            user=txn.user,
+            host=txn.hostname,
+            started=(txn.startedTime or 0) // _MILLISECONDS,
+            last_heartbeat=(txn.lastHeartbeatTime or 0) // _MILLISECONDS,
+        )
+        for txn in listed
+        if txn.state in states
+    )
+
+
+def allocate_write_id(server: Server, own: OwnTxns, txn_id: int, database: str, table: str) -> int:
+    """``Metastore.allocate_write_id``."""
+    key = (lowered(database), lowered(table))
+    known = own.find(txn_id)
+    if known is not None:
+        refused = _why_no_write_id(known)
+        if refused is not None:
+            raise failures.write_id_refused(txn_id, refused)
+        if key in known.write_ids:
+            return known.write_ids[key]
+    request = hms.AllocateTableWriteIdsRequest(dbName=key[0], tableName=key[1], txnIds=[txn_id])
+    try:
+        (given,) = server.call("allocate_table_write_ids", request).txnToWriteIds
+    except MetastoreError:
+        # Its answer to a transaction that is not open is an internal error.
+        require_open(server, own, txn_id)
+        raise
+    if known is not None:
+        known.write_ids[key] = given.writeId
+    return int(given.writeId)
+
+
+def _why_no_write_id(txn: OwnTxn) -> str | None:
+    if txn.state is TxnState.COMMITTED:
+        return "is committed"
+    if txn.state is TxnState.ABORTED:
+        return f"was aborted: {txn.cause or ROLLED_BACK}"
+    return "is read-only" if txn.type is TxnType.READ_ONLY else None
+
+
+def valid_write_ids(
+    server: Server, database: str, table: str, txns: ValidTxnList
+) -> ValidWriteIdList:
+    """``Metastore.valid_write_ids``.
+
+    A name that is not in lower case would be answered with a mark of 0: an empty table.
+    """
+    name = f"{lowered(database)}.{lowered(table)}"
+    request = hms.GetValidWriteIdsRequest(fullTableNames=[name], validTxnList=txns.to_string())
+    (answer,) = server.call("get_valid_write_ids", request).tblValidWriteIds
+    aborted = frozenset(_marked(answer.invalidWriteIds, answer.abortedBits))
+    return ValidWriteIdList(
+        table=name,
+        high_water_mark=answer.writeIdHighWaterMark,
+        open=frozenset(answer.invalidWriteIds) - aborted,
+        aborted=aborted,
+    )
+
+
+def next_write_id(server: Server, database: str, table: str) -> int:
+    """``Metastore.next_write_id``.
+
+    Hive 3.1 cannot say; its mark is the highest write id of all transactions so far.
+    """
+    if server.modern:
+        wanted = hms.MaxAllocatedTableWriteIdRequest(
+            dbName=lowered(database), tableName=lowered(table)
+        )
+        return int(server.call("get_max_allocated_table_write_id", wanted).maxWriteId) + 1
+    return valid_write_ids(server, database, table, valid_txns(server, None)).high_water_mark + 1

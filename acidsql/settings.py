@@ -1,0 +1,122 @@
+"""Settings of acidsql, read from the Spark session's configuration once, when it is first used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlparse
+
+from pyspark.sql import SparkSession
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.kerberos import Kerberos
+
+_METASTORE_FILE = "acidsql_metastore.sqlite"
+_THRIFT = "thrift://"
+# Where Spark and Hive say which Hive Metastore a session uses.
+_HIVE_URIS = ("hive.metastore.uris", "metastore.thrift.uris")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings.
+
+    Attributes:
+        metastore: ``spark.acidsql.metastore``: ``thrift://host:port`` of a Hive Metastore, several
+            separated by commas; or the path of the embedded metastore's SQLite file, on a local
+            disk.
+        metastore_timeout: ``spark.acidsql.metastore.timeout``: seconds to wait for an answer of a
+            Hive Metastore.
+        kerberos: of a Hive Metastore that wants it.
+        lock_timeout: ``spark.acidsql.lock.timeout``: seconds to wait for locks.
+        txn_timeout: ``spark.acidsql.txn.timeout``: seconds without a heartbeat until a transaction
+            of the embedded metastore is aborted; a Hive Metastore has its own.
+        snapshot_max_age: ``spark.acidsql.snapshot.maxAge``: seconds that a returned DataFrame may
+            be read.
+    """
+
+    metastore: str
+    metastore_timeout: float
+    kerberos: Kerberos | None
+    lock_timeout: float
+    txn_timeout: float
+    snapshot_max_age: float
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the metastore is a Hive Metastore."""
+        return self.metastore.startswith(_THRIFT)
+
+
+def read_settings(spark: SparkSession) -> Settings:
+    """The settings of a session.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_METASTORE, METASTORE_PATH_NEEDED, INVALID_CONF_VALUE.
+    """
+    return Settings(
+        metastore=_metastore(spark),
+        metastore_timeout=_seconds(spark, "spark.acidsql.metastore.timeout", 600.0),
+        kerberos=_kerberos(spark),
+        lock_timeout=_seconds(spark, "spark.acidsql.lock.timeout", 300.0),
+        txn_timeout=_seconds(spark, "spark.acidsql.txn.timeout", 300.0),
+        snapshot_max_age=_seconds(spark, "spark.acidsql.snapshot.maxAge", 86_400.0),
+    )
+
+
+def _seconds(spark: SparkSession, key: str, default: float) -> float:
+    text = str(spark.conf.get(key, str(default)))
+    try:
+        return float(text.removesuffix("s"))
+    except ValueError as err:
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE", f"{key} is {text!r}: give a number of seconds"
+        ) from err
+
+
+def _metastore(spark: SparkSession) -> str:
+    place = str(spark.conf.get("spark.acidsql.metastore", ""))
+    if not place:
+        uris = (_configured(spark, key) for key in _HIVE_URIS)
+        return next(filter(None, uris), None) or _beside_warehouse(spark)
+    if place.startswith(_THRIFT):
+        return place
+    parsed = urlparse(place)
+    if parsed.scheme not in ("", "file"):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_METASTORE",
+            f"spark.acidsql.metastore is {place!r}: give thrift://host:port of a Hive Metastore, "
+            "or the path of a local SQLite file",
+        )
+    return parsed.path
+
+
+def _beside_warehouse(spark: SparkSession) -> str:
+    """The default place of the embedded metastore."""
+    warehouse = urlparse(str(spark.conf.get("spark.sql.warehouse.dir")))
+    if warehouse.scheme not in ("", "file"):
+        raise AcidAnalysisError(
+            "METASTORE_PATH_NEEDED",
+            f"the warehouse {warehouse.geturl()} is not on a local disk: set "
+            "spark.acidsql.metastore to thrift://host:port of a Hive Metastore, or to the "
+            "path of a SQLite file on a local disk",
+        )
+    return str(Path(warehouse.path).parent / _METASTORE_FILE)
+
+
+def _configured(spark: SparkSession, key: str) -> str | None:
+    """A setting of Hive, from the session's or from Hadoop's configuration (``hive-site.xml``)."""
+    given = spark.conf.get(key, None) or spark.conf.get(f"spark.hadoop.{key}", None)
+    return given or bridge.hadoop_setting(spark, key)
+
+
+def _kerberos(spark: SparkSession) -> Kerberos | None:
+    """``spark.acidsql.metastore.kerberos.principal``, or what Hive's own client is told."""
+    principal = spark.conf.get("spark.acidsql.metastore.kerberos.principal", None)
+    if principal is None and _configured(spark, "hive.metastore.sasl.enabled") == "true":
+        principal = _configured(spark, "hive.metastore.kerberos.principal")
+    if not principal:
+        return None
+    host = spark.conf.get("spark.acidsql.metastore.kerberos.host", None)
+    return Kerberos(principal=principal, host=host)
