@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from acidsql import bridge
-from acidsql.errors import TransactionStateError
+from acidsql.errors import MetastoreError, TransactionStateError
 from acidsql.metastore.heartbeat import Heartbeater
 from acidsql.metastore.protocol import Metastore
 
@@ -123,3 +123,6 @@ class Leases:
         except TransactionStateError as error:
             # It ended by its time-out, while the process was suspended or the metastore away.
             logger.warning("read txn %s: ended before its lease: %s", lease.txn_id, error)
+        except MetastoreError as error:
+            # It ends by its time-out. Nobody reads under it, and it has written nothing.
+            logger.warning("read txn %s: not ended, the metastore is away: %s", lease.txn_id, error)

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.errors import MetastoreError
 from acidsql.metastore.protocol import TxnState
 from acidsql.session import AcidSession
 
@@ -43,6 +44,27 @@ def test_a_lease_lives_as_long_as_a_derived_frame(spark: SparkSession, leased: s
     assert derived.count() == 1
     acidsql.release(spark)
     assert txn_id not in _open(session)
+
+
+def test_leases_end_when_the_metastore_is_away(
+    spark: SparkSession, leased: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = AcidSession.of(spark)
+    before = _open(session)
+    frames = [acidsql.table(spark, leased) for _ in range(2)]
+    left = _open(session) - before
+
+    def away(txn_id: int) -> None:
+        raise MetastoreError("METASTORE_UNAVAILABLE", f"{txn_id}: start the server")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.metastore, "commit_txn", away)
+        acidsql.release(spark)
+    assert _open(session) - before == left
+    assert [frame.count() for frame in frames] == [1, 1]
+    for txn_id in left:
+        session.metastore.abort_txn(txn_id)
+    acidsql.release(spark)
 
 
 def test_a_lease_that_was_reaped_does_not_disturb_later_statements(
