@@ -109,7 +109,7 @@ def _buckets(lab: Lab, table: str) -> dict[int | None, int]:
 def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of writing: small statements by one task, others after a shuffle."""
     if request.param == "many tasks":
-        monkeypatch.setattr(staging, "_ONE_TASK_BYTES", -1)
+        monkeypatch.setattr(staging, "ONE_TASK_BYTES", -1)
 
 
 @pytest.mark.usefixtures("tasks")

@@ -67,7 +67,7 @@ def row_ids_from_zero(files: dict[str, AcidFile]) -> None:
 def test_rows_keep_their_order_when_sorts_spill(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, one_task: bool, settings: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(staging, "_ONE_TASK_BYTES", 2**62 if one_task else 0)
+    monkeypatch.setattr(staging, "ONE_TASK_BYTES", 2**62 if one_task else 0)
     t = lab.create("id bigint, v string", partitioned="p int")
     numbers = lab.spark.range(0, 3000, 1, 2)
     with lab.settings(**settings):
@@ -188,7 +188,7 @@ def test_no_more_writers_than_bucket_ids(lab: Lab, monkeypatch: pytest.MonkeyPat
 def test_few_rows_of_many_tasks_make_few_files(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, one_task: bool
 ) -> None:
-    monkeypatch.setattr(staging, "_ONE_TASK_BYTES", 2**62 if one_task else 0)
+    monkeypatch.setattr(staging, "ONE_TASK_BYTES", 2**62 if one_task else 0)
     t = lab.create("id bigint, v int")
     lab.sql(f"INSERT INTO {t} SELECT id, 0 FROM {{r}}", r=lab.spark.range(0, 80, 1, 8))
     lab.sql(f"UPDATE {t} SET v = 1 WHERE id % 10 = 0")

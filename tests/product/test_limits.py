@@ -278,10 +278,15 @@ _LIMITS = {
 }
 # Rows that no statement by itself can be for; they have a test each below.
 _NO_STATEMENT = {
-    "a metastore other than a local SQLite file": "UNSUPPORTED_METASTORE",
-    "a `Column` with a Python or lambda function, in `AcidTable` or as a parameter": (
+    "a metastore that is neither a local SQLite file nor `thrift://`": {"UNSUPPORTED_METASTORE"},
+    "on a Hive Metastore: a place, a name or a format that it does not allow": {
+        "LOCATION_OUTSIDE_WAREHOUSE",
+        "INVALID_OBJECT",
+        "UNSUPPORTED_FILE_FORMAT",
+    },
+    "a `Column` with a Python or lambda function, in `AcidTable` or as a parameter": {
         "UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT"
-    ),
+    },
 }
 
 
@@ -301,7 +306,7 @@ def _rows_of_limits() -> Iterable[tuple[str, set[str]]]:
 
 def test_each_row_of_limits_has_its_cases() -> None:
     cases = {row: set(texts.values()) for row, texts in _LIMITS.items()}
-    cases |= {row: {condition} for row, condition in _NO_STATEMENT.items()}
+    cases |= _NO_STATEMENT
     assert cases == dict(_rows_of_limits())
 
 
@@ -327,9 +332,9 @@ def test_columns_without_text_are_refused_as_parameters(lab: Lab) -> None:
     assert caught.value.getCondition() == "UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT"
 
 
-def test_a_metastore_that_is_no_sqlite_file_is_refused(lab: Lab) -> None:
+def test_a_metastore_of_another_kind_is_refused(lab: Lab) -> None:
     session = lab.spark.newSession()
-    session.conf.set("spark.acidsql.metastore", "thrift://localhost:9083")
+    session.conf.set("spark.acidsql.metastore", "mysql://localhost:3306/hive")
     with pytest.raises(AcidSqlError) as caught:
         acidsql.sql(session, "SHOW TABLES")
     assert caught.value.getCondition() == "UNSUPPORTED_METASTORE"

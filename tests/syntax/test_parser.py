@@ -57,7 +57,7 @@ def partition(**values: str | None) -> PartitionSpec:
         "DESC DATABASE d",
         "CREATE TEMP VIEW v USING csv",
         "CREATE VIEW v COMMENT 'a' COMMENT 'b' AS SELECT 1",
-        "SHOW DATABASES",
+        "SHOW DATABASES EXTENDED",
         "SHOW TABLESX",
         "SHOW TABLE EXTENDED LIKE 'x'",
         "ALTER VIEW v AS SELECT 1",
