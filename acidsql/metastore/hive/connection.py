@@ -219,53 +219,64 @@ class Connections:
     def _connect_to_any(self) -> _Connection:
         with self._lock:
             candidates = list(self._endpoints)
-        failures = []
+        failures: list[MetastoreError] = []
         for endpoint in candidates:
             try:
                 connection = self._connect_to(endpoint)
-            except OSError as error:
-                failures.append(f"{endpoint}: {error}")
+            except MetastoreError as error:
+                failures.append(error)
                 continue
             if endpoint != candidates[0]:
-                logger.warning("metastore %s is used now: %s", endpoint, "; ".join(failures))
+                logger.warning("metastore %s is used now: %s", endpoint, failures[0])
                 with self._lock:
                     self._endpoints.remove(endpoint)
                     self._endpoints.insert(0, endpoint)
             return connection
+        worst = next((e for e in failures if not isinstance(e, _UnreachableError)), None)
+        if worst is not None:
+            raise worst
         raise _UnreachableError(
             "METASTORE_UNAVAILABLE",
-            f"no Hive Metastore can be reached ({'; '.join(failures)}): check "
+            f"no Hive Metastore can be reached ({'; '.join(e.message for e in failures)}): check "
             "spark.acidsql.metastore and that the server runs",
         )
 
     def _connect_to(self, endpoint: Endpoint) -> _Connection:
-        plain = socket.create_connection((endpoint.host, endpoint.port), _CONNECT_SECONDS)
+        try:
+            plain = socket.create_connection((endpoint.host, endpoint.port), _CONNECT_SECONDS)
+        except OSError as error:
+            raise _UnreachableError("METASTORE_UNAVAILABLE", f"{endpoint}: {error}") from error
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             plain.settimeout(self._timeout)
-            if self._handshake is None:
-                protocol = TCyBinaryProtocol(TCyBufferedTransport(TSocket(sock=plain)))  # type: ignore[no-untyped-call]
-            else:
-                protocol = self._handshake(plain, endpoint)
-            client = TClient(hms.ThriftHiveMetastore, protocol)
-            if self._handshake is None:
-                self._introduce(client, endpoint)
+            client = self._greet(plain, endpoint)
+        except TimeoutError as error:
+            plain.close()
+            raise self._lost("the handshake", endpoint, error) from error
+        except (TTransportException, OSError, EOFError) as error:
+            plain.close()
+            raise MetastoreError(
+                "METASTORE_AUTHENTICATION",
+                f"{endpoint} hung up at the first call ({error}): it may want Kerberos (set "
+                "spark.acidsql.metastore.kerberos.principal) or TLS, or it is no Hive Metastore",
+            ) from error
         except BaseException:
             plain.close()
             raise
         return _Connection(client=client, socket=plain, endpoint=endpoint)
 
-    def _introduce(self, client: TClient, endpoint: Endpoint) -> None:
-        """Say who calls, as Hive's own client does (hive.metastore.execute.setugi)."""
-        try:
-            client.set_ugi(self._user, [])
-        except (TTransportException, EOFError) as error:
-            raise MetastoreError(
-                "METASTORE_AUTHENTICATION",
-                f"{endpoint} hung up at the first call: it may want Kerberos (set "
-                "spark.acidsql.metastore.kerberos.principal) or TLS, or it is no Hive Metastore",
-            ) from error
+    def _greet(self, plain: socket.socket, endpoint: Endpoint) -> TClient:
+        """Authenticate; or say who calls, as Hive's own client does where nobody asks for more
+        (hive.metastore.execute.setugi).
+        """
+        if self._handshake is not None:
+            return TClient(hms.ThriftHiveMetastore, self._handshake(plain, endpoint))
+        transport = TCyBufferedTransport(TSocket(sock=plain))  # type: ignore[no-untyped-call]
+        protocol = TCyBinaryProtocol(transport)  # type: ignore[no-untyped-call]
+        client = TClient(hms.ThriftHiveMetastore, protocol)
+        client.set_ugi(self._user, [])
+        return client
 
     def _lost(self, method: str, endpoint: Endpoint, error: Exception) -> MetastoreError:
         if isinstance(error, TimeoutError):

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from thriftpy2.protocol import TBinaryProtocol
+from thriftpy2.protocol.binary import TBinaryProtocol
 from thriftpy2.transport import TSocket, TTransportException
 from thriftpy2.transport.sasl import TSaslClientTransport
 

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import puresasl.client
+import pytest
+
+from acidsql.errors import MetastoreError, TransactionStateError
+from acidsql.metastore.hive import connect
+from acidsql.metastore.hive.connection import Connections, Endpoint, parse_uris
+from acidsql.metastore.hive.sasl import kerberos_handshake, sasl_handshake
+from acidsql.metastore.hive.store import HiveMetastore
+from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.protocol import TxnType
+from tests.metastore.hive.proxy import Proxy, proxied, sasl_plain
+from tests.metastore.hive.tables import make_tables
+from tests.metastore.server.launcher import MetastoreServer
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("thrift://a:1", ["a:1"]),
+        ("thrift://a", ["a:9083"]),
+        ("thrift://a:1,thrift://b:2", ["a:1", "b:2"]),
+        ("thrift://a:1, b:2 ,c", ["a:1", "b:2", "c:9083"]),
+        ("thrift://[::1]:7/", ["::1:7"]),
+    ],
+)
+def test_addresses(text: str, expected: list[str]) -> None:
+    assert [str(endpoint) for endpoint in parse_uris(text)] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a:1", "http://a:1", "thrift://", "thrift://a:x", "thrift://a:1,http://b", "thrift://a/b"],
+)
+def test_addresses_that_are_none(text: str) -> None:
+    with pytest.raises(MetastoreError, match="METASTORE_URI"):
+        parse_uris(text)
+
+
+def test_nobody_is_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    store = connect(f"thrift://127.0.0.1:{port}", user="ann", timeout=5)
+    with pytest.raises(MetastoreError, match=rf"METASTORE_UNAVAILABLE.*127.0.0.1:{port}"):
+        store.databases()
+
+
+def test_no_metastore_is_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def hang_up() -> None:
+            for _ in range(3):
+                connection, _ = listener.accept()
+                connection.recv(1)
+                connection.close()
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        store = connect(f"thrift://127.0.0.1:{listener.getsockname()[1]}", user="ann", timeout=5)
+        with pytest.raises(MetastoreError, match="METASTORE_AUTHENTICATION.*Kerberos"):
+            store.databases()
+
+
+def test_no_answer_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        store = connect(f"thrift://127.0.0.1:{silent.getsockname()[1]}", user="ann", timeout=0.2)
+        with pytest.raises(MetastoreError, match="METASTORE_TIMEOUT.*0.2 s"):
+            store.databases()
+
+
+def test_host_of_the_principal() -> None:
+    principal = Kerberos(principal="hive/_HOST@EXAMPLE.COM")
+    assert (principal.service, principal.host_of("Node7")) == ("hive", "node7")
+    behind = Kerberos(principal="hms/_HOST@EXAMPLE.COM", host="Real.example.com")
+    assert (behind.service, behind.host_of("balancer")) == ("hms", "real.example.com")
+    assert Kerberos(principal="hive/fixed@X").host_of("node7") == "fixed"
+
+
+def test_kerberos_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "kerberos", None)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        uri = f"thrift://127.0.0.1:{listener.getsockname()[1]}"
+        store = connect(uri, user="ann", timeout=5, kerberos=Kerberos(principal="hive/_HOST@X"))
+        with pytest.raises(MetastoreError, match=r"METASTORE_AUTHENTICATION.*acidsql\[kerberos\]"):
+            store.databases()
+    assert callable(kerberos_handshake(Kerberos(principal="hive/_HOST@X")))
+
+
+def plain(user: str, password: str) -> Callable[[Endpoint], Any]:
+    def client(endpoint: Endpoint) -> Any:
+        return puresasl.client.SASLClient(
+            endpoint.host, mechanism="PLAIN", username=user, password=password
+        )
+
+    return client
+
+
+@pytest.mark.metastore
+def test_authentication(server: MetastoreServer, store: HiveMetastore) -> None:
+    make_tables(store, server)
+    with sasl_plain(server.port, lambda *who: who == ("ann", "secret")) as port:
+        endpoints = parse_uris(f"thrift://127.0.0.1:{port}")
+        handshake = sasl_handshake("PLAIN", plain("ann", "secret"))
+        connections = Connections(endpoints, user="ann", timeout=20, handshake=handshake)
+        behind = HiveMetastore(connections, user="ann")
+        assert behind.tables("db") == ("p", "t")
+        assert behind.table("db", "p") == store.table("db", "p")
+        txn_id = behind.open_txn("ann", "host")
+        behind.commit_txn(txn_id)
+        assert store.valid_txns().is_valid(txn_id)
+        behind.close()
+        wrong = sasl_handshake("PLAIN", plain("ann", "guess"))
+        stranger = Connections(endpoints, user="ann", timeout=20, handshake=wrong)
+        with pytest.raises(MetastoreError, match="METASTORE_AUTHENTICATION.*PLAIN.*refused"):
+            stranger.call("get_all_databases")
+
+
+@pytest.fixture
+def proxy(server: MetastoreServer) -> Iterator[Proxy]:
+    with proxied(server.port) as made:
+        yield made
+
+
+@pytest.fixture
+def behind(proxy: Proxy) -> Iterator[HiveMetastore]:
+    """A client whose connections break when the test says so."""
+    store = connect(proxy.uri, user="ann", timeout=20)
+    yield store
+    store.close()
+
+
+@pytest.mark.metastore
+def test_broken_connections_are_made_anew(proxy: Proxy, behind: HiveMetastore) -> None:
+    first = behind.open_txn("ann", "host")
+    proxy.break_connections()
+    second = behind.open_txn("ann", "host")
+    # A connection that broke ends no transaction.
+    assert behind.heartbeat([first, second]) == ()
+
+
+@pytest.mark.metastore
+def test_call_that_may_be_repeated_is(proxy: Proxy, behind: HiveMetastore) -> None:
+    txn_id = behind.open_txn("ann", "host")
+    proxy.cuts_call = "heartbeat"
+    threading.Timer(0.3, lambda: setattr(proxy, "cuts_call", "")).start()
+    for _ in range(3):
+        try:
+            assert behind.heartbeat([txn_id]) == ()
+            break
+        except MetastoreError as error:
+            assert error.condition == "METASTORE_UNAVAILABLE"  # noqa: PT017 - as often as it takes
+    assert proxy.calls
+
+
+@pytest.mark.metastore
+def test_call_that_may_not_be_repeated_is_not(
+    proxy: Proxy, behind: HiveMetastore, store: HiveMetastore, server: MetastoreServer
+) -> None:
+    proxy.cuts_answer = "create_database"
+    with pytest.raises(MetastoreError, match="METASTORE_UNAVAILABLE.*may have been carried out"):
+        behind.create_database("db", f"file:{server.warehouse}/db.db")
+    assert proxy.calls == ["create_database"]
+    assert store.databases() == ("db", "default")
+
+
+@pytest.mark.metastore
+def test_next_server_is_used_and_kept(server: MetastoreServer, store: HiveMetastore) -> None:
+    with proxied(server.port) as first, proxied(server.port) as second:
+        behind = connect(f"{first.uri},{second.uri}", user="ann", timeout=20)
+        txn_id = behind.open_txn("ann", "host")
+        first.close()
+        assert behind.heartbeat([txn_id]) == ()
+        assert behind.open_txns()[0].txn_id == txn_id
+        second.close()
+        with pytest.raises(MetastoreError, match="METASTORE_UNAVAILABLE"):
+            behind.heartbeat([txn_id])
+        behind.close()
+    assert store.heartbeat([txn_id]) == ()
+
+
+@pytest.mark.metastore
+def test_threads_do_not_meet_on_a_connection(store: HiveMetastore) -> None:
+    opened: list[int] = []
+
+    def work() -> None:
+        for _ in range(10):
+            txn_id = store.open_txn("ann", "host", TxnType.READ_ONLY)
+            assert store.heartbeat([txn_id]) == ()
+            opened.append(txn_id)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(opened)) == len(opened) == 80
+    assert store.heartbeat(opened) == ()
+
+
+@pytest.mark.metastore
+@pytest.mark.parametrize("cut", ["cuts_answer", "cuts_call"])
+def test_commit_whose_answer_is_lost(
+    proxy: Proxy, behind: HiveMetastore, store: HiveMetastore, cut: str
+) -> None:
+    txn_id = behind.open_txn("ann", "host")
+    setattr(proxy, cut, "commit_txn")
+    if cut == "cuts_call":
+        # It never arrives: the client sees that the transaction is open, and commits again.
+        with pytest.raises(MetastoreError, match="COMMIT_OUTCOME_UNKNOWN"):
+            behind.commit_txn(txn_id)
+        assert store.heartbeat([txn_id]) == ()
+        proxy.cuts_call = ""
+    else:
+        behind.commit_txn(txn_id)
+        assert proxy.calls == ["commit_txn"]
+    behind.commit_txn(txn_id)
+    assert store.valid_txns().is_valid(txn_id)
+
+
+@pytest.mark.metastore
+def test_commit_of_what_was_aborted_meanwhile(
+    proxy: Proxy, behind: HiveMetastore, store: HiveMetastore
+) -> None:
+    txn_id = behind.open_txn("ann", "host")
+    store.abort_txn(txn_id)
+    proxy.cuts_call = "commit_txn"
+    with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
+        behind.commit_txn(txn_id)
+    assert store.valid_txns().is_aborted(txn_id)
+
+
+@pytest.mark.metastore
+def test_commit_when_the_server_goes_away(proxy: Proxy, behind: HiveMetastore) -> None:
+    txn_id = behind.open_txn("ann", "host")
+    proxy.close()
+    with pytest.raises(MetastoreError, match="COMMIT_OUTCOME_UNKNOWN.*SHOW TRANSACTIONS"):
+        behind.commit_txn(txn_id)
+
+
+@pytest.mark.metastore
+def test_server_comes_back_with_its_transactions(
+    store: HiveMetastore, server: MetastoreServer
+) -> None:
+    make_tables(store, server)
+    txn_id = store.open_txn("ann", "host")
+    write_id = store.allocate_write_id(txn_id, "db", "t")
+    server.stop()
+    with pytest.raises(MetastoreError, match="METASTORE_UNAVAILABLE"):
+        store.heartbeat([txn_id])
+    server.start()
+    assert store.heartbeat([txn_id]) == ()
+    store.commit_txn(txn_id)
+    assert store.valid_write_ids("db", "t", store.valid_txns()).is_valid(write_id)
