@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
@@ -38,7 +40,7 @@ from acidsql.resolution import (
     look_up,
     refers_to_acid,
 )
-from acidsql.session import AcidSession
+from acidsql.session import AcidSession, mirror_database
 from acidsql.syntax import alterations, parse
 from acidsql.syntax import statements as ast
 from acidsql.syntax.pieces import Name
@@ -62,9 +64,27 @@ def run_on_spark(session: AcidSession, text: str) -> DataFrame:
             raise already_exists(created[0])
         return result.nothing(session.spark)
     if not found.tables:
-        return session.spark.sql(text)
+        return _unchanged_on_spark(session, text)
     with leased_snapshot(session) as snapshot:
         return bridge.frame_of(session.spark, snapshot.plan(found))
+
+
+def _unchanged_on_spark(session: AcidSession, text: str) -> DataFrame:
+    """Run a statement as it is; a database that only a server knew yet becomes known to Spark."""
+    try:
+        return session.spark.sql(text)
+    except AnalysisException as error:
+        name = _missing_schema(error)
+        if name is None or not session.metastore.served or not session.has_database(name):
+            raise
+    mirror_database(session, name)
+    return session.spark.sql(text)
+
+
+def _missing_schema(error: AnalysisException) -> str | None:
+    """The database that Spark did not find, if that is what an error is about."""
+    parts = re.findall(r"`([^`]+)`", (error.getMessageParameters() or {}).get("schemaName", ""))
+    return parts[-1] if parts and "SCHEMA_NOT_FOUND" in str(error) else None
 
 
 def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:

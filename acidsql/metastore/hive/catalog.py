@@ -184,10 +184,12 @@ def alter_table(server: Server, existing: Any, table: Table) -> None:
         table: its new definition.
     """
     of_view = table.table_type is TableType.VIEW
-    changed = None if of_view else constraints.changes(server, table)
+    altered = to_hive(table, existing)
+    anew = not server.modern and altered.sd.cols != existing.sd.cols
+    changed = None if of_view else constraints.changes(server, table, anew=anew)
     if changed is not None:
         constraints.drop(server, table, changed.dropped)
-    send_altered(server, existing, to_hive(table, existing))
+    send_altered(server, existing, altered)
     if changed is not None:
         constraints.add(server, changed)
 

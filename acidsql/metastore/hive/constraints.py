@@ -18,10 +18,14 @@ from acidsql.metastore.protocol import Table
 
 def of_table(server: Server, database: str, name: str) -> ColumnConstraints:
     """The constraints of a table that exists."""
-    not_null, defaults = _fetched(server, database, name)
+    # Hive 3.1 forgets the columns of constraints when somebody else alters the table.
+    not_null, defaults = (
+        [c for c in found if c.column_name and c.enable_cstr]
+        for found in _fetched(server, database, name)
+    )
     return ColumnConstraints(
-        not_null=frozenset(lowered(c.column_name) for c in not_null if c.enable_cstr),
-        defaults={lowered(c.column_name): c.default_value for c in defaults if c.enable_cstr},
+        not_null=frozenset(lowered(c.column_name) for c in not_null),
+        defaults={lowered(c.column_name): c.default_value for c in defaults},
     )
 
 
@@ -46,15 +50,23 @@ class Changes:
     defaults: tuple[Any, ...]
 
 
-def changes(server: Server, table: Table) -> Changes:
-    """What must change for the new definition of a table."""
+def changes(server: Server, table: Table, *, anew: bool) -> Changes:
+    """What must change for the new definition of a table.
+
+    Args:
+        anew: none can be kept: the table's columns change, and the server is Hive 3.1, which would
+            forget what its constraints are about.
+    """
     not_null, defaults = _fetched(server, lowered(table.database), lowered(table.name))
     wanted = _wanted(table)
-    kept = {c.nn_name for c in not_null if c.enable_cstr and c.column_name in wanted.not_null} | {
-        c.dc_name
-        for c in defaults
-        if c.enable_cstr and wanted.defaults.get(c.column_name) == c.default_value
-    }
+    kept: set[str] = set()
+    if not anew:
+        kept |= {c.nn_name for c in not_null if c.enable_cstr and c.column_name in wanted.not_null}
+        kept |= {
+            c.dc_name
+            for c in defaults
+            if c.enable_cstr and wanted.defaults.get(c.column_name) == c.default_value
+        }
     present = {c.column_name for c in not_null if c.nn_name in kept}
     same = {c.column_name for c in defaults if c.dc_name in kept}
     names = [c.nn_name for c in not_null] + [c.dc_name for c in defaults]
