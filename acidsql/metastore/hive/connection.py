@@ -7,6 +7,7 @@ one that answered last. Connections are never shared while in use, so that any t
 from __future__ import annotations
 
 import logging
+import re
 import select
 import socket
 import threading
@@ -30,6 +31,9 @@ _CONNECT_SECONDS = 10.0
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 1.0
 _MOST_IDLE = 4
+# Errors of a server that has lost its footing in its database; Hive's own client tries again too
+# (RetryingMetaStoreClient).
+_STUMBLED = re.compile(r"JDO\w*Exception|TTransportException|TProtocolException")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,8 @@ def parse_uris(text: str) -> tuple[Endpoint, ...]:
 
 
 class ConnectionLostError(MetastoreError):
-    """The connection broke after a call was sent: nobody knows whether the server carried it out.
-
-    Its condition is METASTORE_UNAVAILABLE.
+    """The connection broke after a call was sent, or the server's to its database: nobody knows
+    whether the call was carried out. It is worth another try.
     """
 
 
@@ -167,8 +170,12 @@ class Connections:
         try:
             answer = getattr(connection.client, method)(*arguments)
         except hms.MetaException as error:
-            self._give_back(connection)
-            raise MetastoreError(
+            stumbled = _STUMBLED.search(error.message or "") is not None
+            if stumbled:
+                connection.close()  # and what the server keeps for it
+            else:
+                self._give_back(connection)
+            raise (ConnectionLostError if stumbled else MetastoreError)(
                 "METASTORE_ERROR",
                 f"the metastore {connection.endpoint} refused {method}: {error.message}",
             ) from error

@@ -3,6 +3,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import puresasl.client
@@ -11,6 +12,7 @@ import pytest
 from acidsql.errors import MetastoreError, TransactionStateError
 from acidsql.metastore.hive import connect
 from acidsql.metastore.hive.connection import Connections, Endpoint, parse_uris
+from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.sasl import kerberos_handshake, sasl_handshake
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.kerberos import Kerberos
@@ -256,3 +258,37 @@ def test_server_comes_back_with_its_transactions(
     assert store.heartbeat([txn_id]) == ()
     store.commit_txn(txn_id)
     assert store.valid_write_ids("db", "t", store.valid_txns()).is_valid(write_id)
+
+
+def test_server_that_stumbles_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by Hive's own client: an error of JDO says nothing of the call."""
+
+    class Stumbling:
+        def __init__(self, times: int, message: str) -> None:
+            self.left = times
+            self.message = message
+
+        def get_all_databases(self) -> list[str]:
+            self.left -= 1
+            if self.left >= 0:
+                raise hms.MetaException(message=self.message)
+            return ["default"]
+
+    connections = Connections([Endpoint("nowhere", 1)], user="ann", timeout=1)
+
+    def ask(client: Stumbling) -> object:
+        monkeypatch.setattr(
+            connections,
+            "_take",
+            lambda: SimpleNamespace(client=client, endpoint="nowhere:1", close=lambda: None),
+        )
+        return connections.call("get_all_databases")
+
+    closed = "JDOFatalUserException: Persistence Manager has been closed"
+    assert ask(Stumbling(2, closed)) == ["default"]
+    with pytest.raises(MetastoreError, match="METASTORE_ERROR.*Persistence Manager"):
+        ask(Stumbling(3, closed))
+    once = Stumbling(1, "no such thing")
+    with pytest.raises(MetastoreError, match="METASTORE_ERROR.*no such thing"):
+        ask(once)
+    assert once.left == 0

@@ -264,9 +264,9 @@ def test_killed_client_leaves_nothing_visible(
     assert ann.sql("SELECT id, v FROM t") == [(1, "alive"), (2, "b"), (3, "c"), (8, "new")]
 
 
-@pytest.fixture(params=["4.1.0", "4.0.1"])
-def cleaning_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MetastoreServer]:
-    """A server whose cleaner runs every second."""
+@pytest.fixture
+def cleaning_server(tmp_path: Path) -> Iterator[MetastoreServer]:
+    """A server whose cleaner runs every second; that of 4.0.1 does not find its database here."""
     settings = {
         **SERVER_SETTINGS,
         "metastore.compactor.cleaner.on": "true",
@@ -274,7 +274,7 @@ def cleaning_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
         "metastore.compactor.cleaner.run.interval": "1s",
         "hive.compactor.cleaner.run.interval": "1s",
     }
-    with launcher.running(request.param, tmp_path / "home", settings) as server:
+    with launcher.running("4.1.0", tmp_path / "home", settings) as server:
         yield server
 
 
