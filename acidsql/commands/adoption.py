@@ -16,17 +16,15 @@ from acidsql.format.names import (
 )
 from acidsql.format.partitions import unescape
 from acidsql.format.selection import max_write_id
-from acidsql.metastore.protocol import Partition, Table
-from acidsql.scan.directories import bucket_files, row_names
+from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, Table
+from acidsql.scan.directories import file_tails, row_names
 from acidsql.scan.snapshot import with_nested_originals
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.tails import read_tail
 
-# Hive keeps the write ids up to this one for the files of a converted table.
-_RESERVED_WRITE_IDS = 10_000_000
 # Names that Hive 1 and 2 gave to all columns of a file.
-_POSITIONAL_NAME = re.compile(r"_col[0-9]+")
+POSITIONAL_NAME = re.compile(r"_col[0-9]+")
 
 
 def check_location(session: AcidSession, table: Table) -> None:
@@ -77,7 +75,7 @@ def existing(
     partitions: list[Partition] = []
     directories: list[tuple[AcidDirectory, str]] = []
     originals: list[str] = []
-    listings = Listings(session.files)
+    listings = Listings(session.files, None)
     for values, location in _places(session, table):
         if values in known:
             continue
@@ -93,7 +91,7 @@ def existing(
     highest = max_write_id(directory.name for directory, _ in directories)
     return Found(
         partitions=tuple(partitions),
-        highest_write_id=max(highest, _RESERVED_WRITE_IDS if originals else 0),
+        highest_write_id=max(highest, RESERVED_WRITE_IDS if originals else 0),
         highest_txn_id=max((d.visibility_txn_id for d, _ in directories), default=0),
     )
 
@@ -149,15 +147,18 @@ def _check_columns(
         return
     newest = sorted(directories, key=lambda found: found[0].max_write_id, reverse=True)
     for directory, path in newest:
-        files = bucket_files(session.files.names(path))
-        if directory.kind is not DirectoryKind.DELETE_DELTA and files:
-            file = child(path, min(files))
-            _compare(table, file, row_names(read_tail(session.files, file), file))
+        if directory.kind is DirectoryKind.DELETE_DELTA:
+            continue
+        for name, tail in file_tails(session, session.files.list(path)):
+            file = child(path, name)
+            _compare(table, file, row_names(tail, file))
             return
-    for file in originals[:1]:
-        names = [name for name, _ in read_tail(session.files, file).struct_fields()]
-        if not all(map(_POSITIONAL_NAME.fullmatch, names)):
-            _compare(table, file, names)
+    for file in originals:
+        if session.files.size(file):
+            names = [name for name, _ in read_tail(session.files, file).struct_fields()]
+            if not all(map(POSITIONAL_NAME.fullmatch, names)):
+                _compare(table, file, names)
+            return
 
 
 def _compare(table: Table, file: str, names: Sequence[str]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 
 from acidsql.metastore import failures
+from acidsql.metastore.model import Column, FileFormat, Partition, Table, TableType
 from acidsql.metastore.names import lowered
-from acidsql.metastore.protocol import Column, FileFormat, Partition, Table, TableType
 
 DEFAULT_DATABASE = "default"
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from acidsql.errors import AcidLookupError, TransactionStateError
 from acidsql.format.valid_lists import compactor_write_ids
 from acidsql.metastore import catalog
+from acidsql.metastore.model import Compaction, CompactionState, CompactionType, TxnState
 from acidsql.metastore.names import partition_name
-from acidsql.metastore.protocol import Compaction, CompactionState, CompactionType, TxnState
 from acidsql.metastore.transactions import (
     highest_txn_id,
     lowest_open_txn_id,

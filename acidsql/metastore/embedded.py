@@ -20,7 +20,8 @@ from acidsql.metastore import (
     write_set,
 )
 from acidsql.metastore.database import Database
-from acidsql.metastore.protocol import (
+from acidsql.metastore.model import (
+    RESERVED_WRITE_IDS,
     Compaction,
     CompactionType,
     LockInfo,
@@ -28,6 +29,7 @@ from acidsql.metastore.protocol import (
     LockState,
     Operation,
     Partition,
+    PlainTable,
     Table,
     TxnInfo,
     TxnType,
@@ -112,6 +114,18 @@ class EmbeddedMetastore:
         """See ``Metastore``."""
         with self._database.read() as connection:
             return catalog.find_table(connection, database, name)
+
+    def plain_table(self, database: str, name: str) -> PlainTable | None:  # noqa: ARG002
+        """See ``Metastore``: every table is transactional."""
+        return None
+
+    def convert_table(self, plain: PlainTable) -> None:
+        """See ``Metastore``."""
+        table = plain.table
+        with self._database.write() as connection:
+            catalog.create_table(connection, table)
+            catalog.add_partitions(connection, table.database, table.name, plain.partitions)
+            write_ids.seed(connection, table.database, table.name, RESERVED_WRITE_IDS + 1)
 
     def tables(self, database: str) -> tuple[str, ...]:
         """See ``Metastore``."""

@@ -11,7 +11,7 @@ import sqlite3
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore import compactions, failures, locks, write_ids, write_set
-from acidsql.metastore.protocol import LockState, TxnState, TxnType
+from acidsql.metastore.model import LockState, TxnState, TxnType
 from acidsql.metastore.transactions import (
     AbortCause,
     aborted_error,

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from tenacity import RetryCallState, RetryError, Retrying, retry_if_result, wait_exponential
 
 from acidsql.errors import LockTimeoutError
+from acidsql.metastore.model import LockInfo, LockRequest, LockState
 from acidsql.metastore.names import object_name
-from acidsql.metastore.protocol import LockInfo, LockRequest, LockState, Metastore
+from acidsql.metastore.protocol import Metastore
 
 _FIRST_WAIT = 0.01
 _LONGEST_WAIT = 1.0

@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Sequence
 
 from acidsql.metastore import catalog, write_set
+from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
 from acidsql.metastore.names import partition_name
-from acidsql.metastore.protocol import LockInfo, LockRequest, LockState, LockType, Operation
 from acidsql.metastore.transactions import require_open
 
 # Which existing locks a requested one waits for.

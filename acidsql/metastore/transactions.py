@@ -12,7 +12,7 @@ from enum import Enum
 from acidsql.errors import TransactionStateError
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore import failures
-from acidsql.metastore.protocol import TxnInfo, TxnState, TxnType
+from acidsql.metastore.model import TxnInfo, TxnState, TxnType
 
 
 class AbortCause(str, Enum):

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import catalog, failures
+from acidsql.metastore.model import TxnState, TxnType
 from acidsql.metastore.names import lowered
-from acidsql.metastore.protocol import TxnState, TxnType
 from acidsql.metastore.transactions import abort_cause, state_of
 
 

@@ -11,8 +11,8 @@ import sqlite3
 from collections.abc import Sequence
 
 from acidsql.errors import WriteConflictError
+from acidsql.metastore.model import LockState, LockType, Operation, TxnState
 from acidsql.metastore.names import object_name, partition_name
-from acidsql.metastore.protocol import LockState, LockType, Operation, TxnState
 
 _VERBS = {Operation.UPDATE: "update", Operation.DELETE: "delete"}
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from acidsql.metastore.protocol import Column, Metastore, Partition, Table
+from acidsql.metastore.model import Column, Partition, Table
+from acidsql.metastore.protocol import Metastore
 from tests.java_tools import TOOLS, JavaSetupError
 from tests.metastore.server import launcher
 from tests.metastore.subjects import (

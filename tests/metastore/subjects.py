@@ -15,7 +15,8 @@ import pytest
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.store import HiveMetastore
-from acidsql.metastore.protocol import Metastore, TxnState
+from acidsql.metastore.model import TxnState
+from acidsql.metastore.protocol import Metastore
 from tests.metastore.server.launcher import MetastoreServer
 
 TIMEOUT = 300.0

@@ -6,18 +6,18 @@ from dataclasses import replace
 import pytest
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
-from acidsql.metastore.protocol import (
+from acidsql.metastore.model import (
     Column,
     CompactionType,
     FileFormat,
     LockRequest,
     LockType,
-    Metastore,
     Operation,
     Partition,
     Table,
     TableType,
 )
+from acidsql.metastore.protocol import Metastore
 from tests.metastore.subjects import Subject
 
 EMPLOYEE = Table(

@@ -9,13 +9,8 @@ from typing import Any
 import pytest
 
 from acidsql.errors import AcidLookupError, AcidSqlError
-from acidsql.metastore.protocol import (
-    Compaction,
-    CompactionState,
-    CompactionType,
-    Metastore,
-    TxnType,
-)
+from acidsql.metastore.model import Compaction, CompactionState, CompactionType, TxnType
+from acidsql.metastore.protocol import Metastore
 from tests.metastore.subjects import EMBEDDED, WITH_WORKERS, only
 
 pytestmark = pytest.mark.usefixtures("tables")

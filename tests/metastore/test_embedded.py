@@ -19,19 +19,19 @@ from acidsql.errors import (
 )
 from acidsql.metastore import database, schema
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.protocol import (
+from acidsql.metastore.model import (
     Column,
     CompactionState,
     CompactionType,
     LockRequest,
     LockState,
     LockType,
-    Metastore,
     Operation,
     Table,
     TxnState,
     TxnType,
 )
+from acidsql.metastore.protocol import Metastore
 from tests.metastore.subjects import Subject, embedded_subject
 
 

@@ -20,14 +20,7 @@ from hypothesis.stateful import (
 from acidsql.errors import WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.protocol import (
-    Column,
-    LockRequest,
-    LockType,
-    Operation,
-    Table,
-    TxnState,
-)
+from acidsql.metastore.model import Column, LockRequest, LockType, Operation, Table, TxnState
 
 TABLES = ("a", "b")
 CHANGES = {Operation.UPDATE, Operation.DELETE}

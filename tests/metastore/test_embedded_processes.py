@@ -13,7 +13,7 @@ import pytest
 
 import acidsql
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.protocol import Column, CompactionType, Table, TxnState
+from acidsql.metastore.model import Column, CompactionType, Table, TxnState
 
 PROGRAM = Path(__file__).with_name("process_program.py")
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(acidsql.__path__[0]).parent)}

@@ -6,13 +6,8 @@ import pytest
 
 from acidsql.errors import LockTimeoutError, TransactionStateError
 from acidsql.metastore.locking import wait_for_locks
-from acidsql.metastore.protocol import (
-    LockRequest,
-    LockState,
-    LockType,
-    Metastore,
-    Operation,
-)
+from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
+from acidsql.metastore.protocol import Metastore
 
 pytestmark = pytest.mark.usefixtures("tables")
 

@@ -6,14 +6,8 @@ from typing import Any
 import pytest
 
 from acidsql.errors import TransactionStateError
-from acidsql.metastore.protocol import (
-    LockInfo,
-    LockRequest,
-    LockState,
-    LockType,
-    Metastore,
-    Operation,
-)
+from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
+from acidsql.metastore.protocol import Metastore
 
 pytestmark = pytest.mark.usefixtures("tables")
 

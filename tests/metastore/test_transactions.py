@@ -7,16 +7,16 @@ import pytest
 
 from acidsql.errors import TransactionStateError
 from acidsql.format.valid_lists import ValidTxnList
-from acidsql.metastore.protocol import (
+from acidsql.metastore.model import (
     LockRequest,
     LockState,
     LockType,
-    Metastore,
     Operation,
     TxnInfo,
     TxnState,
     TxnType,
 )
+from acidsql.metastore.protocol import Metastore
 
 
 def opened(metastore: Metastore, txn_type: TxnType = TxnType.DEFAULT) -> int:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from acidsql.errors import TransactionStateError, WriteConflictError
-from acidsql.metastore.protocol import LockRequest, LockState, LockType, Metastore, Operation
+from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
+from acidsql.metastore.protocol import Metastore
 
 pytestmark = pytest.mark.usefixtures("tables")
 

@@ -6,7 +6,8 @@ import pytest
 
 from acidsql.errors import AcidLookupError, TransactionStateError
 from acidsql.format.valid_lists import ValidWriteIdList
-from acidsql.metastore.protocol import CompactionType, Metastore, TxnType
+from acidsql.metastore.model import CompactionType, TxnType
+from acidsql.metastore.protocol import Metastore
 from tests.metastore.subjects import EMBEDDED, only
 
 pytestmark = pytest.mark.usefixtures("tables")

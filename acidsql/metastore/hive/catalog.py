@@ -9,11 +9,17 @@ from typing import Any
 from acidsql.errors import AcidAnalysisError, AcidSqlError, MetastoreError
 from acidsql.metastore import failures
 from acidsql.metastore.hive import constraints
-from acidsql.metastore.hive.conversions import ColumnConstraints, from_hive, is_ours, to_hive
+from acidsql.metastore.hive.conversions import (
+    STATISTICS,
+    ColumnConstraints,
+    from_hive,
+    is_ours,
+    to_hive,
+)
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CAPABILITIES, CATALOG, PROCESSOR, Server
+from acidsql.metastore.model import Table, TableType
 from acidsql.metastore.names import lowered
-from acidsql.metastore.protocol import Table, TableType
 
 DEFAULT_DATABASE = "default"
 # Tables whose definitions are fetched at once.
@@ -137,6 +143,20 @@ def _invalid(name: str, error: Any) -> AcidAnalysisError:
         f"the metastore refuses {name}: {error.message}; names have letters of the English "
         "alphabet, digits and underscores",
     )
+
+
+def convert(server: Server, table: Table) -> None:
+    """Make a plain table of the server transactional.
+
+    Its statistics are not believed any more: nobody knows who wrote the files.
+    """
+    existing = fetch_any(server, table.database, table.name)
+    if existing is None:
+        raise failures.table_not_found(table.database, table.name)
+    altered = to_hive(table, existing)
+    altered.tableType = TableType.MANAGED.value
+    altered.parameters = {k: v for k, v in altered.parameters.items() if k not in STATISTICS}
+    send_altered(server, existing, altered)
 
 
 def drop_table(server: Server, database_name: str, name: str) -> None:

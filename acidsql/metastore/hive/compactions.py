@@ -18,8 +18,8 @@ from acidsql.errors import AcidLookupError, TransactionStateError
 from acidsql.metastore.hive import transactions
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import PROCESSOR, Server
+from acidsql.metastore.model import Compaction, CompactionState, CompactionType, TxnState
 from acidsql.metastore.names import lowered, partition_name
-from acidsql.metastore.protocol import Compaction, CompactionState, CompactionType, TxnState
 
 _MILLISECONDS = 1000
 _MOST_REMEMBERED = 1000

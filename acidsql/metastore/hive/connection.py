@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_fixed
 from thriftpy2.protocol import TCyBinaryProtocol
+from thriftpy2.protocol.cybin import ProtocolError  # type: ignore[attr-defined] # of Cython
 from thriftpy2.thrift import TApplicationException, TClient, TException
 from thriftpy2.transport import TCyBufferedTransport, TSocket, TTransportException
 
@@ -183,7 +184,7 @@ class Connections:
             # The server hangs up after some of these.
             connection.close()
             raise _server_error(method, connection.endpoint, error) from error
-        except (TTransportException, OSError, EOFError) as error:
+        except (TTransportException, ProtocolError, OSError, EOFError) as error:
             connection.close()
             raise self._lost(method, connection.endpoint, error) from error
         except TException:
@@ -260,12 +261,17 @@ class Connections:
             client = self._greet(plain, endpoint)
         except TimeoutError as error:
             plain.close()
-            raise self._lost("the handshake", endpoint, error) from error
-        except (TTransportException, OSError, EOFError) as error:
+            raise MetastoreError(
+                "METASTORE_TIMEOUT",
+                f"{endpoint} took the connection and did not answer within {self._timeout:g} s: "
+                f"{self._silence}",
+            ) from error
+        # TLS, HTTP and SASL answer with bytes that are no answer of Thrift.
+        except (TTransportException, ProtocolError, OSError, EOFError) as error:
             plain.close()
             raise MetastoreError(
                 "METASTORE_AUTHENTICATION",
-                f"{endpoint} hung up at the first call ({error}): it may want Kerberos (set "
+                f"{endpoint} refused the first call ({error}): it may want Kerberos (set "
                 "spark.acidsql.metastore.kerberos.principal) or TLS, or it is no Hive Metastore",
             ) from error
         except BaseException:
@@ -284,6 +290,16 @@ class Connections:
         client = TClient(hms.ThriftHiveMetastore, protocol)
         client.set_ugi(self._user, [])
         return client
+
+    @property
+    def _silence(self) -> str:
+        """What it may mean that a server says nothing at all."""
+        if self._handshake is None:
+            return "it may be busy; see its log"
+        return (
+            "it may be busy, or want no Kerberos: then unset "
+            "spark.acidsql.metastore.kerberos.principal and hive.metastore.sasl.enabled"
+        )
 
     def _lost(self, method: str, endpoint: Endpoint, error: Exception) -> MetastoreError:
         if isinstance(error, TimeoutError):

@@ -12,8 +12,8 @@ from typing import Any
 from acidsql.metastore.hive.conversions import ColumnConstraints
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
+from acidsql.metastore.model import Table
 from acidsql.metastore.names import lowered
-from acidsql.metastore.protocol import Table
 
 
 def of_table(server: Server, database: str, name: str) -> ColumnConstraints:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.hive.column_types import hive_type, spark_type
 from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.model import Column, FileFormat, Partition, PlainTable, Table, TableType
 from acidsql.metastore.names import lowered
-from acidsql.metastore.protocol import Column, FileFormat, Partition, Table, TableType
 
 # Parameters that the server and Hive's writers keep for themselves (StatsSetupConst,
 # hive_metastoreConstants.DDL_TIME).
@@ -29,6 +29,10 @@ _OF_NEW_TABLES = {"transactional": "true", "bucketing_version": "2"}
 _VIEW_DATABASE = "view.database"
 _SPARK_VIEW_DATABASE = "view.catalogAndNamespace.part.1"
 _SERIALIZATION_FORMAT = "serialization.format"
+_PLAIN_TYPES = (TableType.MANAGED.value, "EXTERNAL_TABLE")
+# What MetastoreDefaultTransformer notes of a managed table that it makes external.
+_TRANSLATED = "TRANSLATED_TO_EXTERNAL"
+_OF_SPARK = "spark.sql."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,11 @@ def is_ours(table: Any) -> bool:
     parameters = table.parameters or {}
     transactional = next((v for k, v in parameters.items() if k.lower() == "transactional"), "")
     return bool(table.tableType == TableType.MANAGED.value) and transactional.lower() == "true"
+
+
+def is_plain(table: Any) -> bool:
+    """Whether a table of the server holds files and is not transactional."""
+    return table.tableType in _PLAIN_TYPES and not is_ours(table)
 
 
 def to_hive(table: Table, existing: Any = None) -> Any:
@@ -162,7 +171,7 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
         partition_columns=columns_of(table.partitionKeys or (), constraints),
         location=descriptor.location or "",
         properties=_properties(table, view=view),
-        table_type=TableType(table.tableType),
+        table_type=TableType.VIEW if view else TableType.MANAGED,
         view_text=(table.viewExpandedText or table.viewOriginalText) if view else None,
         owner=table.owner or "",
         created=table.createTime or 0,
@@ -170,6 +179,30 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
         num_buckets=max(descriptor.numBuckets or 0, 0) if descriptor.bucketCols else 0,
         file_format=FileFormat.ORC if view else _file_format(table),
         serde_properties={k: v for k, v in serde.items() if k != _SERIALIZATION_FORMAT},
+    )
+
+
+def plain_from_hive(table: Any, partitions: Iterable[Partition]) -> PlainTable:
+    """The server's plain table as a transactional one.
+
+    What Hive 4 made external by itself, when another engine created it, does not count as such.
+    What Spark noted of its own table must not tell Spark any more to read the files itself.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FILE_FORMAT.
+    """
+    made = from_hive(table, ColumnConstraints(defaults={}))
+    translated = made.properties.get(_TRANSLATED, "").upper() == "TRUE"
+    external = table.tableType != TableType.MANAGED.value and not translated
+    dropped = {"EXTERNAL", "external.table.purge", _TRANSLATED}
+    kept = {
+        k: v for k, v in made.properties.items() if k not in dropped and not k.startswith(_OF_SPARK)
+    }
+    return PlainTable(
+        table=replace(made, properties=kept),
+        partitions=tuple(partitions),
+        external=external,
+        is_sorted=bool(table.sd.sortCols),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acidsql.metastore.hive.own import TableKey
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 
 _MOST_REMEMBERED = 1000
 # The constraints of a table are no part of it. Those of a table that has not changed for so long

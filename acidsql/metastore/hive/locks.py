@@ -17,8 +17,8 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.own import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.server import PROCESSOR, Server
 from acidsql.metastore.locks import WAITS_FOR
+from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
 from acidsql.metastore.names import lowered, partition_name
-from acidsql.metastore.protocol import LockInfo, LockRequest, LockState, LockType, Operation
 
 _MILLISECONDS = 1000
 _CHANGES = (Operation.UPDATE, Operation.DELETE)

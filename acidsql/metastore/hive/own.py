@@ -12,7 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from acidsql.metastore import failures
-from acidsql.metastore.protocol import Operation, TxnState, TxnType
+from acidsql.metastore.model import Operation, TxnState, TxnType
 
 # Ended transactions are remembered so that their end can be told from never having been.
 _MOST_REMEMBERED = 10_000

@@ -16,7 +16,7 @@ from acidsql.metastore.hive.conversions import (
 )
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
-from acidsql.metastore.protocol import Partition
+from acidsql.metastore.model import Partition
 
 # Partitions sent or fetched at once.
 _BATCH = 500

@@ -17,8 +17,8 @@ from acidsql.metastore.hive.transactions import (
     open_txn,
     valid_txns,
 )
+from acidsql.metastore.model import TxnType
 from acidsql.metastore.names import lowered
-from acidsql.metastore.protocol import TxnType
 
 # Write ids that are allocated only to be left behind, where the server cannot skip them.
 _MOST_SKIPPED = 1000

@@ -17,7 +17,7 @@ from acidsql.format.names import LONG_MAX
 from acidsql.metastore.hive import catalog, partitions
 from acidsql.metastore.hive.conversions import STATISTICS
 from acidsql.metastore.hive.server import Server
-from acidsql.metastore.protocol import Partition
+from acidsql.metastore.model import Partition
 
 
 def record_table(server: Server, table: Any, write_id: int) -> None:

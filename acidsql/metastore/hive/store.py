@@ -18,11 +18,12 @@ from acidsql.metastore.hive import (
 from acidsql.metastore.hive import partitions as hive_partitions
 from acidsql.metastore.hive.compactions import TakenCompactions
 from acidsql.metastore.hive.connection import Connections
+from acidsql.metastore.hive.conversions import is_plain, plain_from_hive
 from acidsql.metastore.hive.definitions import Definitions
 from acidsql.metastore.hive.own import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.server import Server
-from acidsql.metastore.names import lowered
-from acidsql.metastore.protocol import (
+from acidsql.metastore.model import (
+    RESERVED_WRITE_IDS,
     Compaction,
     CompactionType,
     LockInfo,
@@ -30,12 +31,14 @@ from acidsql.metastore.protocol import (
     LockState,
     Operation,
     Partition,
+    PlainTable,
     Table,
     TableType,
     TxnInfo,
     TxnState,
     TxnType,
 )
+from acidsql.metastore.names import lowered
 
 
 class HiveMetastore:
@@ -123,6 +126,23 @@ class HiveMetastore:
         if known is None or self._definitions.under_lock(key) is None:
             self._definitions.converted(key, table)
         return table
+
+    def plain_table(self, database: str, name: str) -> PlainTable | None:
+        """See ``Metastore``."""
+        found = catalog.fetch_any(self._server, database, name)
+        if found is None or not is_plain(found):
+            return None
+        partitions: tuple[Partition, ...] = ()
+        if found.partitionKeys:
+            partitions = hive_partitions.partitions(self._server, found, None)
+        return plain_from_hive(found, partitions)
+
+    def convert_table(self, plain: PlainTable) -> None:
+        """See ``Metastore``; the server checks the names of the files too."""
+        table = plain.table
+        catalog.convert(self._server, table)
+        self._forget(table.database, table.name)
+        self.seed_write_id(table.database, table.name, RESERVED_WRITE_IDS + 1)
 
     def tables(self, database: str) -> tuple[str, ...]:
         """See ``Metastore``."""

@@ -14,8 +14,8 @@ from acidsql.metastore import failures
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.own import CONFLICT, LOST, ROLLED_BACK, OwnTxn, OwnTxns
 from acidsql.metastore.hive.server import PROCESSOR, Server
+from acidsql.metastore.model import TxnInfo, TxnState, TxnType
 from acidsql.metastore.names import lowered
-from acidsql.metastore.protocol import TxnInfo, TxnState, TxnType
 
 logger = logging.getLogger(__name__)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _CHUNK = 65536
+_POLL_SECONDS = 0.05
 
 
 class Proxy:
@@ -17,12 +19,14 @@ class Proxy:
     Attributes:
         cuts_answer: name of a call whose answer never arrives, once; the connection breaks instead.
         cuts_call: name of a call that never arrives at the server, as long as it is set.
+        delays: whether answers are held back, for as long as that is so.
         calls: the calls that were cut.
     """
 
     def __init__(self, port: int) -> None:
         self._server_port = port
         self.cuts_answer = self.cuts_call = ""
+        self.delays = False
         self.calls: list[str] = []
         self._sockets: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -74,6 +78,8 @@ class Proxy:
             while data := server.recv(_CHUNK):
                 if mute.is_set():
                     break
+                while self.delays:
+                    time.sleep(_POLL_SECONDS)
                 client.sendall(data)
         self._break(client, server)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from acidsql.metastore.protocol import Column, Metastore, Partition, Table
+from acidsql.metastore.model import Column, Partition, Table
+from acidsql.metastore.protocol import Metastore
 from tests.metastore.server.launcher import MetastoreServer
 
 COLUMNS = (Column(name="id", type="int"), Column(name="name", type="string"))

@@ -17,7 +17,7 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.sasl import kerberos_handshake, sasl_handshake
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.kerberos import Kerberos
-from acidsql.metastore.protocol import TxnType
+from acidsql.metastore.model import TxnType
 from tests.metastore.hive.proxy import Proxy, proxied, sasl_plain
 from tests.metastore.hive.tables import make_tables
 from tests.metastore.server.launcher import MetastoreServer
@@ -70,11 +70,40 @@ def test_no_metastore_is_there() -> None:
             store.databases()
 
 
-def test_no_answer_in_time() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        store = connect(f"thrift://127.0.0.1:{silent.getsockname()[1]}", user="ann", timeout=0.2)
-        with pytest.raises(MetastoreError, match="METASTORE_TIMEOUT.*0.2 s"):
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\x04\x00\x00\x00\x13Invalid status -128",  # Thrift's SASL, of what is no SASL
+        b"\x15\x03\x01\x00\x02\x02\x46",  # an alert of TLS
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    ],
+)
+def test_server_speaks_another_language(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def reply() -> None:
+            with suppress(OSError):  # the listener is closed in the end
+                connection, _ = listener.accept()
+                connection.recv(1000)
+                connection.sendall(answer)
+                connection.close()
+
+        threading.Thread(target=reply, daemon=True).start()
+        store = connect(f"thrift://127.0.0.1:{listener.getsockname()[1]}", user="ann", timeout=5)
+        with pytest.raises(MetastoreError, match=r"METASTORE_AUTHENTICATION.*Kerberos.*TLS"):
             store.databases()
+
+
+@pytest.mark.parametrize("kerberos", [False, True])
+def test_no_answer_in_time(kerberos: bool) -> None:
+    """A server without SASL waits for the rest of what it takes for a long name."""
+    handshake = sasl_handshake("PLAIN", plain("ann", "secret")) if kerberos else None
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoints = parse_uris(f"thrift://127.0.0.1:{silent.getsockname()[1]}")
+        connections = Connections(endpoints, user="ann", timeout=0.2, handshake=handshake)
+        with pytest.raises(MetastoreError, match="METASTORE_TIMEOUT.*0.2 s") as caught:
+            connections.call("get_all_databases")
+    assert ("unset spark.acidsql.metastore.kerberos.principal" in caught.value.message) == kerberos
 
 
 def test_host_of_the_principal() -> None:
@@ -185,6 +214,37 @@ def test_next_server_is_used_and_kept(server: MetastoreServer, store: HiveMetast
             behind.heartbeat([txn_id])
         behind.close()
     assert store.heartbeat([txn_id]) == ()
+
+
+@pytest.mark.metastore
+def test_servers_that_do_not_answer_are_passed_over(
+    server: MetastoreServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        down = f"thrift://127.0.0.1:{closed.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        mute = f"thrift://127.0.0.1:{silent.getsockname()[1]}"
+        endpoints = parse_uris(f"{down},{mute},{server.uri}")
+        connections = Connections(endpoints, user="ann", timeout=3)
+        assert connections.call("get_all_databases") == ["default"]
+        (warning,) = caplog.messages
+        assert f"{server.uri.removeprefix('thrift://')} is used now" in warning
+        connections.close()  # the next one goes where the last one went
+        assert connections.call("get_all_databases") == ["default"]
+        assert len(caplog.messages) == 1
+
+
+@pytest.mark.metastore
+def test_answer_that_comes_too_late(proxy: Proxy) -> None:
+    behind = connect(proxy.uri, user="ann", timeout=1)
+    assert behind.databases() == ("default",)
+    proxy.delays = True
+    with pytest.raises(MetastoreError, match="METASTORE_TIMEOUT.*get_all_databases within 1 s"):
+        behind.databases()
+    proxy.delays = False
+    # What came too late is no answer to the next call.
+    assert behind.heartbeat([behind.open_txn("ann", "host")]) == ()
+    behind.close()
 
 
 @pytest.mark.metastore

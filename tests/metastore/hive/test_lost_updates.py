@@ -15,7 +15,7 @@ import pytest
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.store import HiveMetastore
-from acidsql.metastore.protocol import LockRequest, LockState, LockType, Operation
+from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
 from tests.metastore.hive.tables import make_tables
 from tests.metastore.server.launcher import MetastoreServer
 

@@ -12,7 +12,7 @@ import pytest
 
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.store import HiveMetastore
-from acidsql.metastore.protocol import Partition
+from acidsql.metastore.model import Partition
 from tests.metastore.hive.tables import make_tables
 from tests.metastore.server.launcher import MetastoreServer
 

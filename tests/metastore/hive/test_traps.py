@@ -11,14 +11,7 @@ import pytest
 from acidsql.errors import MetastoreError, TransactionStateError
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.store import HiveMetastore
-from acidsql.metastore.protocol import (
-    LockRequest,
-    LockState,
-    LockType,
-    Operation,
-    Partition,
-    TxnType,
-)
+from acidsql.metastore.model import LockRequest, LockState, LockType, Operation, Partition, TxnType
 from tests.metastore.hive.tables import make_tables
 from tests.metastore.server.launcher import MetastoreServer
 

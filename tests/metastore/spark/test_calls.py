@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from acidsql.metastore.protocol import Partition
+from acidsql.metastore.model import Partition
 from tests.metastore.server.launcher import MetastoreServer
 from tests.metastore.spark.conftest import Calls, Client
 from tests.metastore.subjects import connected
@@ -127,6 +127,8 @@ def test_partition_filter_fetches_the_matching_partitions(
     calls.clear()
     assert ann.sql("SELECT id FROM p WHERE y = 5000") == [(5,)]
     assert fetched() == ["y=5000"]
+    about_partitions = [name for name in calls.names if "partition" in name]
+    assert about_partitions == ["get_partition_names", "get_partitions_by_names"]
     calls.clear()
     assert ann.sql("UPDATE p SET v = 'E' WHERE y BETWEEN 4999 AND 5001 AND id = 5") == [(1, 1)]
     assert sorted(set(fetched())) == ["y=4999", "y=5000", "y=5001"]

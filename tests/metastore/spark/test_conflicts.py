@@ -17,7 +17,7 @@ import acidsql
 from acidsql.errors import LockTimeoutError, TransactionStateError, WriteConflictError
 from acidsql.intents import change_intent
 from acidsql.metastore.hive.store import HiveMetastore
-from acidsql.metastore.protocol import (
+from acidsql.metastore.model import (
     CompactionState,
     LockRequest,
     LockType,

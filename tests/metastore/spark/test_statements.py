@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.compaction import cleaner, worker
 from acidsql.errors import AcidAnalysisError, AcidLookupError, ConcurrencyError
-from acidsql.metastore.protocol import CompactionState, CompactionType, Partition
+from acidsql.metastore.model import CompactionState, CompactionType, Partition
 from acidsql.session import AcidSession
 from tests.metastore.server.launcher import VERSIONS, MetastoreServer
 from tests.metastore.spark.conftest import Calls, Client

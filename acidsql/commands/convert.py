@@ -1,0 +1,229 @@
+"""ALTER TABLE … SET TBLPROPERTIES ('transactional'='true'): a plain ORC table becomes a full ACID
+one where it lies. Its files stay as they are, and get names that say their buckets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.commands import result
+from acidsql.commands.adoption import POSITIONAL_NAME, check_location
+from acidsql.commands.create import exclusive
+from acidsql.commands.definitions import check_columns, check_properties
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.names import is_hidden, is_original_file, original_file_name, parse_directory
+from acidsql.format.orc_tail import OrcTail
+from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.metastore.model import FileFormat, Partition, PlainTable, Table
+from acidsql.resolution import names_temp_view, qualified
+from acidsql.scan.snapshot import with_nested_originals
+from acidsql.schema import columns_of, data_schema, has_timestamp
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import Listings, child
+from acidsql.storage.parallel import in_parallel
+from acidsql.storage.tails import read_tail
+from acidsql.syntax import alterations as ast
+
+_MILLISECONDS = 1000
+_SAID_OTHERWISE = ("external", "transactional")
+
+
+def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | None:
+    """Make a plain table transactional, of the metastore's or of Spark's catalog.
+
+    Returns:
+        None if the statement does not ask for that, or names no table: it is Spark's then.
+
+    Raises:
+        AcidAnalysisError: it cannot become one (CANNOT_CONVERT_TABLE, UNSUPPORTED_FEATURE,
+            UNSUPPORTED_DATATYPE, LOCATION_IN_USE).
+        FormatError: a file of the table is no ORC file.
+    """
+    given = {key.lower(): value for key, value in statement.properties.items()}
+    name = qualified(session, statement.name)
+    if given.get("transactional", "").lower() != "true" or name is None:
+        return None
+    if names_temp_view(session, statement.name):
+        return None
+    served = session.metastore.plain_table(*name)
+    plain = served or _of_spark(session, *name)
+    if plain is None:
+        return None
+    if plain.external and given.get("external", "").upper() == "FALSE":
+        plain = replace(plain, external=False)
+    set_here = {k: v for k, v in statement.properties.items() if k.lower() not in _SAID_OTHERWISE}
+    properties = {**plain.table.properties, **set_here, "transactional": "true"}
+    properties.setdefault("transactional_properties", "default")
+    plain = replace(plain, table=replace(plain.table, properties=properties))
+    _check(session, plain, set_here, of_spark=served is None)
+    # Without a server nobody takes locks on plain tables.
+    alone = exclusive(session, plain.table) if served else nullcontext()
+    with alone, ExitStack() as undo:
+        _rename_files(session, plain, undo.callback, of_spark=served is None)
+        session.metastore.convert_table(plain)
+        undo.pop_all()
+        if served is None:
+            bridge.forget_table(session.spark, *name)
+    return result.nothing(session.spark)
+
+
+def _of_spark(session: AcidSession, database: str, name: str) -> PlainTable | None:
+    """The table of Spark's own catalog."""
+    found = bridge.catalog_table(session.spark, database, name)
+    if found is None:
+        return None
+    if session.metastore.served:
+        raise _cannot(f"{database}.{name}", "it is a table of Spark's own catalog")
+    if "orc" not in found.provider:
+        raise _cannot(f"{database}.{name}", f"its format is {found.provider}, not ORC")
+    if found.bucketed:
+        raise _cannot(
+            f"{database}.{name}", "Spark hashes the columns of its buckets in its own way"
+        )
+    columns = columns_of(session.spark, found.schema)
+    stored = len(columns) - len(found.partition_columns)
+    table = Table(
+        database=database,
+        name=name,
+        columns=columns[:stored],
+        partition_columns=columns[stored:],
+        location=session.files.qualify(found.location),
+        properties={**found.properties, **({"comment": found.comment} if found.comment else {})},
+        owner=found.owner or session.user,
+        created=found.created // _MILLISECONDS,
+    )
+    partitions = tuple(
+        Partition(
+            values=tuple(values.get(c) or DEFAULT_PARTITION for c in found.partition_columns),
+            location=session.files.qualify(location),
+        )
+        for values, location in found.partitions
+    )
+    return PlainTable(table=table, partitions=partitions, external=found.external, is_sorted=False)
+
+
+def _check(
+    session: AcidSession, plain: PlainTable, given: dict[str, str], *, of_spark: bool
+) -> None:
+    """Refuse what cannot become a transactional table (TransactionalValidationListener)."""
+    table = plain.table
+    if table.insert_only:
+        raise _cannot(table.full_name, "its rows would be in no delta of an insert-only table")
+    if table.file_format is not FileFormat.ORC:
+        raise _cannot(table.full_name, f"its format is {table.file_format.value}, not ORC")
+    if plain.external:
+        raise _cannot(
+            table.full_name, "it is external; add 'EXTERNAL'='FALSE' to take over its files"
+        )
+    if plain.is_sorted:
+        raise _cannot(table.full_name, "it is SORTED BY columns")
+    check_properties(given)
+    check_columns(session, table.columns, table.partition_columns)
+    if of_spark:
+        check_location(session, table)
+        _check_time_zone(session, table)
+
+
+def _check_time_zone(session: AcidSession, table: Table) -> None:
+    """Spark wrote wall clocks of the JVM's zone; they would be taken for those of the session's."""
+    if session.time_zone == session.jvm_time_zone:
+        return
+    for field in data_schema(session.spark, table).fields:
+        if has_timestamp(field.dataType):
+            raise _cannot(
+                table.full_name,
+                f"Spark wrote the timestamps of {field.name} in the JVM's time zone, "
+                f"{session.jvm_time_zone}, and the session's is {session.time_zone}; start the "
+                "session with spark.sql.session.timeZone set to the JVM's",
+            )
+
+
+def _rename_files(
+    session: AcidSession,
+    plain: PlainTable,
+    undo: Callable[..., object],
+    *,
+    of_spark: bool,
+) -> None:
+    """Give the files of a table the names of original files; all are looked at before."""
+    listings = Listings(session.files, None)
+    table = plain.table
+    places = [p.location for p in plain.partitions] if table.partition_columns else [table.location]
+    found = {place: _files(session, listings, table, place) for place in places}
+    paths = [child(place, name) for place, names in found.items() for name in names]
+
+    def tail_of(path: str) -> OrcTail | None:
+        return read_tail(session.files, path) if session.files.size(path) else None
+
+    for path, tail in zip(paths, in_parallel(tail_of, paths), strict=True):
+        if tail is not None:
+            _check_columns(table, path, tail, of_spark=of_spark)
+    for place, names in found.items():
+        # Spark's mark of a finished job. Hive 3.1 takes it for a file of the table.
+        session.files.delete(child(place, "_SUCCESS"))
+        for old, new in new_names(names):
+            source, target = child(place, old), child(place, new)
+            session.files.rename(source, target)
+            undo(session.files.rename, target, source)
+
+
+def _files(session: AcidSession, listings: Listings, table: Table, place: str) -> list[str]:
+    names = [
+        name
+        for name in with_nested_originals(session.files, listings, place)
+        if not is_hidden(name)
+    ]
+    for name in names:
+        path = child(place, name)
+        strange = "/" in name and not is_original_file(name.rpartition("/")[2])
+        if parse_directory(name) or strange or session.files.is_directory(path):
+            raise _cannot(table.full_name, f"{path} is none of its files; move it away")
+    return names
+
+
+def new_names(names: Sequence[str]) -> list[tuple[str, str]]:
+    """New names for the files of a directory that are not named like original files, in their
+    order.
+
+    >>> new_names(["000000_0", "part-b", "part-a"])
+    [('part-a', '000001_0'), ('part-b', '000002_0')]
+    """
+    taken = set(names)
+    renamed = []
+    number = 0
+    for old in sorted(n for n in names if not is_original_file(n.rpartition("/")[2])):
+        while original_file_name(number) in taken:
+            number += 1
+        renamed.append((old, original_file_name(number)))
+        taken.add(original_file_name(number))
+    return renamed
+
+
+def _check_columns(table: Table, path: str, tail: OrcTail, *, of_spark: bool) -> None:
+    """Refuse a file whose columns stand in other positions: Spark goes by names, readers of
+    transactional tables by positions.
+    """
+    names = [name.lower() for name, _ in tail.struct_fields()]
+    if all(map(POSITIONAL_NAME.fullmatch, names)):
+        return
+    expected = [column.name.lower() for column in table.columns]
+    for position, name in enumerate(names):
+        at = expected.index(name) if name in expected else None
+        if at != position and (at is not None or of_spark):
+            raise _cannot(
+                table.full_name,
+                f"{path} has the columns {', '.join(names)}, the table {', '.join(expected)}",
+            )
+
+
+def _cannot(name: str, reason: str) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        "CANNOT_CONVERT_TABLE",
+        f"{name} cannot become transactional where it lies: {reason}. Another table can be made of "
+        "its rows: CREATE TABLE … STORED AS ORC TBLPROPERTIES ('transactional'='true') AS SELECT …",
+    )
