@@ -17,6 +17,7 @@ VERSION_CONTENT = b"2"
 METADATA_FILE = "_metadata_acid"
 # What Hive's TRUNCATE writes into a base (AcidMetaDataFile).
 TRUNCATED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"truncated"}'
+COMPACTED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"compacted"}'
 STAGING_PREFIX = "_acidsql_staging_"
 
 LONG_MIN = -(2**63)

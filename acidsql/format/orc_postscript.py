@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from acidsql.errors import FormatError
 from acidsql.format import orc_compression
-from acidsql.format.protobuf import Field, corrupt, integer, read_fields, write_integer
+from acidsql.format.protobuf import (
+    Field,
+    corrupt,
+    integer,
+    read_fields,
+    read_packed,
+    write_integer,
+)
 
 _FOOTER_LENGTH = 1
 _COMPRESSION = 2
 _BLOCK_SIZE = 3
+_VERSION = 4
 _METADATA_LENGTH = 5
 _STRIPE_STATISTICS_LENGTH = 7
 _MAGIC = 8000
 _DEFAULT_BLOCK_SIZE = 262_144
 _MAX_BLOCK_SIZE = 2**23
+_NEWEST_VERSION = (0, 12)
 
 
 class PostScript(NamedTuple):
@@ -44,7 +54,8 @@ def parse_postscript(last_bytes: bytes) -> PostScript:
     """Parse the last bytes of a file.
 
     Raises:
-        FormatError: they are not those of an ORC file (INVALID_ORC_TAIL).
+        FormatError: they are not those of an ORC file (INVALID_ORC_TAIL), or of a newer version of
+            the format than there was in 2026 (UNSUPPORTED_ORC_VERSION).
     """
     length = last_bytes[-1] if last_bytes else 0
     if not 0 < length < len(last_bytes):
@@ -54,6 +65,14 @@ def parse_postscript(last_bytes: bytes) -> PostScript:
     magic = values.get(_MAGIC)
     if magic is None or magic.value != b"ORC":
         raise corrupt("the postscript does not say ORC")
+    version = values.get(_VERSION)
+    if version is not None and tuple(read_packed(version.value)) > _NEWEST_VERSION:
+        text = ".".join(map(str, read_packed(version.value)))
+        raise FormatError(
+            "UNSUPPORTED_ORC_VERSION",
+            f"it has version {text} of the ORC format: write it again with a writer of version "
+            "0.12, as Hive and Spark have it",
+        )
 
     def number(field_number: int) -> int:
         return integer(values[field_number]) if field_number in values else 0
@@ -75,13 +94,20 @@ def parse_postscript(last_bytes: bytes) -> PostScript:
     )
 
 
-def write_postscript(postscript: PostScript, footer_length: int) -> bytes:
-    """Return a copy of the postscript for a footer of another length, with its length byte."""
+def write_postscript(
+    postscript: PostScript, footer_length: int, metadata_length: int | None = None
+) -> bytes:
+    """Return a copy of the postscript for other sections, with its length byte.
+
+    Args:
+        metadata_length: bytes of the metadata section, None for as many as before.
+    """
+    lengths = {_FOOTER_LENGTH: footer_length}
+    if metadata_length is not None:
+        lengths[_METADATA_LENGTH] = metadata_length
     # Readers look for the magic in the last bytes of the postscript: the order of fields is kept.
     message = b"".join(
-        write_integer(_FOOTER_LENGTH, footer_length)
-        if field.number == _FOOTER_LENGTH
-        else field.raw
+        write_integer(field.number, lengths[field.number]) if field.number in lengths else field.raw
         for field in postscript.fields
     )
     return message + bytes([len(message)])

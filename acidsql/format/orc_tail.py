@@ -81,11 +81,15 @@ class OrcType:
         kind: lower-case name of ORC's ``Type.Kind``.
         subtypes: column ids of the children.
         field_names: names of the children of a struct.
+        precision: of a decimal.
+        scale: of a decimal.
     """
 
     kind: str
     subtypes: tuple[int, ...] = ()
     field_names: tuple[str, ...] = ()
+    precision: int = 0
+    scale: int = 0
 
 
 class IntStats(NamedTuple):
@@ -194,6 +198,11 @@ def parse_tail(last_bytes: bytes, file_length: int) -> OrcTail:
     )
 
 
+def footer_content(last_bytes: bytes) -> bytes:
+    """Return the footer, a protobuf message, of what :func:`parse_tail` takes."""
+    return _read_footer(parse_postscript(last_bytes), last_bytes)
+
+
 def append_metadata(
     last_bytes: bytes, file_length: int, items: Mapping[str, bytes], row: Sequence[str] = ()
 ) -> bytes:
@@ -293,6 +302,7 @@ def _parse_type(message: bytes) -> OrcType:
     kind = 0
     subtypes: list[int] = []
     field_names: list[str] = []
+    precision = scale = 0
     for field in read_fields(message):
         if field.number == 1:
             kind = integer(field)
@@ -300,9 +310,19 @@ def _parse_type(message: bytes) -> OrcType:
             subtypes += read_packed(field.value)
         elif field.number == 3:
             field_names.append(_text(octets(field)))
+        elif field.number == 5:
+            precision = integer(field)
+        elif field.number == 6:
+            scale = integer(field)
     if kind >= len(_KINDS):
         raise corrupt(f"type kind {kind} does not exist")
-    return OrcType(kind=_KINDS[kind], subtypes=tuple(subtypes), field_names=tuple(field_names))
+    return OrcType(
+        kind=_KINDS[kind],
+        subtypes=tuple(subtypes),
+        field_names=tuple(field_names),
+        precision=precision,
+        scale=scale,
+    )
 
 
 def _parse_item(message: bytes) -> tuple[str, bytes]:

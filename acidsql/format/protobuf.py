@@ -88,6 +88,11 @@ def zigzag_decode(number: int) -> int:
     return (number >> 1) ^ -(number & 1)
 
 
+def zigzag_encode(number: int) -> int:
+    """Return the ``sint64`` varint of a signed 64-bit number."""
+    return (number << 1) ^ (number >> 63)
+
+
 def integer(field: Field) -> int:
     """Return the value of a varint field; FormatError (INVALID_ORC_TAIL) if it is none."""
     if isinstance(field.value, int):

@@ -25,7 +25,7 @@ from acidsql.format.valid_lists import (
 
 _COMPACTED = "compacted"
 _DATA_FORMATS = frozenset({_COMPACTED, "truncated", "dropped"})
-_ACID_PREFIXES = tuple(f"{kind.value}_" for kind in DirectoryKind)
+ACID_PREFIXES = tuple(f"{kind.value}_" for kind in DirectoryKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ def _classify(names: Iterable[str], txns: ValidTxnList) -> _Listing:
     for name in names:
         directory = parse_directory(name)
         if directory is None:
-            if name.startswith(_ACID_PREFIXES):
+            if name.startswith(ACID_PREFIXES):
                 raise FormatError(
                     "INVALID_DIRECTORY_NAME",
                     f"{name!r} starts like an ACID directory and is none: move it out of the table",

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 
 _POSITIVE = 0x7FFFFFFF
 

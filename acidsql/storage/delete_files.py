@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import NamedTuple
 
+import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pyorc
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
 
+from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import footer_items
 from acidsql.schema import event_schema
 from acidsql.storage.filesystem import FileSystem
@@ -32,6 +34,13 @@ class RowId(NamedTuple):
     row_id: int
 
 
+class DeleteEvent(NamedTuple):
+    """The row that is deleted, and the write id of the transaction that deletes it."""
+
+    key: RowId
+    write_id: int
+
+
 def read_keys(files: FileSystem, path: str) -> list[RowId]:
     """The row ids in an ACID file, in its order."""
     with files.open(path) as stream:
@@ -40,12 +49,28 @@ def read_keys(files: FileSystem, path: str) -> list[RowId]:
     return [RowId(*key) for key in zip(*columns, strict=True)]
 
 
-def encode(keys: Sequence[RowId], write_id: int, row: StructType, codec: str) -> bytes:
+def read_events(files: FileSystem, path: str) -> list[DeleteEvent]:
+    """The events of a delete file, in its order.
+
+    Raises:
+        FormatError: it is damaged (FAILED_READ_FILE).
+    """
+    try:
+        with files.open(path) as stream:
+            reader = pa_orc.ORCFile(stream)
+            # Query-based compaction writes the names in lower case.
+            table = reader.read(columns=reader.schema.names[1:5])
+    except (OSError, pa.ArrowException) as error:
+        raise FormatError("FAILED_READ_FILE", f"{path} cannot be read: {error}") from error
+    columns = (c.to_pylist() for c in (table.column(i) for i in range(4)))
+    return [DeleteEvent(RowId(*key), w) for *key, w in zip(*columns, strict=True)]
+
+
+def encode(events: Sequence[DeleteEvent], row: StructType, codec: str) -> bytes:
     """The bytes of a delete file.
 
     Args:
-        keys: ids of the deleted rows, sorted, each once.
-        write_id: of the deleting transaction.
+        events: sorted by row id, each row id once; so few that they make one stripe.
         row: the table's columns: the file has them in its schema, and null in every event.
         codec: name of the compression, as the table property ``orc.compress`` has
             it, in lower case.
@@ -53,10 +78,9 @@ def encode(keys: Sequence[RowId], write_id: int, row: StructType, codec: str) ->
     buffer = BytesIO()
     writer = pyorc.Writer(buffer, _orc_type(event_schema(row)), compression=_CODECS[codec])
     with writer:
-        for key in keys:
+        for key, write_id in events:
             writer.write((_DELETE, *key, write_id, None))
-        # So few events make one stripe.
-        writer.set_user_metadata(**footer_items(keys[-1:], 0, len(keys)))
+        writer.set_user_metadata(**footer_items([e.key for e in events[-1:]], 0, len(events)))
     return buffer.getvalue()
 
 

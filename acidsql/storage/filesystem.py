@@ -9,8 +9,9 @@ keeps beside local files.
 from __future__ import annotations
 
 import io
+import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
@@ -19,6 +20,9 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import FormatError
+from acidsql.format.names import STAGING_PREFIX
+
+_COPIED_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,14 @@ class FileVersion(NamedTuple):
 
     size: int
     modified: int
+
+
+class FilePart(NamedTuple):
+    """Bytes of a file: its path, the first byte, and their number."""
+
+    path: str
+    start: int
+    length: int
 
 
 def child(path: str, *names: str) -> str:
@@ -192,14 +204,52 @@ class FileSystem:
                 "RENAME_FAILED", f"the file system refused to rename {source} to {target}"
             )
 
-    def copy(self, source: str, target: str) -> None:
-        """Copy a file, also from one file system to another; the target must not exist."""
+    def copy(self, source: str, target: str, length: int | None = None) -> None:
+        """Copy a file, also from one file system to another; the target must not exist.
+
+        Args:
+            length: how many bytes of it, all of them by default; fewer if it has fewer.
+        """
         old, new = _local(source), _local(target)
-        if old is not None and new is not None:
-            new.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(old, new)
+        if old is None or new is None:
+            source_path, target_path = self.hadoop_path(source), self.hadoop_path(target)
+            bridge.copy_file(self._spark, source_path, target_path, length)
             return
-        bridge.copy_file(self._spark, self.hadoop_path(source), self.hadoop_path(target))
+        new.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(old, new)
+        if length is not None and length < new.stat().st_size:
+            os.truncate(new, length)
+
+    def assemble(self, target: str, head: bytes, parts: Sequence[FilePart], tail: bytes) -> None:
+        """Create a file of some bytes, then parts of other files, then more bytes; it must not
+        exist.
+
+        Raises:
+            FormatError: a file is shorter than its part (FILE_TOO_SHORT).
+        """
+        new, sources = _local(target), [_local(part.path) for part in parts]
+        if new is None or None in sources:
+            bridge.assemble_file(
+                self._spark,
+                self.hadoop_path(target),
+                head,
+                [(*self.hadoop_path(p.path), p.start, p.length) for p in parts],
+                tail,
+            )
+        else:
+            new.parent.mkdir(parents=True, exist_ok=True)
+            with new.open("xb") as written:
+                written.write(head)
+                for part, source in zip(parts, sources, strict=True):
+                    _copy_part(cast(Path, source), part, written)
+                written.write(tail)
+        expected = len(head) + sum(part.length for part in parts) + len(tail)
+        if self.size(target) != expected:
+            raise FormatError(
+                "FILE_TOO_SHORT",
+                f"{target} has {self.size(target)} bytes in place of {expected}: a file that it "
+                "was made of has changed",
+            )
 
     def same(self, one: str, other: str) -> bool:
         """Whether two paths are on one file system, so that a file can be renamed."""
@@ -235,12 +285,26 @@ class FileSystem:
         return bridge.delete_if_empty(filesystem, java_path)
 
 
-class Listings:
-    """The listings of one statement: each directory is listed once."""
+class Copy(NamedTuple):
+    """A place for a copy; ``is_new`` as long as it is empty."""
 
-    def __init__(self, files: FileSystem) -> None:
+    path: str
+    is_new: bool
+
+
+class Listings:
+    """The listings of one statement: each directory is listed once.
+
+    Args:
+        txn_id: the statement's transaction, None if its plan is not run.
+    """
+
+    def __init__(self, files: FileSystem, txn_id: int | None) -> None:
         self._files = files
+        self._txn_id = txn_id
         self._known: dict[str, Listing] = {}
+        self._copies: dict[str, str] = {}
+        self._staging: set[str] = set()
 
     def get(self, path: str) -> Listing:
         """The listing of a directory."""
@@ -248,11 +312,46 @@ class Listings:
             self._known[path] = self._files.list(path)
         return self._known[path]
 
+    def copy_of(self, path: str, table: str) -> Copy | None:
+        """Where the statement has its copy of a directory, which is gone after it.
+
+        Args:
+            path: the directory.
+            table: the location of its table.
+
+        Returns:
+            The place, below the table and ignored by readers; None if the statement is not run.
+        """
+        if self._txn_id is None:
+            return None
+        is_new = path not in self._copies
+        if is_new:
+            staging = child(table, f"{STAGING_PREFIX}{self._txn_id}")
+            self._staging.add(staging)
+            self._copies[path] = child(staging, f"copy_{len(self._copies)}")
+        return Copy(self._copies[path], is_new)
+
+    def delete_copies(self, kept: Container[str] = ()) -> None:
+        """Delete all copies that were made, but for those in staging directories to keep."""
+        for staging in self._staging:
+            if staging not in kept:
+                self._files.delete(staging)
+        self._staging.clear()
+
 
 def _local(path: str) -> Path | None:
     if not path.startswith("file:"):
         return None
     return Path("/" + path[len("file:") :].lstrip("/"))
+
+
+def _copy_part(source: Path, part: FilePart, written: BinaryIO) -> None:
+    with source.open("rb") as stream:
+        stream.seek(part.start)
+        left = part.length
+        while left and (content := stream.read(min(left, _COPIED_BYTES))):
+            written.write(content)
+            left -= len(content)
 
 
 class _RangeReader(io.RawIOBase):

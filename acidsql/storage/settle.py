@@ -16,7 +16,7 @@ from acidsql.errors import FormatError
 from acidsql.format.bucket_codec import encode
 from acidsql.format.names import VERSION_CONTENT, VERSION_FILE, bucket_file_name
 from acidsql.format.partitions import unescape
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel

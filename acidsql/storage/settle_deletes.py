@@ -20,7 +20,7 @@ from acidsql.format.names import bucket_file_name
 from acidsql.schema import event_schema, guard, padded
 from acidsql.session import AcidSession
 from acidsql.storage import delete_files
-from acidsql.storage.delete_files import RowId
+from acidsql.storage.delete_files import DeleteEvent, RowId
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.settle import (
@@ -81,7 +81,8 @@ def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) 
         for key in unique:
             buckets[decode_bucket(key.bucket)].append(key)
         for bucket_id, own in buckets.items():
-            content = delete_files.encode(own, staging.write_id, staging.row, codec(staging.table))
+            deleted = [DeleteEvent(key, staging.write_id) for key in own]
+            content = delete_files.encode(deleted, staging.row, codec(staging.table))
             files.write(child(path, bucket_file_name(bucket_id)), content)
         settled.append(_settled(directory, path, len(unique)))
     return settled

@@ -25,7 +25,7 @@ from pyspark.sql.types import DecimalType, StructField
 from acidsql import bridge
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
 from acidsql.format.partitions import DEFAULT_PARTITION, escape
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 from acidsql.storage.filesystem import child
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 import pyarrow.orc as pa_orc
 
+from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import footer_items
 from acidsql.format.orc_tail import OrcTail, append_metadata, parse_tail, tail_length
 from acidsql.storage.filesystem import FileSystem, FileVersion
 
 _FIRST_READ = 16 * 1024
+_Parsed = TypeVar("_Parsed")
 # Columns of the ACID schema, by ORC column id (contract §1.3).
 ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 2, 3, 4
 
@@ -26,9 +29,25 @@ def tail_bytes(files: FileSystem, path: str, size: int) -> bytes:
 
 
 def read_tail(files: FileSystem, path: str) -> OrcTail:
-    """The tail of an ORC file."""
+    """The tail of an ORC file.
+
+    Raises:
+        FormatError: what ``parse_tail`` raises, with the file's name.
+    """
+    return parsed(files, path, parse_tail)
+
+
+def parsed(files: FileSystem, path: str, parse: Callable[[bytes, int], _Parsed]) -> _Parsed:
+    """What ``parse`` makes of the end of an ORC file and its length.
+
+    Raises:
+        FormatError: what ``parse`` raises, with the file's name.
+    """
     size = files.size(path)
-    return parse_tail(tail_bytes(files, path, size), size)
+    try:
+        return parse(tail_bytes(files, path, size), size)
+    except FormatError as error:
+        raise FormatError(error.condition, f"{path} cannot be read: {error.message}") from error
 
 
 class TailCache:
@@ -66,7 +85,7 @@ def stamp(
     size = files.size(path)
     last = tail_bytes(files, path, size)
     tail = parse_tail(last, size)
-    keys = _keys_from_statistics(tail) if one_writer else _last_keys(files, path, len(tail.stripes))
+    keys = _keys_from_statistics(tail) if one_writer else last_keys(files, path, len(tail.stripes))
     inserts, removed = (0, tail.rows) if deletes else (tail.rows, 0)
     files.append(path, append_metadata(last, size, footer_items(keys, inserts, removed), row))
     return tail
@@ -78,7 +97,7 @@ def _keys_from_statistics(tail: OrcTail) -> list[tuple[int, int, int]]:
     return [(w[1], b[1], r[1]) for w, b, r in zip(*columns, strict=True) if w and b and r]
 
 
-def _last_keys(files: FileSystem, path: str, stripes: int) -> list[tuple[int, int, int]]:
+def last_keys(files: FileSystem, path: str, stripes: int) -> list[tuple[int, int, int]]:
     """The last key of each stripe, read from its three key columns."""
     keys = []
     with files.open(path) as stream:

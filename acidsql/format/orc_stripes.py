@@ -1,0 +1,153 @@
+"""Files made of the stripes of other files, byte for byte, under a tail of their own.
+
+A stripe refers to nothing outside itself, so it can stand in any file that has the same columns,
+compression and writer. Only the tail knows where stripes lie, and what is in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from acidsql.format import orc_compression
+from acidsql.format.orc_postscript import PostScript, parse_postscript, write_postscript
+from acidsql.format.orc_statistics import merge_columns
+from acidsql.format.orc_tail import OrcTail, Stripe, footer_content, parse_tail
+from acidsql.format.protobuf import octets, read_fields, write_integer, write_octets
+
+# The bytes before the first stripe.
+HEADER = b"ORC"
+# Footer: fields that are the same in files of the same kind.
+_TYPES, _STRIDE, _WRITER, _ENCRYPTION, _CALENDAR, _SOFTWARE = 4, 8, 9, 10, 11, 12
+_HEADER_LENGTH, _CONTENT_LENGTH, _STRIPES, _METADATA, _ROWS, _STATISTICS = 1, 2, 3, 5, 6, 7
+# Postscript: version of the format, and of the writer.
+_VERSION, _WRITER_VERSION = 4, 6
+_COLUMN_STATISTICS = 1
+# What a writer says of itself; another one's files may be joined with it all the same.
+_OWN_PREFIX = "hive.acid."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StripeFile:
+    """A file whose stripes may be copied.
+
+    Attributes:
+        tail: its tail.
+        kind: what stripes of one file have in common; files of the same kind can be joined.
+        footer: the fields of its footer that make the kind, as bytes.
+        postscript: its postscript.
+    """
+
+    tail: OrcTail
+    kind: bytes
+    footer: bytes
+    postscript: PostScript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopiedStripe:
+    """A stripe, and the file that it is taken from."""
+
+    file: StripeFile
+    number: int
+
+    @property
+    def stripe(self) -> Stripe:
+        """Where it lies in its file."""
+        return self.file.tail.stripes[self.number]
+
+    @property
+    def length(self) -> int:
+        """Its bytes."""
+        stripe = self.stripe
+        return stripe.index_length + stripe.data_length + stripe.footer_length
+
+    @property
+    def column_statistics(self) -> list[bytes]:
+        """Its ``ColumnStatistics`` by column id."""
+        message = self.file.tail.stripe_statistics[self.number]
+        return [octets(f) for f in read_fields(message) if f.number == _COLUMN_STATISTICS]
+
+
+def stripe_file(last_bytes: bytes, file_length: int) -> StripeFile | None:
+    """What copying stripes needs to know of a file; None if they cannot be copied.
+
+    Args:
+        last_bytes: at least the last ``tail_length`` bytes of the file.
+        file_length: length of the whole file.
+
+    Raises:
+        FormatError: as ``parse_tail``.
+    """
+    tail = parse_tail(last_bytes, file_length)
+    postscript = parse_postscript(last_bytes)
+    fields = list(read_fields(footer_content(last_bytes)))
+    is_encrypted = any(f.number == _ENCRYPTION for f in fields)
+    if is_encrypted or len(tail.stripe_statistics) < len(tail.stripes):
+        return None
+    common = (_TYPES, _STRIDE, _WRITER, _CALENDAR)
+    footer = b"".join(f.raw for f in fields if f.number in common)
+    versions = [f.raw for f in postscript.fields if f.number in (_VERSION, _WRITER_VERSION)]
+    codec = f"{postscript.compression} {postscript.block_size} ".encode()
+    software = b"".join(f.raw for f in fields if f.number == _SOFTWARE)
+    return StripeFile(
+        tail=tail,
+        kind=codec + b"".join(versions) + footer,
+        footer=footer + software,
+        postscript=postscript,
+    )
+
+
+def stripes_of(file: StripeFile) -> list[CopiedStripe]:
+    """All stripes of a file."""
+    return [CopiedStripe(file=file, number=i) for i in range(len(file.tail.stripes))]
+
+
+def joined_tail(stripes: Sequence[CopiedStripe], items: Mapping[str, bytes]) -> bytes:
+    """The bytes that follow ``HEADER`` and the stripes, one after the other, in the file of them.
+
+    Args:
+        stripes: at least one, of files of one kind.
+        items: user metadata; of that of the files, what they have in common is kept beside it.
+    """
+    first = stripes[0].file
+    position, messages = len(HEADER), []
+    for copied in stripes:
+        stripe = copied.stripe
+        lengths = (stripe.index_length, stripe.data_length, stripe.footer_length, stripe.rows)
+        values = enumerate((position, *lengths), start=1)
+        messages.append(b"".join(write_integer(number, value) for number, value in values))
+        position += copied.length
+    metadata = b"".join(
+        write_octets(1, copied.file.tail.stripe_statistics[copied.number]) for copied in stripes
+    )
+    statistics = merge_columns([copied.column_statistics for copied in stripes])
+    known = {**_common_items(stripes), **items}
+    footer = b"".join(
+        [
+            write_integer(_HEADER_LENGTH, len(HEADER)),
+            write_integer(_CONTENT_LENGTH, position),
+            *[write_octets(_STRIPES, message) for message in messages],
+            first.footer,
+            *[
+                write_octets(_METADATA, write_octets(1, k.encode()) + write_octets(2, v))
+                for k, v in known.items()
+            ],
+            write_integer(_ROWS, sum(copied.stripe.rows for copied in stripes)),
+            *[write_octets(_STATISTICS, message) for message in statistics],
+        ]
+    )
+    codec = first.postscript.compression, first.postscript.block_size
+    sections = [orc_compression.store(section, *codec) for section in (metadata, footer)]
+    lengths_of = [len(section) for section in sections]
+    return b"".join(sections) + write_postscript(first.postscript, lengths_of[1], lengths_of[0])
+
+
+def _common_items(stripes: Sequence[CopiedStripe]) -> dict[str, bytes]:
+    files = {id(copied.file): copied.file for copied in stripes}.values()
+    first, *others = [file.tail.metadata for file in files]
+    return {
+        key: value
+        for key, value in first.items()
+        if not key.startswith(_OWN_PREFIX) and all(other.get(key) == value for other in others)
+    }
