@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from acidsql.compaction.worker import find_partition
 from acidsql.format.names import STAGING_PREFIX
-from acidsql.format.selection import select
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.protocol import Compaction, Table, TxnState
-from acidsql.scan.snapshot import base_formats
+from acidsql.metastore.model import Compaction, Table, TxnState
+from acidsql.scan.snapshot import state_of
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 
@@ -49,7 +48,7 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
         open=frozenset(),
         aborted=frozenset(w for w in seen.aborted if w <= highest),
     )
-    state = select(names, write_ids, capped, base_formats(session.files, place.location, names))
+    state = state_of(session.files, place.location, names, write_ids, capped)
     for name in [*state.obsolete, *state.aborted]:
         session.files.delete(child(place.location, name))
     _remove_staging(session, table.location)

@@ -1,5 +1,5 @@
-"""The worker: merges the directories of a partition into one delta pair (minor)
-or one base (major).
+"""The worker: takes a compaction from the queue, and has the directories of a partition merged into
+one delta pair (minor) or one base (major).
 
 Rows keep their identity, so a compaction conflicts with nobody; no write id is
 allocated. What it writes becomes visible when its transaction commits, because the names
@@ -12,29 +12,15 @@ import logging
 import os
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
-
-from acidsql import bridge
+from acidsql.compaction.merging import write_merged
 from acidsql.errors import AcidSqlError, FormatError
-from acidsql.format.bucket_codec import decode_bucket_sql
-from acidsql.format.names import (
-    LONG_MIN,
-    STAGING_PREFIX,
-    VERSION_CONTENT,
-    VERSION_FILE,
-    base_name,
-    delete_delta_name,
-    delta_name,
-)
+from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.partitions import partition_name
-from acidsql.format.selection import AcidState, select
+from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import compactor_write_ids
 from acidsql.metastore.locking import wait_for_locks
-from acidsql.metastore.protocol import (
+from acidsql.metastore.model import (
     Compaction,
     CompactionType,
     FileFormat,
@@ -45,21 +31,16 @@ from acidsql.metastore.protocol import (
     Table,
     TxnType,
 )
-from acidsql.plain_files import settle_plain, write_plain
-from acidsql.scan import insert_only
-from acidsql.scan.plan import FIELD, all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.snapshot import (
     PartitionSnapshot,
     TableSnapshot,
-    base_formats,
+    check_is_there,
+    state_of,
     with_nested_originals,
 )
-from acidsql.scan.time_zones import to_file_zone
-from acidsql.schema import data_schema, event_schema, quote
+from acidsql.schema import data_schema, why_not_written
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
-from acidsql.storage.settle import name_bucket_parts
-from acidsql.storage.staging import BUCKET_COLUMN, ONE_TASK_BYTES, staged_row, write_buckets
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +71,7 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
     """Do a compaction taken from the queue; an error is recorded there and raised."""
     metastore = session.metastore
     table = metastore.find_table(compaction.database, compaction.table)
-    reason = _why_not(table, compaction)
+    reason = _why_not(session, table, compaction)
     if table is None or reason is not None:
         metastore.compaction_refused(compaction.compaction_id, reason or _NO_TABLE)
         return
@@ -102,7 +83,7 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
     _work(session, compaction, table, txn_id)
 
 
-def _why_not(table: Table | None, compaction: Compaction) -> str | None:
+def _why_not(session: AcidSession, table: Table | None, compaction: Compaction) -> str | None:
     """What acidsql cannot do of a queue that it shares with Hive."""
     if table is None:
         return _NO_TABLE
@@ -112,6 +93,8 @@ def _why_not(table: Table | None, compaction: Compaction) -> str | None:
         return _INSERT_ONLY
     if compaction.partition is None and table.partition_columns:
         return "a partitioned table is compacted by its partitions: name one"
+    if table.file_format is FileFormat.ORC:
+        return why_not_written(data_schema(session.spark, table))
     return None
 
 
@@ -135,7 +118,7 @@ def _work(session: AcidSession, compaction: Compaction, table: Table, txn_id: in
         )
         state = snapshot.partitions[0].state
         if is_enough(state, compaction.type):
-            _write(session, snapshot, compaction.type, staging, txn_id, published)
+            write_merged(session, snapshot, compaction.type, staging, txn_id, published)
             metastore.compaction_done(compaction.compaction_id)
         elif state.obsolete or state.aborted:
             metastore.compaction_done(compaction.compaction_id)
@@ -187,11 +170,11 @@ def _snapshot(
     metastore = session.metastore
     place = find_partition(session, table, compaction.partition)
     txns = metastore.valid_txns(txn_id)
-    listings = Listings(session.files)
+    listings = Listings(session.files, txn_id)
     names = with_nested_originals(session.files, listings, place.location)
+    check_is_there(metastore, table, place, listings)
     write_ids = compactor_write_ids(metastore.valid_write_ids(table.database, table.name, txns))
-    formats = base_formats(session.files, place.location, names)
-    state = select(names, write_ids, txns, formats)
+    state = state_of(session.files, place.location, names, write_ids, txns)
     partition = PartitionSnapshot(
         values=place.values, location=place.location, state=state, columns=place.columns
     )
@@ -207,98 +190,3 @@ def is_enough(state: AcidState, compaction_type: CompactionType) -> bool:
         return bool(state.originals) or deltas + (1 if state.base else 0) > 1
     one_pair = deltas == 2 and len(state.insert_deltas) == 1
     return deltas > 1 and not one_pair
-
-
-def _write(
-    session: AcidSession,
-    snapshot: TableSnapshot,
-    compaction_type: CompactionType,
-    staging: str,
-    txn_id: int,
-    published: list[str],
-) -> None:
-    """Write, name and publish the merged directories."""
-    partition = snapshot.partitions[0]
-    deltas = partition.state.deltas
-    low = min((d.min_write_id for d in deltas), default=LONG_MIN)
-    # The base of a table that nobody wrote to since its conversion has no write id.
-    high = max((d.max_write_id for d in deltas), default=LONG_MIN)
-    row = data_schema(session.spark, snapshot.table)
-    if snapshot.table.insert_only:
-        _write_plain(session, snapshot, staging, base_name(high, txn_id), published)
-        return
-    if compaction_type is CompactionType.MAJOR:
-        outputs = [(base_name(high, txn_id), surviving_events(session, snapshot), False)]
-    else:
-        outputs = [
-            (
-                delta_name(low, high, None, txn_id),
-                all_inserts(session, snapshot),
-                False,
-            ),
-            (
-                delete_delta_name(low, high, None, txn_id),
-                compaction_deletes(session, snapshot),
-                True,
-            ),
-        ]
-    for name, events, deletes in outputs:
-        staged = child(staging, name)
-        _write_buckets(session, snapshot.table, events, staged, row, deletes=deletes)
-        if session.files.exists(staged) or compaction_type is CompactionType.MAJOR:
-            session.files.write(child(staged, VERSION_FILE), VERSION_CONTENT)
-            target = child(partition.location, name)
-            published.append(target)
-            session.files.rename(staged, target)
-
-
-def _write_plain(
-    session: AcidSession,
-    snapshot: TableSnapshot,
-    staging: str,
-    name: str,
-    published: list[str],
-) -> None:
-    """Write and publish the base of an insert-only table."""
-    table, (partition,) = snapshot.table, snapshot.partitions
-    rows = insert_only.rows(session, snapshot)
-    few = bridge.input_bytes(rows) <= ONE_TASK_BYTES
-    merged = rows.coalesce(1) if few else rows.hint("rebalance")
-    fields = data_schema(session.spark, table).fields
-    orc = table.file_format is FileFormat.ORC
-    columns = [
-        (
-            to_file_zone(session, F.col(quote(f.name)), f.dataType) if orc else F.col(quote(f.name))
-        ).alias(f.name)
-        for f in fields
-    ]
-    whole = replace(table, partition_columns=())
-    write_plain(session, merged.select(*columns), whole, staging, "i0", ())
-    settled = settle_plain(session, whole, staging)
-    staged = settled[0].path if settled else child(staging, "empty")
-    session.files.make_directory(staged)
-    target = child(partition.location, name)
-    published.append(target)
-    session.files.rename(staged, target)
-
-
-def _write_buckets(
-    session: AcidSession,
-    table: Table,
-    events: DataFrame,
-    staged: str,
-    row: StructType,
-    *,
-    deletes: bool,
-) -> None:
-    """Write one sorted file per bucket id and give it its name and metadata."""
-    bucket = F.expr(decode_bucket_sql("bucket"))
-    schema = event_schema(row)
-    columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
-    if deletes:
-        own_row = [F.lit(None).cast(schema["row"].dataType).alias("row")]
-    else:
-        own_row = staged_row([F.col(f"{FIELD}{i}") for i in range(len(row.fields))])
-    placed = events.select(*columns, *own_row, bucket.alias(BUCKET_COLUMN))
-    write_buckets(placed.repartition(BUCKET_COLUMN), staged, table, [BUCKET_COLUMN])
-    name_bucket_parts(session, staged, row=() if deletes else row.names, deletes=deletes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acidsql.errors import AcidSqlError
-from acidsql.metastore.protocol import LockRequest, LockState, LockType, Operation
+from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

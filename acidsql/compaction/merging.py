@@ -1,0 +1,125 @@
+"""What a compaction writes: merged deltas, or a base.
+
+Where it can, it copies stripes (``stripes``); the rest is done by Spark, which reads, sorts and
+writes every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import functions as F
+
+from acidsql import bridge
+from acidsql.compaction.rewriting import write_buckets_of
+from acidsql.compaction.stripes import copy_base, copy_deltas, merge_few_deletes
+from acidsql.format.names import (
+    COMPACTED_CONTENT,
+    LONG_MIN,
+    METADATA_FILE,
+    VERSION_CONTENT,
+    VERSION_FILE,
+    base_name,
+    delete_delta_name,
+    delta_name,
+)
+from acidsql.metastore.model import CompactionType, FileFormat
+from acidsql.plain_files import settle_plain, write_plain
+from acidsql.scan import insert_only
+from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
+from acidsql.scan.snapshot import TableSnapshot
+from acidsql.scan.time_zones import to_file_zone
+from acidsql.schema import data_schema, quote
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
+from acidsql.storage.staging import ONE_TASK_BYTES
+
+
+def write_merged(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    compaction_type: CompactionType,
+    staging: str,
+    txn_id: int,
+    published: list[str],
+) -> None:
+    """Write, name and publish the merged directories of the only partition of a snapshot.
+
+    Args:
+        published: takes the paths of what was published.
+    """
+    partition = snapshot.partitions[0]
+    deltas = partition.state.deltas
+    low = min((d.min_write_id for d in deltas), default=LONG_MIN)
+    # The base of a table that nobody wrote to since its conversion has no write id.
+    high = max((d.max_write_id for d in deltas), default=LONG_MIN)
+    if snapshot.table.insert_only:
+        _write_plain(session, snapshot, staging, base_name(high, txn_id), published)
+        return
+    if compaction_type is CompactionType.MAJOR:
+        staged = [child(staging, base_name(high, txn_id))]
+        if not copy_base(session, snapshot, staged[0], child(staging, "runs")):
+            write_buckets_of(
+                session, snapshot.table, surviving_events(session, snapshot), staged[0]
+            )
+    else:
+        names = delta_name(low, high, None, txn_id), delete_delta_name(low, high, None, txn_id)
+        staged = [child(staging, name) for name in names]
+        _write_deltas(session, snapshot, staged, own=low if low == high else None)
+    for path in staged:
+        if session.files.exists(path) or compaction_type is CompactionType.MAJOR:
+            session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+            target = child(partition.location, path.rpartition("/")[2])
+            published.append(target)
+            session.files.rename(path, target)
+
+
+def _write_deltas(
+    session: AcidSession, snapshot: TableSnapshot, staged: Sequence[str], own: int | None
+) -> None:
+    """Write a pair of merged deltas.
+
+    Args:
+        own: the write id of all deltas if they have but one. Hive's vectorised reader applies no
+            delete event of a compacted directory to rows of the same single write id
+            (VectorizedOrcAcidRowBatchReader): they are gone from both.
+    """
+    inserts, deletes = staged
+    if own is not None or not copy_deltas(session, snapshot, inserts):
+        rows = all_inserts(session, snapshot, less_deleted=own is not None)
+        write_buckets_of(session, snapshot.table, rows, inserts)
+    if not merge_few_deletes(session, snapshot, deletes, but_of=own):
+        events = compaction_deletes(session, snapshot, but_of=own)
+        write_buckets_of(session, snapshot.table, events, deletes, deletes=True)
+
+
+def _write_plain(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    staging: str,
+    name: str,
+    published: list[str],
+) -> None:
+    """Write and publish the base of an insert-only table."""
+    table, (partition,) = snapshot.table, snapshot.partitions
+    rows = insert_only.rows(session, snapshot)
+    few = bridge.input_bytes(rows) <= ONE_TASK_BYTES
+    merged = rows.coalesce(1) if few else rows.hint("rebalance")
+    fields = data_schema(session.spark, table).fields
+    orc = table.file_format is FileFormat.ORC
+    columns = [
+        (
+            to_file_zone(session, F.col(quote(f.name)), f.dataType) if orc else F.col(quote(f.name))
+        ).alias(f.name)
+        for f in fields
+    ]
+    whole = replace(table, partition_columns=())
+    write_plain(session, merged.select(*columns), whole, staging, "i0", ())
+    settled = settle_plain(session, whole, staging)
+    staged = settled[0].path if settled else child(staging, "empty")
+    if not settled:  # Hive does not see a directory without files
+        session.files.write(child(staged, METADATA_FILE), COMPACTED_CONTENT)
+    target = child(partition.location, name)
+    published.append(target)
+    session.files.rename(staged, target)

@@ -1,0 +1,43 @@
+"""Merged files written by Spark: sorted by row id, one for each bucket or run of stripes."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from acidsql.format.bucket_codec import decode_bucket_sql
+from acidsql.metastore.model import Table
+from acidsql.scan.plan import FIELD
+from acidsql.schema import data_schema, event_schema
+from acidsql.session import AcidSession
+from acidsql.storage.settle import name_bucket_parts
+from acidsql.storage.staging import BUCKET_COLUMN, staged_row, write_buckets
+
+
+def write_buckets_of(
+    session: AcidSession,
+    table: Table,
+    events: DataFrame,
+    staged: str,
+    *,
+    deletes: bool = False,
+    file: Column | None = None,
+) -> None:
+    """Write events into one sorted file for each bucket, and give it its name and metadata.
+
+    Args:
+        events: as ``scan.plan`` gives them to a compaction.
+        staged: the directory; it is not there if there are no events.
+        file: the number of an event's file, by default that of its bucket.
+    """
+    bucket = F.expr(decode_bucket_sql("bucket")) if file is None else file
+    row = data_schema(session.spark, table)
+    schema = event_schema(row)
+    columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
+    if deletes:
+        own_row = [F.lit(None).cast(schema["row"].dataType).alias("row")]
+    else:
+        own_row = staged_row([F.col(f"{FIELD}{i}") for i in range(len(row.fields))])
+    placed = events.select(*columns, *own_row, bucket.alias(BUCKET_COLUMN))
+    write_buckets(placed.repartition(BUCKET_COLUMN), staged, table, [BUCKET_COLUMN])
+    name_bucket_parts(session, staged, row=() if deletes else row.names, deletes=deletes)
