@@ -11,7 +11,7 @@ from acidsql.errors import AcidSqlError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.intents import Intent
 from acidsql.metastore.locking import wait_for_locks
-from acidsql.metastore.protocol import LockType, Operation, TxnType
+from acidsql.metastore.model import LockType, Operation, TxnType
 from acidsql.session import AcidSession
 
 logger = logging.getLogger(__name__)

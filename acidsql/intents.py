@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acidsql.format.partitions import partition_name
-from acidsql.metastore.protocol import LockRequest, LockType, Operation, Table
+from acidsql.metastore.model import LockRequest, LockType, Operation, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +37,7 @@ class Intent:
         table = self.table
         name = None
         if self.partition is not None:
-            name = partition_name([c.name for c in table.partition_columns], self.partition)
+            name = table.partition_name(self.partition)
         return LockRequest(
             database=table.database,
             table=table.name,

@@ -13,7 +13,7 @@ from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import original_file_name
 from acidsql.format.partitions import escape
-from acidsql.metastore.protocol import FileFormat, Table
+from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.insert_only import check_text_columns, delimiter, null_text
 from acidsql.schema import data_schema, quote
 from acidsql.session import AcidSession

@@ -15,16 +15,19 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.protocol import Table, TableType, TxnType
+from acidsql.metastore.model import Table, TableType, TxnType
 from acidsql.scan import insert_only
+from acidsql.scan.directories import stored_bytes
 from acidsql.scan.plan import scan
-from acidsql.scan.pruning import Wanted, outline_schema, wanted_partitions
+from acidsql.scan.pruning import EVERYTHING, Needs, Wanted, find_needs, outline_schema
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema import quote
-from acidsql.session import AcidSession
+from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.filesystem import Listings
 
 _MICROSECONDS = 1_000_000
+# A table that is no larger is scanned in less time than it takes to plan a statement twice.
+_SMALL_BYTES = 4 * 1024 * 1024
 CATALOG = "spark_catalog"
 # Property of a view: the database in which the names of its text are looked up.
 VIEW_DATABASE = "view.database"
@@ -137,8 +140,8 @@ class StatementSnapshot:
         lists: the write ids and transactions that are seen of a table, by its full name: those of
             the metastore, asked for once, or given from elsewhere.
         outlines: the tables read so far, if the plan is one of outlines, else None.
-        wanted: while a plan is made, the partitions that are needed of an occurrence of a table,
-            by its number; all of the others'.
+        needs: while a plan is made, what is needed of an occurrence of a table, by its number; all
+            of the others.
         scans: the number of occurrences so far in the plan that is made.
     """
 
@@ -150,7 +153,7 @@ class StatementSnapshot:
     views: set[tuple[str, str]] = field(default_factory=set)
     lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
     outlines: list[Table] | None = None
-    wanted: Mapping[int, Wanted] = field(default_factory=dict)
+    needs: Mapping[int, Needs] = field(default_factory=dict)
     scans: int = 0
 
     def snapshot(self, table: Table, wanted: Wanted | None = None) -> TableSnapshot:
@@ -183,9 +186,13 @@ class StatementSnapshot:
             frame = bridge.outline(spark, outline_schema(spark, table), len(self.outlines))
             self.outlines.append(table)
             return bridge.hide_columns(spark, frame, hidden, name)
-        read = insert_only.rows if table.insert_only else scan
-        frame = read(self.session, self.snapshot(table, self.wanted.get(self.scans)))
+        needs = self.needs.get(self.scans, EVERYTHING)
         self.scans += 1
+        snapshot = self.snapshot(table, needs.partitions)
+        if table.insert_only:
+            frame = insert_only.rows(self.session, snapshot)
+        else:
+            frame = scan(self.session, snapshot, needs.rows)
         if self.expires is not None:
             frame = frame.where(_not_expired(self.expires))
         return bridge.hide_columns(spark, frame, hidden, name)
@@ -204,25 +211,30 @@ class StatementSnapshot:
         made: Callable[[bridge.JavaObject], bridge.JavaObject] = lambda plan: plan,
     ) -> bridge.JavaObject:
         """Spark's plan of a statement, not analysed yet, with every ACID table replaced by a scan
-        of the partitions that the statement needs.
+        of the partitions and rows that the statement needs.
 
         Args:
             statement: its text, or what was looked up of it.
             made: makes of such a plan the one whose filters say what is needed.
         """
         found = look_up(self.session, statement) if isinstance(statement, str) else statement
-        if any(t.partition_columns or t.view_text is not None for t in found.tables.values()):
+        if any(map(self._is_worth_a_search, found.tables.values())):
             outlines: list[Table] = []
             plan = made(replace(self, outlines=outlines, views=set()).plan_of(found))
-            tables = {i: t for i, t in enumerate(outlines) if t.partition_columns}
-            spark, metastore = self.session.spark, self.session.metastore
-            if tables:
-                self.wanted = wanted_partitions(spark, metastore, plan, tables)
+            self.needs = find_needs(self.session.spark, self.session.metastore, plan, outlines)
         self.scans = 0
         try:
             return self.plan_of(found)
         finally:
-            self.wanted = {}
+            self.needs = {}
+
+    def _is_worth_a_search(self, table: Table) -> bool:
+        """Whether to find out what a statement needs of a table before it is scanned."""
+        if table.partition_columns or table.view_text is not None:
+            return True
+        if table.insert_only:
+            return False  # Spark itself pushes conditions down to its files
+        return stored_bytes(self.session, self.snapshot(table)) > _SMALL_BYTES
 
     def plan_of(self, found: Found) -> bridge.JavaObject:
         """The plan of a statement whose references were looked up, over the wanted partitions."""
@@ -262,7 +274,7 @@ class StatementSnapshot:
 def latest_snapshot(session: AcidSession) -> StatementSnapshot:
     """What a statement sees that needs no lease, because its plan is not kept."""
     txns = session.metastore.valid_txns()
-    return StatementSnapshot(session=session, txns=txns, listings=Listings(session.files))
+    return StatementSnapshot(session=session, txns=txns, listings=Listings(session.files, None))
 
 
 @contextmanager
@@ -272,12 +284,13 @@ def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
     """
     session.leases.prune()
     txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
-    lease = session.leases.begin(txn_id)
+    listings = Listings(session.files, txn_id)
+    lease = session.leases.begin(txn_id, listings.delete_copies)
     try:
         yield StatementSnapshot(
             session=session,
             txns=session.metastore.valid_txns(txn_id),
-            listings=Listings(session.files),
+            listings=listings,
             expires=int((lease.opened + session.leases.max_age) * _MICROSECONDS),
         )
     finally:
@@ -350,6 +363,8 @@ def _current_database(session: AcidSession, database: str) -> Iterator[None]:
     if before == database:
         yield
         return
+    if session.metastore.served and session.has_database(database):
+        mirror_database(session, database)
     catalog.setCurrentDatabase(database)
     try:
         yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
@@ -14,6 +14,7 @@ from pyspark.sql.types import (
     ByteType,
     CharType,
     DataType,
+    DateType,
     IntegerType,
     LongType,
     MapType,
@@ -26,7 +27,7 @@ from pyspark.sql.types import (
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.protocol import Column, Table
+from acidsql.metastore.model import Column, Table
 
 ROW_ID_COLUMN = "row__id"
 # Where Spark keeps the declared type of a char or varchar column, which it reads and writes as a
@@ -63,17 +64,22 @@ def pad_name(columns: Sequence[str]) -> str:
     return name
 
 
+def types_in(data_type: DataType) -> Iterator[DataType]:
+    """A type and all those that it is made of."""
+    yield data_type
+    if isinstance(data_type, ArrayType):
+        yield from types_in(data_type.elementType)
+    elif isinstance(data_type, MapType):
+        yield from types_in(data_type.keyType)
+        yield from types_in(data_type.valueType)
+    elif isinstance(data_type, StructType):
+        for field in data_type.fields:
+            yield from types_in(field.dataType)
+
+
 def has_type(data_type: DataType, wanted: tuple[type, ...]) -> bool:
     """Whether a type is, or contains, one of the wanted ones."""
-    if isinstance(data_type, wanted):
-        return True
-    if isinstance(data_type, ArrayType):
-        return has_type(data_type.elementType, wanted)
-    if isinstance(data_type, MapType):
-        return has_type(data_type.keyType, wanted) or has_type(data_type.valueType, wanted)
-    if isinstance(data_type, StructType):
-        return any(has_type(f.dataType, wanted) for f in data_type.fields)
-    return False
+    return any(isinstance(found, wanted) for found in types_in(data_type))
 
 
 def has_nested_type(data_type: DataType) -> bool:
@@ -197,6 +203,55 @@ def _guard(_: SparkSession, pad: str) -> SparkColumn:
 def has_timestamp(data_type: DataType) -> bool:
     """Whether values of the type hold instants, which shift between time zones."""
     return has_type(data_type, (TimestampType,))
+
+
+def has_maps_of_nested(data_type: DataType) -> bool:
+    """Whether a type holds a map whose values are arrays, maps or structs.
+
+    Spark reads some NULLs among them as values of other rows when it reads in batches.
+    """
+    return any(
+        isinstance(found, MapType) and has_nested_type(found.valueType)
+        for found in types_in(data_type)
+    )
+
+
+def has_dates_in_map_keys(data_type: DataType) -> bool:
+    """Whether the keys of a map in the type are, or contain, dates."""
+    return any(
+        isinstance(found, MapType) and has_type(found.keyType, (DateType,))
+        for found in types_in(data_type)
+    )
+
+
+def why_not_written(row: StructType) -> str | None:
+    """What keeps Spark's ORC writer from writing these columns; None if nothing does.
+
+    It keeps a map in a sorted one while it writes. Its dates (``DaysWritable``) all compare as
+    equal, so that one entry is left of a map with several.
+    """
+    for field in row.fields:
+        if has_dates_in_map_keys(field.dataType):
+            return (
+                f"column {field.name!r} has a map with dates as keys, of which Spark's ORC writer "
+                "would lose all entries but one"
+            )
+    return None
+
+
+def check_written(row: StructType) -> None:
+    """Refuse to write columns that Spark's ORC writer cannot write.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_DATATYPE.
+    """
+    reason = why_not_written(row)
+    if reason is not None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_DATATYPE",
+            f"{reason}: it can be read, and rows deleted; to write it, use Hive, or keys of type "
+            "STRING",
+        )
 
 
 _REFUSED = (

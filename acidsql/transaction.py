@@ -18,10 +18,9 @@ from acidsql.format.names import (
     delta_name,
     parse_directory,
 )
-from acidsql.format.partitions import partition_name
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.intents import Intent
-from acidsql.metastore.protocol import Operation, Partition, Table
+from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listings, child
 from acidsql.storage.settle import Settled
@@ -132,7 +131,7 @@ class WriteTransaction:
         self.named.update((operation, v) for v in fresh)
 
     def _name_partitions(self, operation: Operation, places: Sequence[tuple[str, ...]]) -> None:
-        names = [self._name(values) for values in places]
+        names = [self.table.partition_name(values) for values in places]
         self.session.metastore.add_dynamic_partitions(
             self.txn_id, self.table.database, self.table.name, names, operation
         )
@@ -176,15 +175,12 @@ class WriteTransaction:
 
     def _new_partition(self, values: tuple[str, ...]) -> Partition:
         partition = Partition(
-            values=values, location=child(self.table.location, self._name(values))
+            values=values, location=child(self.table.location, self.table.partition_name(values))
         )
         self.session.files.make_directory(partition.location)
         self.added.append(partition)
         self._known[values] = partition
         return partition
-
-    def _name(self, values: tuple[str, ...]) -> str:
-        return partition_name([c.name for c in self.table.partition_columns], values)
 
     def _check_write_id_is_new(self, location: str) -> None:
         """Refuse to write beside directories of this or a later write id that this transaction did
@@ -313,8 +309,8 @@ def write_transactions(
     """
     begun = begin(session, intents)
     opened: list[WriteTransaction] = []
+    listings = Listings(session.files, begun.txn_id)
     try:
-        listings = Listings(session.files)
         opened += [_open(session, intent, begun, listings) for intent in intents]
         yield tuple(opened)
     except BaseException as error:
@@ -322,9 +318,11 @@ def write_transactions(
         raise
     finally:
         session.heartbeater.remove(begun.txn_id)
+        kept = {t.staging for t in opened if t.reverts and t.keeps_staging}
         for transaction in opened:
-            if not (transaction.reverts and transaction.keeps_staging):
+            if transaction.staging not in kept:
                 session.files.delete(transaction.staging)
+        listings.delete_copies(kept)
 
 
 def _open(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import bridge
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,15 +5,12 @@ other than to hand them back to it. A Scala ``Map`` serves as the partial functi
 transformations, so that no callback from the JVM into Python is needed.
 """
 
+from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
-from acidsql.bridge.filters import (
-    PartitionFilter,
-    chosen_rows,
-    outline,
-    partition_filters,
-)
+from acidsql.bridge.filters import Conjunct, chosen_rows, outline, outline_conditions
 from acidsql.bridge.hadoop import (
     append_bytes,
+    assemble_file,
     copy_file,
     delete_if_empty,
     hadoop_conf,
@@ -64,6 +61,7 @@ from acidsql.bridge.row_level import (
     merge_pieces,
     update_pieces,
 )
+from acidsql.bridge.search import condition_of, reads_in_batches, search_options
 from acidsql.bridge.texts import (
     alias_of,
     check_expression,
@@ -81,11 +79,12 @@ from acidsql.bridge.texts import (
 )
 
 __all__ = [
+    "CatalogTable",
     "Clause",
     "Command",
+    "Conjunct",
     "JavaObject",
     "MergePlan",
-    "PartitionFilter",
     "Reference",
     "ScanDirectory",
     "active",
@@ -95,18 +94,22 @@ __all__ = [
     "analyze_merge",
     "analyze_update",
     "append_bytes",
+    "assemble_file",
     "can_hash",
+    "catalog_table",
     "check_expression",
     "chosen_rows",
     "collect_garbage",
     "column_sql",
     "commands",
+    "condition_of",
     "copy_file",
     "created_table",
     "delete_if_empty",
     "delete_rows",
     "explain",
     "file_scan",
+    "forget_table",
     "frame_of",
     "hadoop_conf",
     "hadoop_path",
@@ -130,20 +133,22 @@ __all__ = [
     "opaque",
     "orc_relation",
     "outline",
+    "outline_conditions",
     "parse",
     "parse_columns",
     "parse_name",
     "parse_names",
     "parse_new_columns",
     "parse_type",
-    "partition_filters",
     "reachable",
     "read_bytes",
+    "reads_in_batches",
     "rebalance",
     "references",
     "renamed_reference",
     "replace_relations",
     "same",
+    "search_options",
     "substitute_ctes",
     "substitute_variables",
     "temp_view",

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -36,17 +38,15 @@ _FILTER_LINE = re.compile(r"^(\d+) [ :+|-]*Filter ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class PartitionFilter:
-    """The condition on the partition columns of one occurrence of a table.
+class Conjunct:
+    """One of the conditions that hold of all rows that a plan needs of an outline.
 
     Attributes:
-        occurrence: number of the outline.
-        condition: Java expression.
-        columns: the Java attributes of the partition columns that it names, by name.
+        expression: Java expression; deterministic, without subqueries.
+        columns: the Java attributes that it names, by name.
     """
 
-    occurrence: int
-    condition: JavaObject
+    expression: JavaObject
     columns: Mapping[str, JavaObject]
 
 
@@ -57,37 +57,60 @@ def outline(spark: SparkSession, schema: StructType, occurrence: int) -> DataFra
     return DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)
 
 
-def partition_filters(
-    spark: SparkSession, plan: JavaObject, partition_columns: Mapping[int, Sequence[str]]
-) -> list[PartitionFilter]:
-    """The conditions on partition columns above each outline of a plan.
+def outline_conditions(
+    spark: SparkSession, plan: JavaObject
+) -> dict[int, list[tuple[Conjunct, ...]]]:
+    """The conditions directly above each outline of a plan.
+
+    The optimizer makes copies of an outline where a common table expression is used several times;
+    what is needed is what any of them needs.
 
     Args:
         plan: any plan, analysed or not; a command is not run.
-        partition_columns: names of the partition columns of each outline, by its number.
 
     Returns:
-        None of a plan whose conditions depend on when it runs.
+        By the number of an outline, the conditions of each of its copies; outlines with a copy that
+        has none are left out, and all are if conditions depend on when the plan runs.
     """
     skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = spark._jsparkSession.sessionState().executePlan(plan, skip)
     if _depends_on_now(spark, execution.analyzed()):
-        return []
-    found = []
-    for node in _filters(execution.optimizedPlan()):
-        relation = node.child().relation()
-        number = relation.options().get(_OCCURRENCE)
-        if number.isEmpty():
-            continue
-        occurrence = int(number.get())
-        wanted = set(partition_columns.get(occurrence, ()))
-        columns = {a.name(): a for a in elements(node.child().output()) if a.name() in wanted}
-        condition = _about(spark, node.condition(), columns)
-        if condition is not None:
-            found.append(
-                PartitionFilter(occurrence=occurrence, condition=condition, columns=columns)
-            )
-    return found
+        return {}
+    plan = execution.optimizedPlan()
+    copies = _copies(plan)
+    found: dict[int, list[tuple[Conjunct, ...]]] = {}
+    for node in _filters(plan):
+        leaf = node.child()
+        occurrence = copies.get(_identity(leaf))
+        conjuncts = tuple(_conjuncts(spark, node.condition())) if occurrence is not None else ()
+        if occurrence is not None and conjuncts:
+            found.setdefault(occurrence, []).append(conjuncts)
+    number = Counter(copies.values())
+    return {n: filters for n, filters in found.items() if len(filters) == number[n]}
+
+
+def _copies(plan: JavaObject) -> dict[int, int]:
+    """The outlines in a plan and its subqueries: the number of each by the copy's identity."""
+    found: dict[int, int] = {}
+    twice = set()
+    for tree in [plan, *elements(plan.subqueriesAll())]:
+        for leaf in filter(_is_over_files, elements(tree.collectLeaves())):
+            number = leaf.relation().options().get(_OCCURRENCE)
+            if number.isDefined():
+                twice |= {int(number.get())} if _identity(leaf) in found else set()
+                found[_identity(leaf)] = int(number.get())
+    # Copies that cannot be told apart are not known to have conditions.
+    return {identity: n for identity, n in found.items() if n not in twice}
+
+
+def _identity(leaf: JavaObject) -> int:
+    """What tells a copy of a relation from another one: the id of its first column."""
+    return int(leaf.output().head().exprId().id())
+
+
+def _is_over_files(leaf: JavaObject) -> bool:
+    relation = simple_name(leaf) == "LogicalRelation" and leaf.relation()
+    return bool(relation) and simple_name(relation) == "HadoopFsRelation"
 
 
 def _depends_on_now(spark: SparkSession, plan: JavaObject) -> bool:
@@ -100,49 +123,44 @@ def _depends_on_now(spark: SparkSession, plan: JavaObject) -> bool:
 
 
 def _filters(plan: JavaObject) -> Iterator[JavaObject]:
-    """The filters directly above relations, in subqueries too."""
-    text = str(plan.numberedTreeString())
-    for match in _FILTER_LINE.finditer(text):
-        node = plan.apply(int(match[1]))
-        # A literal of the statement may look like a line of the plan.
-        if simple_name(node) == "Filter" and simple_name(node.child()) == "LogicalRelation":
-            relation = node.child().relation()
-            if simple_name(relation) == "HadoopFsRelation":
-                yield node
+    """Filters directly above relations, in subqueries too.
+
+    Those behind a literal of several lines may be missing, as lines are counted.
+    """
+    for number in sorted({int(n) for n in _FILTER_LINE.findall(str(plan.numberedTreeString()))}):
+        node = plan.apply(number)
+        if node is not None and simple_name(node) == "Filter" and _is_over_files(node.child()):
+            yield node
 
 
-def _about(
-    spark: SparkSession, condition: JavaObject, columns: Mapping[str, JavaObject]
-) -> JavaObject | None:
-    """The part of a condition that is about some columns alone and always gives the same."""
-    known = {a.exprId().id() for a in columns.values()}
-    subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
-    chosen: JavaObject | None = None
-    for part in _conjuncts(condition):
-        named = {a.exprId().id() for a in elements(part.references().toSeq())}
-        if named and named <= known and part.deterministic() and not subqueries.hasSubquery(part):
-            both = jvm_class(spark, f"{CATALYST}.expressions.And")
-            chosen = part if chosen is None else both(chosen, part)
-    return chosen
-
-
-def _conjuncts(condition: JavaObject) -> Iterator[JavaObject]:
+def _conjuncts(spark: SparkSession, condition: JavaObject) -> Iterator[Conjunct]:
+    """The parts of a condition that always give the same."""
     if simple_name(condition) == "And":
-        yield from _conjuncts(condition.left())
-        yield from _conjuncts(condition.right())
-    else:
-        yield condition
+        yield from _conjuncts(spark, condition.left())
+        yield from _conjuncts(spark, condition.right())
+        return
+    subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
+    columns = {str(a.name()): a for a in elements(condition.references().toSeq())}
+    if columns and condition.deterministic() and not subqueries.hasSubquery(condition):
+        yield Conjunct(expression=condition, columns=columns)
+
+
+def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> JavaObject:
+    """The expression that all of some conditions, at least one, hold."""
+    both = jvm_class(spark, f"{CATALYST}.expressions.And")
+    return reduce(both, [c.expression for c in conjuncts])
 
 
 def chosen_rows(
     spark: SparkSession,
-    found: PartitionFilter,
+    conjuncts: Sequence[Conjunct],
     schema: StructType,
     values: Sequence[Sequence[str | None]],
 ) -> list[int]:
-    """The positions of the value lists for which a condition holds.
+    """The positions of the value lists for which conditions hold.
 
     Args:
+        conjuncts: conditions on partition columns, at least one.
         schema: of the partition columns.
         values: of all partition columns, as text.
     """
@@ -162,10 +180,10 @@ def chosen_rows(
         jvm_class(spark, f"{expressions}.Alias")(
             by_name[name], name, attribute.exprId(), nothing, option.empty(), nothing
         )
-        for name, attribute in found.columns.items()
+        for name, attribute in {n: a for c in conjuncts for n, a in c.columns.items()}.items()
     ]
     logical = f"{CATALYST}.plans.logical"
     columns = scala_seq(spark, [output[0], *renamed])
     project = jvm_class(spark, f"{logical}.Project")(columns, logical_plan(typed))
-    filtered = jvm_class(spark, f"{logical}.Filter")(found.condition, project)
+    filtered = jvm_class(spark, f"{logical}.Filter")(all_of(spark, conjuncts), project)
     return [row[0] for row in frame_of(spark, filtered).select("position").collect()]

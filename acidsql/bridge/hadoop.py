@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -94,10 +96,52 @@ def copy_file(
     spark: SparkSession,
     source: tuple[JavaObject, JavaObject],
     target: tuple[JavaObject, JavaObject],
+    length: int | None = None,
 ) -> None:
-    """Copy a file; both are given with their file systems."""
-    files = jvm_class(spark, "org.apache.hadoop.fs.FileUtil")
-    files.copy(*source, *target, False, False, source[0].getConf())
+    """Copy a file, or so many bytes of it; both are given with their file systems."""
+    if length is None:
+        files = jvm_class(spark, "org.apache.hadoop.fs.FileUtil")
+        files.copy(*source, *target, False, False, source[0].getConf())
+        return
+    stream = source[0].open(source[1])
+    try:
+        copied = target[0].create(target[1], False)
+        try:
+            streams = jvm_class(spark, "org.apache.commons.io.IOUtils")
+            streams.copyLarge(stream, copied, 0, length)
+        finally:
+            copied.close()
+    finally:
+        stream.close()
+
+
+def assemble_file(
+    spark: SparkSession,
+    target: tuple[JavaObject, JavaObject],
+    head: bytes,
+    parts: Sequence[tuple[JavaObject, JavaObject, int, int]],
+    tail: bytes,
+) -> None:
+    """Create a file of some bytes, then parts of other files, then more bytes.
+
+    Args:
+        target: its file system and path; it must not exist.
+        parts: of each the file system, path, first byte and number of bytes.
+    """
+    streams = jvm_class(spark, "org.apache.commons.io.IOUtils")
+    written = target[0].create(target[1], False)
+    try:
+        written.write(bytearray(head))
+        for filesystem, path, start, length in parts:
+            read = filesystem.open(path)
+            try:
+                read.seek(start)
+                streams.copyLarge(read, written, 0, length)
+            finally:
+                read.close()
+        written.write(bytearray(tail))
+    finally:
+        written.close()
 
 
 def delete_if_empty(filesystem: JavaObject, path: JavaObject) -> bool:

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from acidsql.bridge.jvm import JavaObject
 from acidsql.errors import WriteJobError
 
+_READING = ("[FAILED_READ_FILE", "Encountered error while reading file")
 _NULL_IN_NOT_NULL = "Null value appeared in non-nullable field"
 
 
@@ -38,6 +39,11 @@ def job_errors() -> Iterator[None]:
 
 
 def _root_message(exception: JavaObject) -> str:
+    """What went wrong first, after the file that Spark was reading if it was reading one."""
+    file = ""
     while exception.getCause() is not None:
+        message = str(exception.getMessage() or "")
+        if message.startswith(_READING):
+            file = message.partition("reading file ")[2].split()[0].rstrip(".") + ": "
         exception = exception.getCause()
-    return str(exception.getMessage() or exception.toString())
+    return file + str(exception.getMessage() or exception.toString())

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from acidsql.bridge.jvm import SOURCES, JavaObject, java_type, jvm_class, scala_map, scala_seq
 
 _UNBOUNDED = 2**62  # bytes
+_BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStage")
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ def orc_relation(
     schema: StructType,
     options: Mapping[str, str],
     split_bytes: int | None = None,
+    *,
+    batches: bool | None = None,
 ) -> Relation:
     """A DataFrame over the files of some directories, through Spark's own ORC file format.
 
@@ -85,8 +88,17 @@ def orc_relation(
     Args:
         split_bytes: files are split at multiples of so many bytes, and each split is a partition
             of the DataFrame; None leaves it to Spark.
+        batches: whether Spark reads in batches, whatever the settings of the session are when the
+            DataFrame runs; None leaves it to them.
     """
-    session = None if split_bytes is None else _splitting_session(spark, split_bytes)
+    session: JavaObject = None
+    if split_bytes is not None or batches is not None:
+        session = spark._jsparkSession.cloneSession()
+    if split_bytes is not None:
+        _split_at(session, split_bytes)
+    if batches is not None:
+        for key in ("spark.sql.orc.enableNestedColumnVectorizedReader", *_BATCHES * batches):
+            session.conf().set(key, str(batches).lower())
     return file_scan(spark, directories, schema, options, session=session)
 
 
@@ -150,14 +162,12 @@ def file_relation(
     return relation, index
 
 
-def _splitting_session(spark: SparkSession, split_bytes: int) -> JavaObject:
-    """A session with the settings of this one, but for how files become partitions."""
-    session = spark._jsparkSession.cloneSession()
+def _split_at(session: JavaObject, split_bytes: int) -> None:
+    """Have a session make a partition of each part of a file."""
     # Opening a file counts as much as a whole split, so that no two splits share a partition.
     for key in ("maxPartitionBytes", "openCostInBytes"):
         session.conf().set(f"spark.sql.files.{key}", str(split_bytes))
     session.conf().unset("spark.sql.files.maxPartitionNum")
-    return session
 
 
 def reachable(relation_index: JavaObject) -> bool:

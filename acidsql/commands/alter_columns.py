@@ -17,7 +17,7 @@ from acidsql.commands.conversions import CONVERSIONS, convertible
 from acidsql.commands.definitions import check_columns
 from acidsql.errors import AcidAnalysisError
 from acidsql.intents import alter_intent
-from acidsql.metastore.protocol import Column, FileFormat, Table
+from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema import columns_of, quote
 from acidsql.session import AcidSession
 from acidsql.syntax.alterations import (

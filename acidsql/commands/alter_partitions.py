@@ -11,9 +11,8 @@ from acidsql.commands.guard import owner_of
 from acidsql.commands.partitions import full_values, matching, required, the_one
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.names import is_hidden
-from acidsql.format.partitions import partition_name
 from acidsql.intents import alter_intent
-from acidsql.metastore.protocol import Partition, Table
+from acidsql.metastore.model import Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.alterations import (
@@ -68,7 +67,7 @@ def _new_partition(
 
 def default_location(table: Table, values: Values) -> str:
     """Where a partition lies unless it says otherwise."""
-    return child(table.location, partition_name([c.name for c in table.partition_columns], values))
+    return child(table.location, table.partition_name(values))
 
 
 def _check_place(transaction: WriteTransaction, location: str) -> None:
@@ -155,8 +154,8 @@ def _in_full(session: AcidSession, table: Table, spec: PartitionSpec) -> Values:
 
 
 def _exists(table: Table, values: Sequence[str]) -> AcidAnalysisError:
-    name = partition_name([c.name for c in table.partition_columns], values)
     return AcidAnalysisError(
         "PARTITIONS_ALREADY_EXIST",
-        f"{table.full_name} has a partition {name} already: add IF NOT EXISTS, or drop it first",
+        f"{table.full_name} has a partition {table.partition_name(values)} already: add "
+        "IF NOT EXISTS, or drop it first",
     )

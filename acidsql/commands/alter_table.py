@@ -12,7 +12,7 @@ from acidsql.commands import alter_columns, alter_partitions, result
 from acidsql.commands.definitions import check_properties
 from acidsql.errors import AcidAnalysisError
 from acidsql.intents import alter_intent
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 from acidsql.resolution import already_exists, in_metastore, known_to_spark, qualified
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
@@ -27,25 +27,6 @@ _FIXED = {"transactional": "true", "transactional_properties": "default", "bucke
 def alter_table(session: AcidSession, table: Table, statement: ast.Alteration) -> DataFrame:
     """Run an ALTER TABLE."""
     return _ALTERATIONS[type(statement)](session, table, statement)
-
-
-def refuse_conversion(statement: ast.Alteration) -> None:
-    """Refuse to make a plain table transactional: Spark would note the property, and go on writing
-    files that no reader of transactional tables takes.
-
-    Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.CONVERT_TABLE.
-    """
-    if not isinstance(statement, ast.SetProperties):
-        return
-    properties = {k.lower(): v.lower() for k, v in statement.properties.items()}
-    if properties.get("transactional") == "true":
-        name = ".".join(statement.name)
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.CONVERT_TABLE",
-            f"{name} cannot become transactional where it lies: CREATE TABLE … STORED AS ORC "
-            f"TBLPROPERTIES ('transactional'='true') AS SELECT * FROM {name}",
-        )
 
 
 def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable) -> DataFrame:

@@ -6,10 +6,10 @@ from pyspark.sql import DataFrame
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from acidsql.commands.partitions import required
-from acidsql.commands.show import compaction_rows, partition_label
+from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
 from acidsql.errors import AcidAnalysisError, ConcurrencyError
-from acidsql.metastore.protocol import CompactionState, CompactionType, Table
+from acidsql.metastore.model import CompactionState, CompactionType, Table
 from acidsql.session import AcidSession
 from acidsql.syntax.statements import Compact
 
@@ -37,7 +37,7 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
     names: list[str | None] = [None]
     if table.partition_columns:
         found = required(session, table, statement.partition)
-        names = [partition_label(table, p) for p in found]
+        names = [table.partition_name(p.values) for p in found]
     elif statement.partition is not None:
         raise AcidAnalysisError(
             "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",

@@ -18,14 +18,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.intents import insert_intent
 from acidsql.metastore.locking import wait_for_locks
-from acidsql.metastore.protocol import (
-    Column,
-    FileFormat,
-    LockRequest,
-    LockType,
-    Operation,
-    Table,
-)
+from acidsql.metastore.model import Column, FileFormat, LockRequest, LockType, Operation, Table
 from acidsql.resolution import (
     already_exists,
     find,

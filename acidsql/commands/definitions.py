@@ -15,7 +15,7 @@ from pyspark.sql.types import (
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.protocol import Column
+from acidsql.metastore.model import Column
 from acidsql.schema import ROW_ID_COLUMN, read_name
 from acidsql.session import AcidSession
 

@@ -13,7 +13,9 @@ from acidsql import bridge
 from acidsql.commands import (
     alter_table,
     compact,
+    convert,
     create,
+    describe,
     events,
     insert,
     load,
@@ -23,11 +25,12 @@ from acidsql.commands import (
     result,
     row_level,
     show,
+    show_transactions,
     truncate,
 )
 from acidsql.commands.guard import refuse_damage, refuse_location
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.protocol import Table, TableType
+from acidsql.metastore.model import Table, TableType
 from acidsql.plain_files import refuse_row_changes
 from acidsql.resolution import (
     StatementSnapshot,
@@ -168,7 +171,8 @@ def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None
 def _alter_table(session: AcidSession, statement: alterations.Alteration) -> DataFrame | None:
     table = _target(session, statement.name)
     if table is None:
-        alter_table.refuse_conversion(statement)
+        if isinstance(statement, alterations.SetProperties):
+            return convert.convert(session, statement)
         return None
     return alter_table.alter_table(session, table, statement)
 
@@ -253,7 +257,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.CreateTable: create.create_table,
     ast.CreateView: names.create_view,
     ast.Delete: _delete,
-    ast.Describe: show.describe,
+    ast.Describe: describe.describe,
     ast.DropDatabase: names.drop_database,
     ast.DropTable: create.drop_table,
     ast.DropView: names.drop_view,
@@ -267,14 +271,14 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
         result.nothing(session.spark) if find_acid_table(session, statement.name) else None
     ),
     ast.ShowColumns: show.show_columns,
-    ast.ShowCompactions: show.show_compactions,
+    ast.ShowCompactions: show_transactions.show_compactions,
     ast.ShowCreateTable: show.show_create_table,
-    ast.ShowLocks: show.show_locks,
+    ast.ShowLocks: show_transactions.show_locks,
     ast.ShowPartitions: show.show_partitions,
     ast.ShowDatabases: show.show_databases,
     ast.ShowTables: show.show_tables,
     ast.ShowTblProperties: show.show_tbl_properties,
-    ast.ShowTransactions: lambda session, _: show.show_transactions(session),
+    ast.ShowTransactions: lambda session, _: show_transactions.show_transactions(session),
     ast.Truncate: _truncate,
     ast.Update: _update,
     ast.Use: names.use,

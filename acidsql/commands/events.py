@@ -9,11 +9,18 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from acidsql.metastore.protocol import FileFormat, Operation, Table
+from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.plain_files import settle_plain
 from acidsql.resolution import StatementSnapshot
 from acidsql.scan.time_zones import to_file_zone
-from acidsql.schema import ROW_ID_COLUMN, data_schema, event_schema, partition_schema, quote
+from acidsql.schema import (
+    ROW_ID_COLUMN,
+    check_written,
+    data_schema,
+    event_schema,
+    partition_schema,
+    quote,
+)
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.settle import Settled, Staging
@@ -136,7 +143,12 @@ def _keyed(shape: Shape, target: str, row_id: Column, parts: Sequence[Column]) -
 
 
 def insert_event(shape: Shape, statement_id: int, values: Sequence[Column]) -> Column:
-    """The event that adds a row; the writer gives it its identity."""
+    """The event that adds a row; the writer gives it its identity.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_DATATYPE.
+    """
+    check_written(shape.data)
     return _event(
         shape,
         Target(deletes=False, statement_id=statement_id).name,

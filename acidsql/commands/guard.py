@@ -5,7 +5,7 @@ from __future__ import annotations
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import parse_directory
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 from acidsql.resolution import find, in_metastore
 from acidsql.session import AcidSession
 

@@ -11,12 +11,18 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import Outcome, Shape
 from acidsql.commands.partitions import matching
-from acidsql.format.names import VERSION_CONTENT, VERSION_FILE, base_name
+from acidsql.format.names import (
+    METADATA_FILE,
+    TRUNCATED_CONTENT,
+    VERSION_CONTENT,
+    VERSION_FILE,
+    base_name,
+)
 from acidsql.intents import insert_intent
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import FileFormat, Table
 from acidsql.plain_files import write_plain
 from acidsql.resolution import StatementSnapshot
-from acidsql.schema import quote
+from acidsql.schema import check_written, quote
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import Target, partition_text, write_rows
@@ -74,12 +80,17 @@ def _replaced(
 
 
 def _empty_base(transaction: WriteTransaction) -> str:
-    """A base without rows, in staging."""
+    """A base without rows, in staging.
+
+    It needs a file: Hive finds directories by the files in them (AcidUtils.getHdfsDirSnapshots),
+    and would read on what the base hides.
+    """
     path = child(transaction.staging, f"empty_{transaction.placed}")
     if transaction.table.insert_only:
-        transaction.session.files.make_directory(path)
+        file, content = METADATA_FILE, TRUNCATED_CONTENT
     else:
-        transaction.session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+        file, content = VERSION_FILE, VERSION_CONTENT
+    transaction.session.files.write(child(path, file), content)
     return path
 
 
@@ -102,7 +113,13 @@ def stage_query(
     static: Sequence[str] | None,
     statement_id: int,
 ) -> None:
-    """Write rows, as ``write_query`` takes them, into staging."""
+    """Write rows, as ``write_query`` takes them, into staging.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_DATATYPE.
+    """
+    if shape.table.file_format is FileFormat.ORC:
+        check_written(shape.data)
     columns: list[Column] = [F.col(quote(c)) for c in _numbered_names(rows)]
     named = rows.toDF(*_numbered_names(rows))
     target = Target(deletes=False, statement_id=statement_id)

@@ -16,7 +16,7 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
 from acidsql.format.orc_tail import OrcTail
 from acidsql.intents import insert_intent
-from acidsql.metastore.protocol import FileFormat, Table
+from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.directories import is_acid_file
 from acidsql.schema import data_schema
 from acidsql.session import AcidSession

@@ -11,7 +11,7 @@ from acidsql.commands import events, result
 from acidsql.commands.insert import publish_empty, query, stage_query, static_values
 from acidsql.errors import AcidAnalysisError
 from acidsql.intents import Intent, insert_intent
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 from acidsql.session import AcidSession
 from acidsql.syntax.statements import Insert
 from acidsql.transaction import Change, WriteTransaction, commit_all, write_transactions

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.errors import AcidAnalysisError, AcidLookupError
-from acidsql.metastore.protocol import Column, Table, TableType
+from acidsql.metastore.model import Column, Table, TableType
 from acidsql.resolution import (
     VIEW_DATABASE,
     VIEW_TEMPORARY,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
-from acidsql.metastore.protocol import Partition, Table
+from acidsql.metastore.model import Partition, Table
 from acidsql.schema import partition_schema
 from acidsql.session import AcidSession
 from acidsql.storage.staging import partition_text

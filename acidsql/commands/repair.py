@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from acidsql.commands import result
 from acidsql.commands.adoption import existing
 from acidsql.intents import alter_intent
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 from acidsql.scan.snapshot import keep_write_ids_ahead, with_unknown_compactions
 from acidsql.session import AcidSession
 from acidsql.syntax.statements import MsckRepair

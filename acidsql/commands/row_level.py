@@ -13,7 +13,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import Shape
 from acidsql.intents import change_intent
-from acidsql.metastore.protocol import Operation, Table
+from acidsql.metastore.model import Operation, Table
 from acidsql.resolution import StatementSnapshot
 from acidsql.schema import ROW_ID_COLUMN, quote
 from acidsql.session import AcidSession

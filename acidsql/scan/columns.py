@@ -13,8 +13,8 @@ from pyspark.sql.types import ArrayType, DataType, StringType
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
-from acidsql.metastore.protocol import Column as TableColumn
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Column as TableColumn
+from acidsql.metastore.model import Table
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
 from acidsql.scan.values import with_blanks
@@ -76,7 +76,10 @@ def _made_columns(
     names = {field: f"{prefix}_{field}" for field in _ROW_ID_FIELDS}
     return TableColumns(
         data=tuple(data),
-        ids=tuple(F.col(key).alias(names[field]) for field, key in _ROW_ID_FIELDS.items()),
+        ids=tuple(
+            bridge.opaque(spark, F.col(key), nullable=True).alias(names[field])
+            for field, key in _ROW_ID_FIELDS.items()
+        ),
         row_id_names=tuple(names.values()),
         row_id=F.struct(*[F.col(name).alias(field) for field, name in names.items()]),
     )

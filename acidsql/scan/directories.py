@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acidsql.errors import FormatError
@@ -14,14 +14,12 @@ from acidsql.format.names import (
     is_original_file,
     parse_bucket_file,
 )
-from acidsql.format.orc_tail import OrcTail
+from acidsql.format.orc_tail import OrcTail, OrcType
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
 
-# Ending of the file in which a streaming client notes how far a file is complete.
-_SIDE_FILE = "_flush_length"
 _OPERATION = 1  # ORC column id
 # Top-level columns of ACID files; query-based compaction writes them in lower case.
 _ACID_COLUMNS = (
@@ -41,6 +39,19 @@ class DataDirectory:
     directory: AcidDirectory
     path: str
     ordinal: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileColumns:
+    """The table's columns in the files of some directories.
+
+    Attributes:
+        names: by position; those that are missing were added later.
+        comparable: positions of columns of which ORC may compare the values.
+    """
+
+    names: tuple[str, ...]
+    comparable: frozenset[int]
 
 
 def insert_directories(snapshot: TableSnapshot) -> list[DataDirectory]:
@@ -71,6 +82,19 @@ def bucket_files(names: Sequence[str]) -> list[str]:
     return [name for name in names if parse_bucket_file(name)]
 
 
+def stored_bytes(session: AcidSession, snapshot: TableSnapshot) -> int:
+    """The bytes of the rows of a snapshot, with those that are deleted."""
+    listings = [snapshot.listings.get(d.path) for d in insert_directories(snapshot)]
+    listings += [
+        snapshot.listings.get(place)
+        for p in snapshot.partitions
+        for place in sorted(
+            {child(p.location, name).rpartition("/")[0] for name in p.state.originals}
+        )
+    ]
+    return sum(v.size for one in listings for v in session.files.versions(one).values())
+
+
 def is_acid_file(tail: OrcTail) -> bool:
     """Whether a file has the columns of an ACID file (OrcInputFormat.isOriginal)."""
     return tuple(name.lower() for name, _ in tail.struct_fields()) == _ACID_COLUMNS
@@ -89,8 +113,7 @@ def row_names(tail: OrcTail, path: str) -> tuple[str, ...]:
             f"{path} is named like a file of a transactional table but has the columns {present}: "
             "move it out of the table, or LOAD DATA it",
         )
-    row = dict(tail.struct_fields())[tail.types[0].field_names[-1]]
-    return tuple(name for name, _ in tail.struct_fields(row))
+    return tuple(name for name, _ in tail.struct_fields(tail.types[0].subtypes[-1]))
 
 
 def is_raw(session: AcidSession, listing: Listing, directory: AcidDirectory) -> bool:
@@ -101,88 +124,95 @@ def is_raw(session: AcidSession, listing: Listing, directory: AcidDirectory) -> 
         return False
     if any(map(parse_bucket_file, listing.names)):
         return False
-    name = next(filter(is_original_file, sorted(listing.names)), None)
-    if name is None:
-        return False
-    version = session.files.version(listing, name)
-    return not is_acid_file(session.tails.tail(child(listing.path, name), version))
+    originals = filter(is_original_file, sorted(listing.names))
+    versions = ((name, session.files.version(listing, name)) for name in originals)
+    for name, version in versions:
+        if version.size:
+            return not is_acid_file(session.tails.tail(child(listing.path, name), version))
+    return False
+
+
+def file_tails(session: AcidSession, listing: Listing) -> Iterator[tuple[str, OrcTail]]:
+    """The bucket files of an ACID directory by name, each with its tail.
+
+    Files without a byte, which a writer that died may leave, have no rows (OrcInputFormat).
+    """
+    versions = session.files.versions(listing)
+    for name in sorted(bucket_files(listing.names)):
+        if versions[name].size:
+            path = child(listing.path, name)
+            yield name, session.tails.tail(path, versions[name])
+
+
+def delete_file_tails(session: AcidSession, listing: Listing) -> Iterator[tuple[str, OrcTail]]:
+    """The delete files of a directory by name, each with its tail.
+
+    Raises:
+        FormatError: a file without a byte, whose events are lost (INVALID_ORC_TAIL).
+    """
+    versions = session.files.versions(listing)
+    for name in sorted(bucket_files(listing.names)):
+        yield name, session.tails.tail(child(listing.path, name), versions[name])
 
 
 def by_columns(
-    session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
-) -> dict[tuple[str, ...], list[DataDirectory]]:
-    """Directories of rows by the names that the table's columns have in their files.
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    directories: Sequence[DataDirectory],
+    compared: Mapping[int, OrcType],
+) -> dict[FileColumns, list[DataDirectory]]:
+    """Directories of rows by what the table's columns are in their files.
 
     Columns are matched by position, as Hive 4.1 does: a column that was renamed has its old name in
     old files, and one that was added is missing from their end. The files of a directory are
     written by one job and share their columns.
 
+    Args:
+        compared: the types in files of the columns that are to be compared by ORC, by position.
+
     Returns:
-        For each list of names its directories; directories without files are left out.
+        Directories without files are left out.
 
     Raises:
-        FormatError: a file is still written by a streaming client (OPEN_STREAMING_FILE), holds
-            updates of ACID v1 (ACID_V1_EVENTS), or is no ACID file (NOT_AN_ACID_FILE).
+        FormatError: a file holds updates of ACID v1 (ACID_V1_EVENTS), or is no ACID file
+            (NOT_AN_ACID_FILE).
     """
 
-    def names(data: DataDirectory) -> tuple[str, ...] | None:
+    def columns(data: DataDirectory) -> FileColumns | None:
         listing = snapshot.listings.get(data.path)
-        files = bucket_files(listing.names)
-        if not files:
+        name, tail = next(file_tails(session, listing), (None, None))
+        if name is None or tail is None:
             return None
-        _check_closed(session, listing)
-        path = child(data.path, min(files))
-        tail = session.tails.tail(path, session.files.version(listing, min(files)))
-        names = row_names(tail, path)
-        _check_events(session, listing, tail)
-        return names[: visible_columns(snapshot, data.ordinal)]
+        names = row_names(tail, child(data.path, name))
+        _check_events(session, listing, name, tail)
+        fields = tail.types[tail.types[0].subtypes[-1]].subtypes
+        visible = visible_columns(snapshot, data.ordinal)
+        same = {
+            i
+            for i, t in compared.items()
+            if i < len(fields[:visible]) and tail.types[fields[i]] == t
+        }
+        return FileColumns(names=names[:visible], comparable=frozenset(same))
 
-    groups: dict[tuple[str, ...], list[DataDirectory]] = defaultdict(list)
-    for data, found in zip(directories, in_parallel(names, directories), strict=True):
+    groups: dict[FileColumns, list[DataDirectory]] = defaultdict(list)
+    for data, found in zip(directories, in_parallel(columns, directories), strict=True):
         if found is not None:
             groups[found].append(data)
     return groups
 
 
-def _check_closed(session: AcidSession, listing: Listing) -> None:
-    """Refuse a file that a streaming client still writes.
-
-    The client notes beside it how far the file is complete (OrcAcidUtils.getSideFile), which
-    Spark's reader cannot be told. A file that is complete to its end may be read.
-    """
-    for name in listing.names:
-        file = name.removesuffix(_SIDE_FILE)
-        if file == name or file not in listing.names:
-            continue
-        noted = session.files.read(child(listing.path, name))
-        lengths = [noted[i : i + 8] for i in range(0, len(noted) - 7, 8)]
-        complete = int.from_bytes(lengths[-1], "big") if lengths else None
-        if complete != session.files.version(listing, file).size:
-            raise FormatError(
-                "OPEN_STREAMING_FILE",
-                f"{child(listing.path, file)} is still written by a streaming client, and "
-                f"complete up to byte {complete or 0}: read the table when the client has closed "
-                "it, or compact it in Hive",
-            )
-
-
-def _check_events(session: AcidSession, listing: Listing, tail: OrcTail) -> None:
+def _check_events(session: AcidSession, listing: Listing, name: str, tail: OrcTail) -> None:
     """Refuse updates and deletes among the rows, as ACID v1 wrote them (Hive 1 and 2).
 
     Writers of ACID v2 say so in a file's metadata; without that every file is looked at.
     """
-    tails = [(min(bucket_files(listing.names)), tail)]
-    if VERSION not in tail.metadata:
-        tails = [
-            (n, session.tails.tail(child(listing.path, n), session.files.version(listing, n)))
-            for n in bucket_files(listing.names)
-        ]
-    for name, known in tails:
+    tails = [(name, tail)] if VERSION in tail.metadata else file_tails(session, listing)
+    for file, known in tails:
         operations = known.file_int_stats(_OPERATION)
         if operations is not None and operations.maximum > 0:
             raise FormatError(
                 "ACID_V1_EVENTS",
-                f"{child(listing.path, name)} holds updates or deletes of ACID v1, which Hive 3 "
+                f"{child(listing.path, file)} holds updates or deletes of ACID v1, which Hive 3 "
                 "and 4 do not read either: run ALTER TABLE … COMPACT 'major' with the Hive that "
                 "wrote it",
             )

@@ -18,13 +18,13 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden
-from acidsql.metastore.protocol import FileFormat, Table
+from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_session_zone
 from acidsql.scan.values import with_blanks
-from acidsql.schema import data_schema, has_nested_type, literal, quote
+from acidsql.schema import data_schema, has_maps_of_nested, has_nested_type, literal, quote
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 
@@ -49,13 +49,13 @@ def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     schema = data_schema(session.spark, table)
     is_text = table.file_format is FileFormat.TEXT
     stored = StructType([StructField(f.name, f.dataType) for f in schema.fields])
-    relation = bridge.file_scan(
-        session.spark,
-        _scanned(session, snapshot),
-        _LINE if is_text else stored,
-        _OPTIONS,
-        _READERS[table.file_format],
-    )
+    scanned = _scanned(session, snapshot)
+    if table.file_format is FileFormat.ORC and has_maps_of_nested(stored):
+        relation = bridge.orc_relation(session.spark, scanned, stored, _OPTIONS, batches=False)
+    else:
+        columns = _LINE if is_text else stored
+        reader = _READERS[table.file_format]
+        relation = bridge.file_scan(session.spark, scanned, columns, _OPTIONS, reader)
     session.leases.watch(relation.index)
     frame = relation.frame
     if table.partition_columns:
@@ -70,13 +70,13 @@ def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     if table.file_format is FileFormat.ORC:
         pairs = zip(values, schema.fields, strict=True)
         values = [to_session_zone(session, v, f.dataType) for v, f in pairs]
-    columns = [
+    shown = [
         with_blanks(value, bridge.parse_type(session.spark, column.type)).alias(
             field.name, metadata=field.metadata
         )
         for value, column, field in zip(values, table.columns, schema.fields, strict=True)
     ]
-    return frame.select(*columns, *partition_columns(session, snapshot))
+    return frame.select(*shown, *partition_columns(session, snapshot))
 
 
 def _scanned(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.ScanDirectory]:

@@ -30,10 +30,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class Lease:
-    """The read transaction of one statement, and what may still read under it."""
+    """The read transaction of one statement, and what may still read under it.
+
+    Attributes:
+        delete_copies: deletes what was copied for its reading.
+    """
 
     txn_id: int
     opened: float
+    delete_copies: Callable[[], object]
     indexes: list[bridge.JavaObject] = field(default_factory=list)
 
 
@@ -57,11 +62,11 @@ class Leases:
         self._local = threading.local()
         self.max_age = max_age
 
-    def begin(self, txn_id: int) -> Lease:
+    def begin(self, txn_id: int, delete_copies: Callable[[], object]) -> Lease:
         """Start the lease of a statement under its read transaction; the thread's
         scans belong to it.
         """
-        lease = Lease(txn_id=txn_id, opened=self._clock())
+        lease = Lease(txn_id=txn_id, opened=self._clock(), delete_copies=delete_copies)
         with self._lock:
             self._leases[txn_id] = lease
         self._heartbeater.add(txn_id)
@@ -118,6 +123,11 @@ class Leases:
             if self._leases.pop(lease.txn_id, None) is None:
                 return
         self._heartbeater.remove(lease.txn_id)
+        try:
+            lease.delete_copies()
+        except OSError as error:
+            # The next compaction of the table finds what a transaction left that is gone.
+            logger.warning("read txn %s: its copies stay: %s", lease.txn_id, error)
         try:
             self._metastore.commit_txn(lease.txn_id)
         except TransactionStateError as error:

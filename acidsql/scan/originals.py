@@ -31,7 +31,7 @@ from acidsql.format.orc_tail import OrcTail
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, visible_columns
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.schema import read_name, row_of
+from acidsql.schema import has_maps_of_nested, read_name, row_of
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
@@ -179,8 +179,14 @@ def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType
         StructField(read_name(name), field.dataType)
         for name, field in zip(columns, row.fields, strict=False)
     ]
+    schema = StructType(fields)
     relation = bridge.orc_relation(
-        session.spark, scanned, StructType(fields), _OPTIONS, split_bytes=SPLIT_BYTES
+        session.spark,
+        scanned,
+        schema,
+        _OPTIONS,
+        split_bytes=SPLIT_BYTES,
+        batches=False if has_maps_of_nested(schema) else None,
     )
     session.leases.watch(relation.index)
     file = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")

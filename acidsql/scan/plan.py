@@ -16,6 +16,7 @@ from acidsql import bridge
 from acidsql.format.names import DirectoryKind, is_hidden
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import KEYS, ORDINAL, columns_of_table, project
+from acidsql.scan.deletes import Deletes, find_deletes, less_deleted
 from acidsql.scan.directories import (
     DataDirectory,
     bucket_files,
@@ -26,43 +27,27 @@ from acidsql.scan.directories import (
     is_raw,
 )
 from acidsql.scan.originals import OriginalFile, original_events, original_files
+from acidsql.scan.search import Search, compared_types, find_search
 from acidsql.scan.snapshot import TableSnapshot
+from acidsql.scan.streaming import complete
 from acidsql.schema import (
     ROW_ID_COLUMN,
     data_schema,
     event_schema,
     guard,
+    has_maps_of_nested,
     padded,
     row_field,
     row_of,
 )
 from acidsql.session import AcidSession
-from acidsql.storage.filesystem import child
-from acidsql.storage.tails import ORIGINAL_WRITE_ID
 
 # A missing or broken file must fail the query: skipping a delete file would bring deleted rows
 # back.
 _SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
-# Delete events up to this number are broadcast; more are joined by sorting, which spills.
-_BROADCAST_EVENTS = 1_000_000
 # Names of the table's columns beside the five ACID columns, in the events of a compaction.
 FIELD = "__field_"
 _EVENT_COLUMNS = ("operation", *KEYS, "currentTransaction")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Deletes:
-    """The delete events of a snapshot: how many, and which write ids per
-    partition they can concern.
-    """
-
-    directories: tuple[DataDirectory, ...]
-    events: int
-    ranges: dict[int, tuple[tuple[int, int], ...]]
-
-    def concern(self, ordinal: int, low: int, high: int) -> bool:
-        """Whether any event can delete a row of these write ids in a partition."""
-        return any(a <= high and b >= low for a, b in self.ranges.get(ordinal, ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +57,7 @@ class _Inserts:
     directories: tuple[DataDirectory, ...]
     originals: tuple[OriginalFile, ...]
 
-    def split(self, deletes: _Deletes) -> tuple[_Inserts, _Inserts]:
+    def split(self, deletes: Deletes) -> tuple[_Inserts, _Inserts]:
         """Those that no delete event can concern, and the others."""
         dirty = _Inserts(
             directories=tuple(d for d in self.directories if _concerns(deletes, d)),
@@ -87,21 +72,29 @@ class _Inserts:
         return clean, dirty
 
 
-def _concerns(deletes: _Deletes, data: DataDirectory) -> bool:
+def _concerns(deletes: Deletes, data: DataDirectory) -> bool:
     is_delta = data.directory.kind is DirectoryKind.DELTA
     low = data.directory.min_write_id if is_delta else 0
     # The base of a table that was compacted before anybody wrote to it holds rows of write id 0.
     return deletes.concern(data.ordinal, low, max(data.directory.max_write_id, 0))
 
 
-def scan(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+def scan(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    needed: Sequence[Sequence[bridge.Conjunct]] = (),
+) -> DataFrame:
     """The rows of a snapshot: the table's columns in its order, then ``row__id``.
 
     Projected below the union, so that Spark prunes the fields of ``row`` in each scan.
     The struct of the row id is made above it: Spark 3.5 fails on a filter whose struct
     has other nullability there.
+
+    Args:
+        needed: alternatives, of each the conditions that hold of the rows that are needed; others
+            may be missing.
     """
-    parts = _surviving(session, snapshot)
+    parts = _surviving(session, snapshot, needed)
     rows = _union([project(session, snapshot, part) for part in parts])
     columns = columns_of_table(session, snapshot.table)
     return rows.withColumn(ROW_ID_COLUMN, columns.row_id).drop(*columns.row_id_names)
@@ -114,11 +107,35 @@ def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame
     return _flat_union(session, snapshot, _surviving(session, snapshot))
 
 
-def all_inserts(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """All insert events of the deltas, as a minor compaction takes them, in the same columns."""
+def surviving_among(
+    session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
+) -> DataFrame:
+    """The insert events of some directories that no delete event of the snapshot meets, in the same
+    columns.
+    """
+    row = data_schema(session.spark, snapshot.table)
+    inserts = _Inserts(directories=tuple(directories), originals=())
+    parts = _insert_events(session, snapshot, inserts, row)
+    deletes = find_deletes(session, snapshot)
+    parts = _less(session, snapshot, parts, deletes) if deletes.events else parts
+    return _flat_union(session, snapshot, parts)
+
+
+def all_inserts(
+    session: AcidSession, snapshot: TableSnapshot, *, less_deleted: bool = False
+) -> DataFrame:
+    """All insert events of the deltas, as a minor compaction takes them, in the same columns.
+
+    Args:
+        less_deleted: but for those that a delete event meets.
+    """
     inserts = _inserts(session, snapshot, insert_deltas(snapshot), originals=False)
     row = data_schema(session.spark, snapshot.table)
-    return _flat_union(session, snapshot, _insert_events(session, snapshot, inserts, row))
+    parts = _insert_events(session, snapshot, inserts, row)
+    if less_deleted:
+        deletes = find_deletes(session, snapshot)
+        parts = _less(session, snapshot, parts, deletes) if deletes.events else parts
+    return _flat_union(session, snapshot, parts)
 
 
 def _flat_union(
@@ -129,23 +146,34 @@ def _flat_union(
     return _union([part.select(*_EVENT_COLUMNS, *fields) for part in parts])
 
 
-def _surviving(session: AcidSession, snapshot: TableSnapshot) -> list[DataFrame]:
+def _surviving(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    needed: Sequence[Sequence[bridge.Conjunct]] = (),
+) -> list[DataFrame]:
     """Scans of insert events, those that delete events may concern less what these delete."""
-    deletes = _deletes(session, snapshot)
+    deletes = find_deletes(session, snapshot)
     inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
     clean, dirty = inserts.split(deletes)
     row = data_schema(session.spark, snapshot.table)
-    parts = _insert_events(session, snapshot, clean, row)
-    touched = _insert_events(session, snapshot, dirty, row)
+    parts = _insert_events(session, snapshot, clean, row, needed)
+    touched = _insert_events(session, snapshot, dirty, row, needed)
     if touched:
-        keys = [*KEYS, ORDINAL] if snapshot.table.partition_columns else list(KEYS)
-        events = _union(_valid_events(session, snapshot, deletes.directories, StructType([])))
-        events = events.select(*[F.col(k).alias(f"__d_{k}") for k in keys])
-        small = deletes.events <= _BROADCAST_EVENTS
-        events = F.broadcast(events) if small else events.hint("merge")
-        condition = [F.col(k) == F.col(f"__d_{k}") for k in keys]
-        parts += [part.join(events, condition, "left_anti") for part in touched]
+        parts += _less(session, snapshot, touched, deletes)
     return parts or [_relation(session, snapshot, [], row)]
+
+
+def _less(
+    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[DataFrame], deletes: Deletes
+) -> list[DataFrame]:
+    """Insert events but for those that a delete event meets."""
+    return less_deleted(
+        session, snapshot, parts, deletes, lambda: _delete_events(session, snapshot)
+    )
+
+
+def _delete_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    return _union(_valid_events(session, snapshot, delete_deltas(snapshot), StructType([])))
 
 
 def _union(parts: Sequence[DataFrame]) -> DataFrame:
@@ -165,58 +193,52 @@ def _inserts(
     files: Sequence[OriginalFile] = ()
     if raw or has_originals:
         files = original_files(session, snapshot, raw, originals=originals)
+    acid = [d for d in directories if d not in raw] if raw else directories
     return _Inserts(
-        directories=tuple(d for d in directories if d not in raw) if raw else tuple(directories),
+        directories=tuple(complete(session, snapshot, acid)),
         originals=tuple(files),
     )
 
 
 def _insert_events(
-    session: AcidSession, snapshot: TableSnapshot, inserts: _Inserts, row: StructType
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    inserts: _Inserts,
+    row: StructType,
+    needed: Sequence[Sequence[bridge.Conjunct]] = (),
 ) -> list[DataFrame]:
     """Insert events whose ``row`` has the table's columns."""
     parts = []
-    for names, directories in by_columns(session, snapshot, inserts.directories).items():
-        if names == tuple(row.names):
-            parts += _valid_events(session, snapshot, directories, row)
+    compared = compared_types(session, snapshot.table, needed)
+    groups = by_columns(session, snapshot, inserts.directories, compared)
+    for columns, directories in groups.items():
+        search = find_search(session, snapshot.table, columns, needed)
+        if columns.names == tuple(row.names):
+            parts += _valid_events(session, snapshot, directories, row, search)
             continue
         stored = StructType(
-            [StructField(n, f.dataType) for n, f in zip(names, row.fields, strict=False)]
+            [StructField(n, f.dataType) for n, f in zip(columns.names, row.fields, strict=False)]
         )
-        values = [row_field(name) for name in names]
+        values = [row_field(name) for name in columns.names]
         parts += [
             events.withColumn("row", row_of(row, values))
-            for events in _valid_events(session, snapshot, directories, stored)
+            for events in _valid_events(session, snapshot, directories, stored, search)
         ]
     return parts + original_events(session, inserts.originals, row)
 
 
-def compaction_deletes(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """The delete events of a snapshot, each row's once."""
-    directories = delete_deltas(snapshot)
-    events = _union(_valid_events(session, snapshot, directories, StructType([])))
+def compaction_deletes(
+    session: AcidSession, snapshot: TableSnapshot, *, but_of: int | None
+) -> DataFrame:
+    """The delete events of a snapshot, each row's once.
+
+    Args:
+        but_of: a write id whose rows are left out.
+    """
+    events = _delete_events(session, snapshot)
+    if but_of is not None:
+        events = events.where(F.col("originalTransaction") != but_of)
     return events.dropDuplicates(list(KEYS))
-
-
-def _deletes(session: AcidSession, snapshot: TableSnapshot) -> _Deletes:
-    """Look into the tails of the delete files: how many events, and of which write ids."""
-    directories, events = delete_deltas(snapshot), 0
-    ranges: dict[int, list[tuple[int, int]]] = {}
-    for data in directories:
-        versions = session.files.versions(snapshot.listings.get(data.path))
-        for name in bucket_files(list(versions)):
-            tail = session.tails.tail(child(data.path, name), versions[name])
-            events += tail.rows
-            statistics = tail.file_int_stats(ORIGINAL_WRITE_ID)
-            highest = data.directory.max_write_id
-            reach = (statistics[0], statistics[1]) if statistics else (0, highest)
-            if tail.rows:
-                ranges.setdefault(data.ordinal, []).append(reach)
-    return _Deletes(
-        directories=tuple(directories),
-        events=events,
-        ranges={ordinal: tuple(r) for ordinal, r in ranges.items()},
-    )
 
 
 def _valid_events(
@@ -224,19 +246,20 @@ def _valid_events(
     snapshot: TableSnapshot,
     directories: Sequence[DataDirectory],
     row: StructType,
+    search: Search | None = None,
 ) -> list[DataFrame]:
     """The events of some directories, less those of write ids that the snapshot does not see."""
     mixed = [d for d in directories if needs_row_filter(d.directory, snapshot.write_ids)]
     whole = [d for d in directories if d not in mixed] if mixed else list(directories)
     parts = []
     if whole or not mixed:
-        parts.append(_relation(session, snapshot, whole, row))
+        parts.append(_relation(session, snapshot, whole, row, search))
     if mixed:
         write_ids = snapshot.write_ids
-        current = F.col("currentTransaction")
+        current = bridge.opaque(session.spark, F.col("currentTransaction"), nullable=True)
         hidden = [*write_ids.open, *write_ids.aborted]
         condition = (current <= write_ids.high_water_mark) & ~current.isin(hidden)
-        parts.append(_relation(session, snapshot, mixed, row).where(condition))
+        parts.append(_relation(session, snapshot, mixed, row, search).where(condition))
     return parts
 
 
@@ -245,8 +268,13 @@ def _relation(
     snapshot: TableSnapshot,
     directories: Sequence[DataDirectory],
     row: StructType,
+    search: Search | None = None,
 ) -> DataFrame:
-    """One guarded scan."""
+    """One guarded scan.
+
+    Rows that ORC passes over may come all the same, with anything in their other columns: the
+    conditions of the search are applied before anything else is made of them.
+    """
     partitioned = bool(snapshot.table.partition_columns)
     scanned = []
     for directory in directories:
@@ -263,11 +291,19 @@ def _relation(
                 ordinal=directory.ordinal if partitioned else None,
             )
         )
+    batches = True if search and search.rows else None
+    if has_maps_of_nested(row):
+        batches = False
     relation = bridge.orc_relation(
-        session.spark, scanned, event_schema(padded(row), deletes=not row.names), _SCAN_OPTIONS
+        session.spark,
+        scanned,
+        event_schema(padded(row), deletes=not row.names),
+        {**_SCAN_OPTIONS, **(search.options if search else {})},
+        batches=batches,
     )
     session.leases.watch(relation.index)
     frame = relation.frame.where(guard(session.spark, row))
+    frame = frame.where(search.condition) if search else frame
     if not partitioned:
         return frame
     ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")

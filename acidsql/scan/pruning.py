@@ -1,15 +1,17 @@
-"""Which partitions a statement needs, found before any of them is fetched or listed."""
+"""Which partitions and rows a statement needs, found before any is fetched or listed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
-from acidsql.metastore.protocol import Metastore, Table
+from acidsql.metastore.model import Table
+from acidsql.metastore.protocol import Metastore
 from acidsql.schema import ROW_ID_COLUMN, data_schema, partition_schema
 
 Wanted = frozenset[tuple[str, ...]]
@@ -30,30 +32,56 @@ def outline_schema(spark: SparkSession, table: Table) -> StructType:
     return StructType([*fields, *row_id])
 
 
-def wanted_partitions(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a statement needs of one occurrence of a table.
+
+    Attributes:
+        partitions: the values of its partitions, None for all.
+        rows: alternatives, of each the conditions that all hold of its rows; none if it needs all.
+    """
+
+    partitions: Wanted | None = None
+    rows: tuple[tuple[bridge.Conjunct, ...], ...] = ()
+
+
+EVERYTHING = Needs()
+
+
+def find_needs(
     spark: SparkSession,
     metastore: Metastore,
     plan: bridge.JavaObject,
-    tables: Mapping[int, Table],
-) -> dict[int, Wanted]:
-    """The partitions that a statement needs of each occurrence of a table.
+    tables: Sequence[Table],
+) -> dict[int, Needs]:
+    """What a statement needs of each occurrence of a table.
 
     Args:
         plan: the statement's plan over outlines.
-        tables: the partitioned tables among them, by the number of their outline.
+        tables: the table of each outline, by its number.
 
     Returns:
-        The values of the partitions; occurrences that need all of them are left out.
+        Occurrences that need everything are left out.
     """
-    columns = {n: [c.name for c in t.partition_columns] for n, t in tables.items()}
     known: dict[str, tuple[tuple[str, ...], ...]] = {}
-    wanted: dict[int, Wanted] = {}
-    for found in bridge.partition_filters(spark, plan, columns):
-        table = tables[found.occurrence]
-        if table.full_name not in known:
-            known[table.full_name] = metastore.partition_values(table.database, table.name)
-        values = known[table.full_name]
-        texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
-        chosen = bridge.chosen_rows(spark, found, partition_schema(spark, table), texts)
-        wanted[found.occurrence] = frozenset(values[i] for i in chosen)
-    return wanted
+    found = {}
+    for number, copies in bridge.outline_conditions(spark, plan).items():
+        table = tables[number]
+        names = {c.name for c in table.partition_columns}
+        about_partitions = [[c for c in copy if c.columns.keys() <= names] for copy in copies]
+        wanted = None
+        if all(about_partitions):
+            if table.full_name not in known:
+                known[table.full_name] = metastore.partition_values(table.database, table.name)
+            values = known[table.full_name]
+            texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
+            schema = partition_schema(spark, table)
+            chosen = {
+                i for c in about_partitions for i in bridge.chosen_rows(spark, c, schema, texts)
+            }
+            wanted = frozenset(values[i] for i in chosen)
+        stored = {c.name for c in table.columns}
+        about_rows = tuple(tuple(c for c in copy if c.columns.keys() <= stored) for copy in copies)
+        rows = about_rows if all(about_rows) and not table.insert_only else ()
+        found[number] = Needs(partitions=wanted, rows=rows)
+    return found

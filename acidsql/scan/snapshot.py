@@ -17,9 +17,10 @@ from acidsql.format.names import (
     is_original_file,
     parse_directory,
 )
-from acidsql.format.selection import AcidState, max_write_id, select
+from acidsql.format.selection import ACID_PREFIXES, AcidState, max_write_id, select
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.protocol import Column, Metastore, Partition, Table
+from acidsql.metastore.model import Column, Partition, Table
+from acidsql.metastore.protocol import Metastore
 from acidsql.storage.filesystem import FileSystem, Listings, child
 
 
@@ -73,6 +74,8 @@ def take_snapshot(
     if table.partition_columns:
         places = metastore.partitions(table.database, table.name, wanted)
     listed = [(place, with_nested_originals(files, listings, place.location)) for place in places]
+    for place in places:
+        check_is_there(metastore, table, place, listings)
     if lists is None:
         if not metastore.served:
             every_name = [name for _, names in listed for name in names]
@@ -95,6 +98,28 @@ def take_snapshot(
     )
 
 
+def check_is_there(
+    metastore: Metastore, table: Table, place: Partition, listings: Listings
+) -> None:
+    """Refuse to take a directory that is gone for an empty one, as Hive does; one of a partition
+    that has just been dropped is empty.
+    """
+    if listings.get(place.location).java_statuses is not None:
+        return
+    what, instead = table.full_name, "DROP TABLE"
+    if table.partition_columns:
+        if not metastore.partitions(table.database, table.name, [place.values]):
+            return
+        what, instead = (
+            f"{what}/{table.partition_name(place.values)}",
+            "ALTER TABLE … DROP PARTITION",
+        )
+    raise FormatError(
+        "DIRECTORY_NOT_FOUND",
+        f"{place.location} of {what} does not exist: put it back, or forget it with {instead}",
+    )
+
+
 def with_nested_originals(files: FileSystem, listings: Listings, location: str) -> Sequence[str]:
     """The names in a directory, and the files below those of its directories that are not ACID's.
 
@@ -106,8 +131,8 @@ def with_nested_originals(files: FileSystem, listings: Listings, location: str) 
         return names
     found: list[str] = []
     for name in names:
-        strange = not (is_hidden(name) or parse_directory(name) or is_original_file(name))
-        if strange and files.is_directory(child(location, name)):
+        known = is_hidden(name) or is_original_file(name) or name.startswith(ACID_PREFIXES)
+        if not known and files.is_directory(child(location, name)):
             below = with_nested_originals(files, listings, child(location, name))
             found += [f"{name}/{path}" for path in below]
         else:
@@ -156,7 +181,7 @@ def _select(
     write_ids: ValidWriteIdList,
     txns: ValidTxnList,
 ) -> AcidState:
-    state = select(names, write_ids, txns, base_formats(files, location, names))
+    state = state_of(files, location, names, write_ids, txns)
     if state.originals and table.insert_only:
         raise FormatError(
             "UNSUPPORTED_ORIGINAL_FILES",
@@ -166,7 +191,21 @@ def _select(
     return state
 
 
-def base_formats(files: FileSystem, location: str, names: Sequence[str]) -> dict[str, str]:
+def state_of(
+    files: FileSystem,
+    location: str,
+    names: Sequence[str],
+    write_ids: ValidWriteIdList,
+    txns: ValidTxnList,
+) -> AcidState:
+    """``select`` over a directory, whose errors name it."""
+    try:
+        return select(names, write_ids, txns, _base_formats(files, location, names))
+    except FormatError as error:
+        raise FormatError(error.condition, f"in {location}, {error.message}") from error
+
+
+def _base_formats(files: FileSystem, location: str, names: Sequence[str]) -> dict[str, str]:
     """``dataFormat`` of each base that has a ``_metadata_acid`` (Hive 3.1's compactor writes one).
 
     A base with a ``_v`` suffix is known to be compacted, and one base alone needs no comparison.

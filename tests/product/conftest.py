@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
-from acidsql.metastore.protocol import TxnState, TxnType
+from acidsql.metastore.model import TxnState, TxnType
 from acidsql.session import AcidSession
 from acidsql.transaction import WriteTransaction
 

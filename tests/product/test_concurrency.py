@@ -13,7 +13,7 @@ import acidsql
 from acidsql.commands import insert
 from acidsql.compaction import cleaner
 from acidsql.errors import WriteConflictError
-from acidsql.metastore.protocol import TxnState
+from acidsql.metastore.model import TxnState
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

@@ -9,7 +9,7 @@ import pyorc
 import pytest
 from pyspark.sql import functions as F
 
-from acidsql.scan import plan
+from acidsql.scan import deletes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,38 +81,57 @@ def test_settings_of_the_session_change_no_answer(lab: Lab, name: str) -> None:
             ) == [(2, 3)]
 
 
-def test_a_delete_file_that_is_gone_raises_and_resurrects_no_row(lab: Lab) -> None:
+def test_a_delete_file_that_is_gone_raises_and_resurrects_no_row(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with lab.settings(
         spark__sql__files__ignoreMissingFiles="true", spark__sql__files__ignoreCorruptFiles="true"
     ):
         t = lab.create("id int", values="(1), (2)")
         lab.sql(f"DELETE FROM {t} WHERE id = 1")
         frame = lab.frame(f"SELECT * FROM {t}")
-        (deletes,) = lab.root(t).glob("delete_delta*/bucket_00000")
-        content = deletes.read_bytes()
-        deletes.unlink()
+        (file,) = lab.root(t).glob("delete_delta*/bucket_00000")
+        content = file.read_bytes()
+        file.unlink()
+        assert frame.collect() == [(2,)]  # few events are in the plan already
+        monkeypatch.setattr(deletes, "_LISTED_EVENTS", 0)
+        file.write_bytes(content)
+        frame = lab.frame(f"SELECT * FROM {t}")
+        file.unlink()
         with pytest.raises(Exception, match="(?i)FILE_NOT_EXIST|FileNotFound|does not exist"):
             frame.collect()
-        deletes.write_bytes(content[: len(content) // 2])
+        file.write_bytes(content[: len(content) // 2])
         with pytest.raises(Exception, match=r"(?i)corrupt|malformed|ORC|postscript|bucket_00000"):
             lab.rows(t)
-        deletes.write_bytes(content)
+        file.write_bytes(content)
         assert lab.rows(t) == [(2,)]
 
 
-def test_many_delete_events_are_joined_without_a_broadcast(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("partitioned", ["", "p int"])
+def test_all_ways_of_leaving_out_deleted_rows_agree(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str
 ) -> None:
-    t = lab.create("id bigint", partitioned="p int")
+    t = lab.create("id bigint" + ("" if partitioned else ", p int"), partitioned=partitioned)
     lab.sql(f"INSERT INTO {t} SELECT id, id % 2 FROM {{r}}", r=lab.spark.range(0, 40, 1, 2))
     lab.sql(f"DELETE FROM {t} WHERE id % 4 = 0")
+    lab.sql(f"UPDATE {t} SET id = id + 1000 WHERE id % 10 = 7")
     lab.insert(t, "(100, 0)")
+    lab.sql(f"DELETE FROM {t} WHERE id = 1007")
     rows = lab.rows(t, "*, row__id")
-    assert len(rows) == 31
-    assert "BroadcastHashJoin" in lab.sql(f"EXPLAIN SELECT * FROM {t}")[0][0]
-    monkeypatch.setattr(plan, "_BROADCAST_EVENTS", 0)
-    assert "SortMergeJoin" in lab.sql(f"EXPLAIN SELECT * FROM {t}")[0][0]
-    assert lab.rows(t, "*, row__id") == rows
+    assert [row[0] for row in rows if row[0] >= 100] == [100, 1017, 1027, 1037]
+    assert len(rows) == 30
+
+    def plan() -> str:
+        return str(lab.sql(f"EXPLAIN SELECT * FROM {t}")[0][0])
+
+    assert "Join" not in plan()
+    monkeypatch.setattr(deletes, "_LISTED_EVENTS", 0)
+    for join, events in (("BroadcastHashJoin", 1000), ("SortMergeJoin", 0)):
+        monkeypatch.setattr(deletes, "_BROADCAST_EVENTS", events)
+        for bits, keys in ((62, "[if ("), (0, "[originalTransaction#")):
+            monkeypatch.setattr(deletes, "_MOST_BITS", bits)
+            assert f"{join} {keys}" in plan()
+            assert lab.rows(t, "*, row__id") == rows
 
 
 def test_filters_added_to_a_returned_frame_are_right(lab: Lab) -> None:

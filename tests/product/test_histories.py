@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.format.names import delta_name
 from acidsql.intents import insert_intent
-from acidsql.metastore.protocol import Table
+from acidsql.metastore.model import Table
 from acidsql.resolution import acid_table
 from acidsql.session import AcidSession
 from acidsql.transaction import write_transaction

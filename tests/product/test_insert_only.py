@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from acidsql.metastore.protocol import CompactionState
+from acidsql.metastore.model import CompactionState
 from tests.product.test_alter_partitions import condition
 
 if TYPE_CHECKING:
@@ -87,6 +88,27 @@ def test_partitions(lab: Lab, stored: str) -> None:
     )
     assert len(lab.rows(t)) == 7
     lab.sql(f"DROP TABLE {t}")
+
+
+def test_base_without_rows_has_a_file(lab: Lab, tmp_path: Path) -> None:
+    """Hive takes no notice of an empty directory, and would read on what the base hides."""
+    t = create(lab, "only_empty", "PARQUET", "id int", "p int")
+    lab.insert(t, "(1, 1), (2, 2)")
+    lab.sql(f"INSERT OVERWRITE {t} PARTITION (p = 1) SELECT id FROM {t} WHERE id > 9")
+    base = lab.root(t) / "p=1" / "base_0000002"
+    assert json.loads((base / "_metadata_acid").read_text())["dataFormat"] == "truncated"
+    assert lab.rows(t) == [(2, 2)]
+    u = create(lab, "only_nothing", "TEXTFILE", "id int")
+    (tmp_path / "nothing").touch()
+    for _ in range(2):
+        lab.sql(f"LOAD DATA LOCAL INPATH '{tmp_path}/nothing' INTO TABLE {u}")
+    compacted = f"base_0000002_v{lab.compact(u, 'major').txnid:07d}"
+    (file,) = (lab.root(u) / compacted).iterdir()
+    assert file.name == "_metadata_acid"
+    assert json.loads(file.read_text())["dataFormat"] == "compacted"
+    assert lab.rows(u) == []
+    lab.sql(f"DROP TABLE {t}")
+    lab.sql(f"DROP TABLE {u}")
 
 
 def test_text_is_hives(lab: Lab, tmp_path: Path) -> None:

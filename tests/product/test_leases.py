@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.errors import MetastoreError
-from acidsql.metastore.protocol import TxnState
+from acidsql.metastore.model import TxnState
 from acidsql.session import AcidSession
 
 pytestmark = pytest.mark.spark

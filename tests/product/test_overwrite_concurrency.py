@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acidsql.metastore.locking import wait_for_locks
-from acidsql.metastore.protocol import LockState
+from acidsql.metastore.model import LockState
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

@@ -74,6 +74,20 @@ NULL_DAY = "d=__HIVE_DEFAULT_PARTITION__"
         ("SELECT * FROM {t} a JOIN {t} b ON a.id = b.id WHERE a.p = 0 AND b.p = 1", _all(0, 1)),
         ("SELECT * FROM {t} a JOIN {t} b ON a.p = b.p WHERE a.p = 2", _all(2)),
         ("WITH c AS (SELECT * FROM {t}) SELECT * FROM c WHERE p = 1", _all(1)),
+        (
+            "WITH c AS (SELECT * FROM {t}) "
+            "SELECT * FROM c WHERE p = 1 UNION ALL SELECT * FROM c WHERE p = 3",
+            _all(1, 3),
+        ),
+        (
+            "WITH c AS (SELECT * FROM {t}) SELECT * FROM c WHERE p = 1 UNION ALL SELECT * FROM c",
+            _all(0, 1, 2, 3),
+        ),
+        (
+            "WITH c AS (SELECT * FROM {t}) SELECT (SELECT max(id) FROM c WHERE p = 2), v "
+            "FROM c WHERE p = 0",
+            _all(0, 2),
+        ),
         ("SELECT (SELECT max(id) FROM {t} WHERE p = 1)", _all(1)),
         ("SELECT 1 WHERE 5 IN (SELECT id FROM {t} WHERE p = 3)", _all(3)),
         ("SELECT * FROM {t} WHERE p = (SELECT max(id) FROM range(3))", _all(0, 1, 2, 3)),
@@ -98,7 +112,7 @@ def test_queries(
     listed.take()
     found = lab.sql(text)
     assert listed.take() == partitions
-    monkeypatch.setattr(resolution, "wanted_partitions", lambda *_: {})
+    monkeypatch.setattr(resolution, "find_needs", lambda *_: {})
     expected = lab.sql(text)
     assert listed.take() == _all(0, 1, 2, 3)
     assert sorted(found, key=repr) == sorted(expected, key=repr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -147,6 +148,37 @@ def test_types_that_hive_cannot_read_are_refused(lab: Lab, kind: str) -> None:
     assert lab.session.metastore.find_table("default", "refused") is None
 
 
+@pytest.mark.parametrize("kind", ["map<date,int>", "array<struct<a:map<struct<d:date>,int>>>"])
+def test_maps_with_dates_as_keys_are_not_written(lab: Lab, kind: str) -> None:
+    t = lab.create("id int", values="(1), (2), (3)")
+    lab.sql(f"ALTER TABLE {t} ADD COLUMNS (m {kind})")
+    before = lab.state(t)
+    for statement in (
+        f"INSERT INTO {t} VALUES (4, NULL)",
+        f"INSERT OVERWRITE {t} VALUES (4, NULL)",
+        f"UPDATE {t} SET id = 4 WHERE id = 1",
+        f"MERGE INTO {t} USING (SELECT 1 AS k) s ON id = k WHEN MATCHED THEN UPDATE SET id = 4",
+    ):
+        with pytest.raises(AcidAnalysisError, match=r"UNSUPPORTED_DATATYPE.*'m'"):
+            lab.sql(statement)
+        assert lab.state(t) == before
+    lab.sql(f"DELETE FROM {t} WHERE id = 2")
+    assert lab.rows(t) == [(1, None), (3, None)]
+    entry = lab.compact(t, "major")
+    assert entry.state == "refused"
+    assert lab.rows(t) == [(1, None), (3, None)]
+
+
+def test_sparks_orc_writer_loses_entries_of_maps_with_dates_as_keys(
+    lab: Lab, tmp_path: Path
+) -> None:
+    """Why they are refused: if this fails, Spark can write them now."""
+    path = str(tmp_path / "dates")
+    pair = "map(DATE'2024-02-29', 1, DATE'2024-03-01', 2) AS m"
+    lab.spark.sql(f"SELECT {pair}").write.orc(path)
+    assert lab.spark.read.orc(path).selectExpr("size(m)").head()[0] == 1
+
+
 def test_values_that_do_not_fit_are_refused_before_anything_is_written(lab: Lab) -> None:
     t = lab.create("i tinyint, v varchar(2), d decimal(3,1)", values="(1Y, 'a', 1.5)")
     before = lab.state(t)
@@ -161,3 +193,19 @@ def test_values_that_do_not_fit_are_refused_before_anything_is_written(lab: Lab)
         with pytest.raises(PySparkException):
             lab.sql(text)
         assert lab.state(t) == before
+
+
+@pytest.mark.parametrize("kind", ["default", "insert_only"])
+@pytest.mark.parametrize(("values", "batched"), [("ARRAY<INT>", "false"), ("INT", "true")])
+def test_maps_of_nested_values_are_read_row_by_row(
+    lab: Lab, values: str, batched: str, kind: str
+) -> None:
+    """In batches Spark's ORC reader gives some NULLs among them the values of other rows."""
+    properties = {"transactional_properties": kind}
+    table = lab.create(f"id INT, m MAP<STRING, {values}>", properties=properties)
+    value = "array(1)" if values != "INT" else "1"
+    lab.insert(table, f"(1, map('a', {value}, 'b', NULL))")
+    ((plan,),) = lab.sql(f"EXPLAIN SELECT * FROM {table}")
+    assert f"Batched: {batched}" in plan
+    ((found,),) = lab.sql(f"SELECT m FROM {table}")
+    assert found == {"a": [1] if values != "INT" else 1, "b": None}

@@ -1,0 +1,146 @@
+"""Search arguments: conditions that ORC itself applies, to stripes, row groups and rows.
+
+Spark would push conditions on fields of ``row`` under names that ORC does not know in ACID files.
+It is given them as options of a scan instead, under the names of the columns in the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql.types import StructType
+
+from acidsql.bridge.filters import Conjunct, all_of
+from acidsql.bridge.jvm import (
+    CATALYST,
+    SOURCES,
+    JavaObject,
+    column,
+    elements,
+    expression_of,
+    java_type,
+    jvm_class,
+    scala_map,
+    scala_object,
+    scala_seq,
+    simple_name,
+)
+
+_FILTERS = "org.apache.spark.sql.sources"
+_COMPARISONS = ("EqualTo", "GreaterThan", "GreaterThanOrEqual", "LessThan", "LessThanOrEqual")
+# Before this day files may count days by another calendar.
+_FIRST_DAY = "1582-10-15"
+
+
+def search_options(
+    spark: SparkSession,
+    conditions: Sequence[Sequence[Conjunct]],
+    names: Mapping[str, str],
+    schema: StructType,
+) -> tuple[dict[str, str], list[list[Conjunct]]]:
+    """The options of a scan that have ORC look for rows that meet conditions.
+
+    Args:
+        conditions: alternatives; of each the conditions that all hold.
+        names: names in the files of the columns that may be compared, by their names in conditions.
+        schema: these columns, by their names in the files.
+
+    Returns:
+        The options, none if ORC can do nothing; and those of the conditions that they stand for.
+    """
+    used = [[c for c in one if c.columns.keys() <= names.keys()] for one in conditions]
+    filters = [[(c, _filter(spark, c, names)) for c in one] for one in used]
+    chosen = [[(c, f) for c, f in one if f is not None and _is_exact(f)] for one in filters]
+    if not chosen or not all(chosen):
+        return {}, []
+    both, either = (jvm_class(spark, f"{_FILTERS}.{name}") for name in ("And", "Or"))
+    whole = reduce(either, [reduce(both, [f for _, f in one]) for one in chosen])
+    argument = _argument(spark, schema, whole)
+    if argument is None:
+        return {}, []
+    conf = jvm_class(spark, "org.apache.hadoop.conf.Configuration")(False)
+    columns = spark.sparkContext._gateway.new_array(
+        jvm_class(spark, "java.lang.String"), len(schema.fields)
+    )
+    for i, name in enumerate(schema.names):
+        columns[i] = name
+    jvm_class(spark, "org.apache.orc.mapred.OrcInputFormat").setSearchArgument(
+        conf, argument, columns
+    )
+    options = {key: str(conf.get(key)) for key in ("orc.kryo.sarg", "orc.sarg.column.names")}
+    return options, [[c for c, _ in one] for one in chosen]
+
+
+def _filter(spark: SparkSession, conjunct: Conjunct, names: Mapping[str, str]) -> JavaObject | None:
+    """A condition as a filter of Spark's data sources."""
+    renamed = {a: a.withName(names[n]) for n, a in conjunct.columns.items()}
+    expression = conjunct.expression.transform(scala_map(spark, renamed))
+    strategy = scala_object(spark, f"{SOURCES}.DataSourceStrategy")
+    found = strategy.translateFilter(expression, False)
+    return found.get() if found.isDefined() else None
+
+
+def _argument(spark: SparkSession, schema: StructType, whole: JavaObject) -> JavaObject | None:
+    filters = scala_object(spark, f"{SOURCES}.orc.OrcFilters")
+    arguments = [java_type(spark, schema), scala_seq(spark, [whole])]
+    if _takes_third(spark):
+        arguments.append(getattr(filters, "createFilter$default$3")())
+    found = filters.createFilter(*arguments)
+    return found.get() if found.isDefined() else None
+
+
+def _takes_third(spark: SparkSession) -> bool:
+    return tuple(map(int, spark.version.split(".")[:2])) >= (4, 3)
+
+
+def _is_exact(found: JavaObject) -> bool:
+    """Whether ORC applies a filter to rows as Spark does.
+
+    It takes NULL in a list for an error, and a negated comparison to be about values alone.
+    """
+    kind = simple_name(found)
+    if kind in ("And", "Or"):
+        return _is_exact(found.left()) and _is_exact(found.right())
+    if kind == "Not":
+        return simple_name(found.child()) in ("EqualTo", "In") and _is_exact(found.child())
+    if kind == "In":
+        return all(map(_is_plain, found.values()))
+    return kind in _COMPARISONS and _is_plain(found.value())
+
+
+def _is_plain(value: object) -> bool:
+    is_date = hasattr(value, "getClass") and simple_name(value) in ("Date", "LocalDate")
+    return value is not None and (not is_date or str(value) > _FIRST_DAY)
+
+
+def condition_of(
+    spark: SparkSession, conditions: Sequence[Sequence[Conjunct]], values: Mapping[str, Column]
+) -> Column:
+    """A condition that is true where all conditions of one of the alternatives hold.
+
+    Args:
+        values: what takes the place of the columns, by their names in the conditions.
+    """
+    expressions = {name: expression_of(spark, value) for name, value in values.items()}
+    whole = reduce(
+        jvm_class(spark, f"{CATALYST}.expressions.Or"), [all_of(spark, one) for one in conditions]
+    )
+    places = {a: expressions[a.name()] for a in elements(whole.references().toSeq())}
+    return column(spark, whole.transform(scala_map(spark, places)))
+
+
+def reads_in_batches(spark: SparkSession, columns: int) -> bool:
+    """Whether Spark's settings have it read nested columns of ORC in batches, as its default is.
+
+    Args:
+        columns: how many columns and fields a scan may have.
+    """
+    conf = spark._jsparkSession.sessionState().conf()
+    return (
+        bool(conf.orcVectorizedReaderEnabled())
+        and bool(conf.orcVectorizedReaderNestedColumnEnabled())
+        and bool(conf.wholeStageEnabled())
+        and columns <= int(conf.wholeStageMaxNumFields())
+    )

@@ -1,0 +1,136 @@
+"""DESCRIBE."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.commands import result
+from acidsql.commands.partitions import the_one
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.model import Column, Partition, Table, TableType
+from acidsql.resolution import find, latest_snapshot
+from acidsql.schema import quote
+from acidsql.session import AcidSession
+from acidsql.syntax import statements as ast
+
+_Row = tuple[str, str, str | None]
+# What DESCRIBE EXTENDED of a column tells of it; none is kept.
+_STATISTICS = (
+    "min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "histogram",
+)  # fmt: skip
+
+
+def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
+    """DESCRIBE, with Spark's columns and headings."""
+    table = find(session, statement.name)
+    if table is None:
+        return None
+    if statement.as_json:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.DESCRIBE_AS_JSON",
+            "DESCRIBE … AS JSON is not supported for transactional tables: use DESCRIBE EXTENDED",
+        )
+    if statement.column is not None:
+        return _describe_column(session, table, statement.column, statement.mode)
+    partition = None
+    if statement.partition is not None:
+        partition = the_one(session, table, statement.partition)
+    rows = described(session, table)
+    types = {name: data_type for name, data_type, _ in rows}
+    if table.partition_columns:
+        by = rows[len(table.columns) :]
+        rows = [*rows, _heading("# Partition Information"), ("# col_name", "data_type", "comment")]
+        rows += by
+    if statement.mode != "plain":
+        rows += _details(table) if partition is None else _partition_details(table, partition)
+    defaults = [(c.name, types[c.name], c.default) for c in _all_columns(table) if c.default]
+    if defaults:
+        rows += [_heading(""), _heading("# Column Default Values"), *defaults]
+    columns = [("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING")]
+    return result.table(session.spark, columns, rows)
+
+
+def described(session: AcidSession, table: Table) -> list[_Row]:
+    """Name, type and comment of each column; a view has those of its query."""
+    if table.table_type is TableType.VIEW:
+        frame = bridge.frame_of(session.spark, latest_snapshot(session).relation(table))
+        fields = frame.schema.fields
+        return [(f.name, f.dataType.simpleString(), f.metadata.get("comment")) for f in fields]
+    return [
+        (c.name, bridge.parse_type(session.spark, c.type).simpleString(), c.comment)
+        for c in _all_columns(table)
+    ]
+
+
+def _heading(text: str) -> _Row:
+    return text, "", ""
+
+
+def _describe_column(session: AcidSession, table: Table, wanted: str, mode: str) -> DataFrame:
+    for name, data_type, comment in described(session, table):
+        if name.lower() == wanted.lower():
+            rows = [("col_name", wanted), ("data_type", data_type), ("comment", comment or "NULL")]
+            if mode != "plain":
+                rows += [(statistic, "NULL") for statistic in _STATISTICS]
+                rows += [
+                    ("default", c.default)
+                    for c in _all_columns(table)
+                    if c.name == name and c.default is not None
+                ]
+            columns = [("info_name", "STRING"), ("info_value", "STRING")]
+            return result.table(session.spark, columns, rows)
+    raise AcidAnalysisError(
+        "COLUMN_NOT_FOUND",
+        f"{table.full_name} has no column {wanted}: see DESCRIBE {table.full_name}",
+    )
+
+
+def _details(table: Table) -> list[_Row]:
+    created = datetime.fromtimestamp(table.created, tz=timezone.utc)
+    required = [c.name for c in _all_columns(table) if not c.nullable]
+    properties = ", ".join(f"{k}={v}" for k, v in sorted(table.properties.items()))
+    rows: list[_Row] = [
+        _heading(""),
+        _heading("# Detailed Table Information"),
+        ("Catalog", "spark_catalog", ""),
+        ("Database", table.database, ""),
+        ("Table", table.name, ""),
+        ("Owner", table.owner, ""),
+        ("Created Time", created.strftime("%Y-%m-%d %H:%M:%S UTC"), ""),
+        ("Type", table.table_type.value, ""),
+        ("Provider", f"acidsql ({_kind(table)})", ""),
+        ("Location", table.location, ""),
+        ("Table Properties", f"[{properties}]", ""),
+    ]
+    if table.num_buckets:
+        rows.append(("Num Buckets", str(table.num_buckets), ""))
+        rows.append(("Bucket Columns", f"[{', '.join(map(quote, table.bucket_columns))}]", ""))
+    if table.view_text is not None:
+        rows.append(("View Text", table.view_text, ""))
+    if required:
+        rows.append(("Not Null", ", ".join(required), ""))
+    return rows
+
+
+def _kind(table: Table) -> str:
+    guarantee = "insert-only" if table.insert_only else "full ACID"
+    return f"{table.file_format.name}, {guarantee}"
+
+
+def _partition_details(table: Table, partition: Partition) -> list[_Row]:
+    values = table.partition_name(partition.values).replace("/", ", ")
+    return [
+        _heading(""),
+        _heading("# Detailed Partition Information"),
+        ("Database", table.database, ""),
+        ("Table", table.name, ""),
+        ("Partition Values", f"[{values}]", ""),
+        ("Location", partition.location, ""),
+    ]
+
+
+def _all_columns(table: Table) -> tuple[Column, ...]:
+    return (*table.columns, *table.partition_columns)

@@ -1,0 +1,195 @@
+"""Rows less those that were deleted.
+
+Few delete events are read by the driver and become a list in a filter. More are joined by Spark:
+broadcast up to a million, by sorting beyond, which spills. The three parts of a row id are packed
+into one number where the ranges of the events allow it; a join on one number is much faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from acidsql.scan.columns import KEYS, ORDINAL
+from acidsql.scan.directories import DataDirectory, delete_deltas, delete_file_tails
+from acidsql.scan.snapshot import TableSnapshot
+from acidsql.session import AcidSession
+from acidsql.storage.delete_files import DeleteEvent, read_events
+from acidsql.storage.filesystem import child
+from acidsql.storage.parallel import in_parallel
+from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
+
+# Delete events up to this number are listed in a filter.
+_LISTED_EVENTS = 1_000
+# Delete events up to this number are broadcast.
+_BROADCAST_EVENTS = 1_000_000
+# Of no packed key: all of them are positive.
+_NONE = -1
+_MOST_BITS = 62
+
+
+class _Range(NamedTuple):
+    """The least and the greatest value."""
+
+    least: int
+    greatest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DeleteFile:
+    """A delete file with events, and what its statistics say of the rows that they delete.
+
+    Attributes:
+        keys: of the write id, the bucket property and the row id; None if they are not told.
+    """
+
+    path: str
+    ordinal: int
+    events: int
+    write_ids: _Range
+    keys: tuple[_Range, _Range, _Range] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletes:
+    """The delete events of a snapshot."""
+
+    files: tuple[_DeleteFile, ...]
+
+    @property
+    def events(self) -> int:
+        """Their number, with those that the snapshot does not see."""
+        return sum(file.events for file in self.files)
+
+    def concern(self, ordinal: int, low: int, high: int) -> bool:
+        """Whether any event can delete a row of these write ids in a partition."""
+        return any(
+            f.ordinal == ordinal and f.write_ids.least <= high and f.write_ids.greatest >= low
+            for f in self.files
+        )
+
+
+def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
+    """Look into the tails of the delete files."""
+
+    def look(data: DataDirectory) -> list[_DeleteFile]:
+        found = []
+        for name, tail in delete_file_tails(session, snapshot.listings.get(data.path)):
+            columns = [tail.file_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
+            ranges = [_Range(c.minimum, c.maximum) for c in columns if c is not None]
+            is_told = len(ranges) == len(columns)
+            if tail.rows:
+                found.append(
+                    _DeleteFile(
+                        path=child(data.path, name),
+                        ordinal=data.ordinal,
+                        events=tail.rows,
+                        write_ids=ranges[0] if is_told else _Range(0, data.directory.max_write_id),
+                        keys=(ranges[0], ranges[1], ranges[2]) if is_told else None,
+                    )
+                )
+        return found
+
+    found = in_parallel(look, delete_deltas(snapshot))
+    return Deletes(files=tuple(file for files in found for file in files))
+
+
+def less_deleted(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    parts: Sequence[DataFrame],
+    deletes: Deletes,
+    scan_events: Callable[[], DataFrame],
+) -> list[DataFrame]:
+    """Insert events but for those that a delete event meets.
+
+    Args:
+        parts: scans of insert events.
+        deletes: the delete events of the snapshot.
+        scan_events: gives a scan of them.
+    """
+    partitioned = bool(snapshot.table.partition_columns)
+    packing = _packing(deletes, len(snapshot.partitions) if partitioned else 1)
+    if packing is not None and deletes.events <= _LISTED_EVENTS:
+        listed = ", ".join(f"{key}L" for key in _listed(session, snapshot, deletes, packing))
+        # As text: a literal of PySpark's takes a call into the JVM.
+        return [
+            part.withColumn(_PACKED, packing.column()).where(f"NOT {_PACKED} IN ({listed})")
+            if listed
+            else part
+            for part in parts
+        ]
+    events = scan_events()
+    if packing is not None:
+        keys = {_PACKED: packing.column()}
+    else:
+        keys = {k: F.col(k) for k in ([*KEYS, ORDINAL] if partitioned else KEYS)}
+    events = events.select(*[value.alias(f"__d_{k}") for k, value in keys.items()])
+    small = deletes.events <= _BROADCAST_EVENTS
+    events = F.broadcast(events) if small else events.hint("merge")
+    condition = [value == F.col(f"__d_{k}") for k, value in keys.items()]
+    return [part.join(events, condition, "left_anti") for part in parts]
+
+
+_PACKED = "__key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Packing:
+    """One number for a partition's ordinal and the parts of a row id, within their ranges."""
+
+    partitions: int
+    ranges: tuple[_Range, _Range, _Range]
+
+    def pack(self, ordinal: int, key: Sequence[int]) -> int:
+        """The number of a row id."""
+        packed = ordinal
+        for part, (least, greatest) in zip(key, self.ranges, strict=True):
+            packed = packed * (greatest - least + 1) + part - least
+        return packed
+
+    def column(self) -> Column:
+        """The number of an event's row id; ``_NONE`` outside the ranges."""
+        packed = f"CAST({ORDINAL} AS BIGINT)" if self.partitions > 1 else "0L"
+        inside = []
+        for name, (least, greatest) in zip(KEYS, self.ranges, strict=True):
+            packed = f"({packed} * {greatest - least + 1}L + ({name} - {least}L))"
+            inside.append(f"{name} BETWEEN {least} AND {greatest}")
+        return F.expr(f"IF({' AND '.join(inside)}, {packed}, {_NONE}L)")
+
+
+def _packing(deletes: Deletes, partitions: int) -> _Packing | None:
+    """How the row ids of delete events are packed; None if that takes too many bits."""
+    told = [file.keys for file in deletes.files if file.keys is not None]
+    if len(told) < len(deletes.files):
+        return None
+    columns = zip(*told, strict=True)
+    ranges = [_Range(min(r.least for r in c), max(r.greatest for r in c)) for c in columns]
+    numbers = partitions
+    for least, greatest in ranges:
+        numbers *= greatest - least + 1
+    if numbers.bit_length() > _MOST_BITS or any(r.least < 0 for r in ranges):
+        return None
+    return _Packing(partitions=partitions, ranges=(ranges[0], ranges[1], ranges[2]))
+
+
+def _listed(
+    session: AcidSession, snapshot: TableSnapshot, deletes: Deletes, packing: _Packing
+) -> list[int]:
+    """The packed row ids of the delete events that the snapshot sees."""
+
+    def read(file: _DeleteFile) -> list[DeleteEvent]:
+        return read_events(session.files, file.path)
+
+    return sorted(
+        {
+            packing.pack(file.ordinal if packing.partitions > 1 else 0, event.key)
+            for file, events in zip(deletes.files, in_parallel(read, deletes.files), strict=True)
+            for event in events
+            if snapshot.write_ids.is_valid(event.write_id)
+        }
+    )

@@ -1,0 +1,112 @@
+"""Files that a streaming client still writes.
+
+The client notes beside a file how far it is complete (OrcAcidUtils.getSideFile); what follows may
+be half of a stripe. Spark's reader cannot be told a length, so the complete part is copied, and
+the copy is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from acidsql.errors import FormatError
+from acidsql.format.names import AcidDirectory, DirectoryKind, parse_bucket_file
+from acidsql.scan.directories import DataDirectory
+from acidsql.scan.snapshot import TableSnapshot
+from acidsql.session import AcidSession
+from acidsql.storage.filesystem import Listing, child
+
+_SIDE_FILE = "_flush_length"
+_LONG = 8
+
+
+def complete(
+    session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
+) -> list[DataDirectory]:
+    """The directories, with copies in place of those in which a file is still written.
+
+    The copies go with the statement's transaction. A statement without one is not run, and has the
+    directories as they are.
+
+    Raises:
+        FormatError: a note cannot be read, or tells of more than there is (OPEN_STREAMING_FILE).
+    """
+    return [_complete(session, snapshot, data) for data in directories]
+
+
+def _complete(session: AcidSession, snapshot: TableSnapshot, data: DataDirectory) -> DataDirectory:
+    if not may_be_written(data.directory):
+        return data
+    listing = snapshot.listings.get(data.path)
+    lengths = _complete_lengths(session, listing)
+    return replace(data, path=_copy(session, snapshot, listing, lengths)) if lengths else data
+
+
+def may_be_written(directory: AcidDirectory) -> bool:
+    """Whether a streaming client may have a file open there: it writes deltas of several write ids,
+    as compactors do, whose names have a transaction id (ParsedDeltaLight.mayContainSideFile).
+    """
+    return (
+        directory.kind is DirectoryKind.DELTA
+        and directory.min_write_id != directory.max_write_id
+        and not directory.visibility_txn_id
+    )
+
+
+def last_length(note: bytes) -> int | None:
+    """The length in bytes that a side file tells of: the last whole number in it, None without one.
+
+    >>> last_length(bytes(8) + (3).to_bytes(8, "big") + b"half")
+    3
+    """
+    end = len(note) - len(note) % _LONG
+    return int.from_bytes(note[end - _LONG : end], "big", signed=True) if end else None
+
+
+def _complete_lengths(session: AcidSession, listing: Listing) -> Mapping[str, int]:
+    """How many bytes are complete of each file of a directory; nothing if all of them are."""
+    lengths: dict[str, int] = {}
+    is_open = False
+    versions = session.files.versions(listing)
+    for name in listing.names:
+        if not parse_bucket_file(name):
+            continue
+        size = versions[name].size
+        lengths[name] = size
+        if name + _SIDE_FILE in listing.names:
+            lengths[name] = _noted(session, child(listing.path, name))
+            is_open |= lengths[name] != size
+    return lengths if is_open else {}
+
+
+def _noted(session: AcidSession, path: str) -> int:
+    length = last_length(session.files.read(path + _SIDE_FILE))
+    if length is None or length < 0:
+        raise _unreadable(path, "its length is not noted yet")
+    return length
+
+
+def _copy(
+    session: AcidSession, snapshot: TableSnapshot, listing: Listing, lengths: Mapping[str, int]
+) -> str:
+    """Copy the complete parts of a directory's files; the path of the copy."""
+    listings = snapshot.listings
+    place = listings.copy_of(listing.path, snapshot.table.location)
+    if place is None:
+        return listing.path
+    for name, length in lengths.items() if place.is_new else ():
+        source, target = child(listing.path, name), child(place.path, name)
+        if length:
+            session.files.copy(source, target, length)
+            if session.files.size(target) != length:
+                raise _unreadable(source, f"{length} bytes of it should be there")
+    return place.path
+
+
+def _unreadable(path: str, reason: str) -> FormatError:
+    return FormatError(
+        "OPEN_STREAMING_FILE",
+        f"{path} is still written by a streaming client, and {reason}: read the table when the "
+        "client has closed the file, or remove the note beside it if the client is gone",
+    )
