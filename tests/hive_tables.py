@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType
 import acidsql
 from acidsql.bridge import parse_type
 from acidsql.format.valid_lists import ValidWriteIdList
-from acidsql.metastore.protocol import Column, Partition
+from acidsql.metastore.model import Column, Partition
 from acidsql.schema import quote
 from acidsql.session import AcidSession
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.metastore.protocol import Partition
+from acidsql.metastore.model import Partition
 from acidsql.session import AcidSession
 from tests.golden.golden import GOLDEN, copy, expected_rows, expected_with_ids, parameters
 from tests.hive_tables import HiveTable, adopt

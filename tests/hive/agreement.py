@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,12 +17,16 @@ from tests.hive_tables import HiveTable, adopt, hive_table
 from tests.hive_values import Identified, Row, in_order, row_of_hive, rows, rows_with_ids
 
 _Found = TypeVar("_Found")
+# The settings of a way of reading.
+Mode = tuple[str, ...]
 # Vectorised or row by row, as a task of the engine or fetched by the driver: four readers.
 _VECTORIZED, _CONVERSION = "hive.vectorized.execution.enabled", "hive.fetch.task.conversion"
-MODES = tuple(
+MODES: tuple[Mode, ...] = tuple(
     (f"SET {_VECTORIZED}={vectorized}", f"SET {_CONVERSION}={conversion}")
     for vectorized, conversion in itertools.product(("false", "true"), ("more", "none"))
 )
+# The two that differ most: rows in the driver, and batches in a task.
+OPPOSITE_MODES = (MODES[0], MODES[-1])
 
 
 def described(hive: Hive, name: str, file_format: str = "ORC") -> HiveTable:
@@ -34,8 +38,10 @@ def described(hive: Hive, name: str, file_format: str = "ORC") -> HiveTable:
     return hive_table(name, {**hive.call("table", "default", name), **lists}, file_format)
 
 
-def rows_of_hive(hive: Hive, name: str, types: list[DataType]) -> list[Identified]:
-    """The rows with their row ids; every way of reading gives the same."""
+def rows_of_hive(
+    hive: Hive, name: str, types: list[DataType], modes: Sequence[Mode] = MODES
+) -> list[Identified]:
+    """The rows with their row ids; these ways of reading give the same."""
 
     def identified(answer: list[Row]) -> list[Identified]:
         return in_order(
@@ -43,27 +49,32 @@ def rows_of_hive(hive: Hive, name: str, types: list[DataType]) -> list[Identifie
             for row in answer
         )
 
-    return _in_all_modes(hive, f"SELECT row__id, * FROM {name}", identified)
+    return _in_modes(hive, f"SELECT row__id, * FROM {name}", identified, modes)
 
 
-def plain_rows_of_hive(hive: Hive, name: str, types: list[DataType]) -> list[Row]:
-    """The rows of a table without row ids; every way of reading gives the same."""
+def plain_rows_of_hive(
+    hive: Hive, name: str, types: list[DataType], modes: Sequence[Mode] = MODES
+) -> list[Row]:
+    """The rows of a table without row ids; these ways of reading give the same."""
 
     def plain(answer: list[Row]) -> list[Row]:
         return sorted((row_of_hive(row, types) for row in answer), key=repr)
 
-    return _in_all_modes(hive, f"SELECT * FROM {name}", plain)
+    return _in_modes(hive, f"SELECT * FROM {name}", plain, modes)
 
 
-def _in_all_modes(
-    hive: Hive, query: str, ordered: Callable[[list[Row]], list[_Found]]
+def _in_modes(
+    hive: Hive,
+    query: str,
+    ordered: Callable[[list[Row]], list[_Found]],
+    modes: Sequence[Mode],
 ) -> list[_Found]:
     answers = []
-    for mode in MODES:
+    for mode in modes:
         for setting in mode:
             hive.run(setting)
         answers.append(ordered(hive.run(query)))
-    for mode, answer in zip(MODES, answers, strict=True):
+    for mode, answer in zip(modes, answers, strict=True):
         other = [pair for pair in zip(answers[0], answer, strict=False) if pair[0] != pair[1]]
         assert answer == answers[0], f"Hive disagrees with itself, {mode}: {other[:1]}"
     return answers[0]

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
+from pyspark.sql import SparkSession
 
+import acidsql
+from acidsql.metastore.hive.store import HiveMetastore
+from acidsql.session import AcidSession
+from tests.hive.agreement import OPPOSITE_MODES, plain_rows_of_hive, rows_of_hive
 from tests.hive.hive import Hive, running
+from tests.hive_values import Identified, Row, rows, rows_with_ids
 from tests.java_tools import TOOLS, JavaSetupError
 from tests.requirements import require_tools, unavailable
+
+_numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +33,92 @@ def hive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hive]:
         except JavaSetupError as error:
             unavailable(f"a real Hive could not be provided: {error}")
         yield server
+
+
+@pytest.fixture(autouse=True)
+def default_settings(request: pytest.FixtureRequest) -> None:
+    """No test reads as the one before it has told Hive's main session to."""
+    if "hive" in request.fixturenames:
+        server: Hive = request.getfixturevalue("hive")
+        server.run("RESET")
+
+
+class Ours:
+    """A Spark session at Hive's metastore."""
+
+    def __init__(self, spark: SparkSession, hive: Hive) -> None:
+        self.hive = hive
+        self.spark = spark.newSession()
+        self.spark.conf.set("spark.acidsql.metastore", hive.uri)
+        self.spark.conf.set("spark.sql.session.timeZone", "UTC")  # Hive's
+
+    @property
+    def session(self) -> AcidSession:
+        """What acidsql keeps for it."""
+        return AcidSession.of(self.spark)
+
+    def sql(self, text: str) -> list[tuple[object, ...]]:
+        """Run a statement; its rows, sorted."""
+        found = acidsql.sql(self.spark, text).collect()
+        return sorted((tuple(row) for row in found), key=str)
+
+    def identified(self, table: str) -> list[Identified]:
+        """The rows of a table with their row ids; Hive reads the same."""
+        frame = acidsql.table(self.spark, table)
+        types = [field.dataType for field in frame.schema.fields]
+        found = rows_with_ids(frame)
+        assert rows_of_hive(self.hive, table, types, OPPOSITE_MODES) == found
+        return found
+
+    def rows(self, table: str) -> list[Row]:
+        """The rows of a table, which Hive reads with the same row ids."""
+        return sorted((row for _, row in self.identified(table)), key=repr)
+
+    def plain_rows(self, table: str) -> list[Row]:
+        """The rows of an insert-only table; Hive reads the same."""
+        frame = acidsql.table(self.spark, table)
+        types = [field.dataType for field in frame.schema.fields]
+        found = rows(frame)
+        assert plain_rows_of_hive(self.hive, table, types, OPPOSITE_MODES) == found
+        return found
+
+    @contextmanager
+    def before_commit(
+        self, monkeypatch: pytest.MonkeyPatch, then: Callable[[int], object]
+    ) -> Iterator[None]:
+        """Have something happen just before the next commit of a writer, with its transaction."""
+        commit = HiveMetastore.commit_txn
+
+        def late(store: HiveMetastore, txn_id: int) -> None:
+            if txn_id not in self.session.leases._leases:
+                monkeypatch.setattr(HiveMetastore, "commit_txn", commit)
+                then(txn_id)
+            commit(store, txn_id)
+
+        monkeypatch.setattr(HiveMetastore, "commit_txn", late)
+        yield
+        monkeypatch.setattr(HiveMetastore, "commit_txn", commit)
+
+
+@pytest.fixture
+def ours(spark: SparkSession, hive: Hive) -> Iterator[Ours]:
+    """A session of acidsql at the metastore of the tests' Hive."""
+    made = Ours(spark, hive)
+    yield made
+    made.session.close()
+
+
+@pytest.fixture
+def t() -> str:
+    """A name for a table."""
+    return f"shared{next(_numbers)}"
+
+
+@pytest.fixture(scope="module")
+def shared(spark: SparkSession, hive: Hive) -> Iterator[SparkSession]:
+    """A session in UTC whose metastore is Hive's."""
+    session = spark.newSession()
+    session.conf.set("spark.acidsql.metastore", hive.uri)
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    yield session
+    AcidSession.of(session).close()

@@ -6,11 +6,13 @@ compactor, ``cleaner`` one of its cleaner.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 PLAIN = "STORED AS ORC"
 TO_ACID = "ALTER TABLE {t} SET TBLPROPERTIES ('transactional'='true')"
+_QUERY_COMPACTION = "SET hive.compactor.crud.query.based={}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,51 @@ class Shape:
     file_format: str = "ORC"
 
 
+def _insert_only(file_format: str) -> str:
+    return (
+        f"STORED AS {file_format} TBLPROPERTIES "
+        "('transactional'='true', 'transactional_properties'='insert_only')"
+    )
+
+
+# By two partitions each.
+_NUMBERS = {
+    "tinyint": ("-7", "1"),
+    "smallint": ("-300", "300"),
+    "int": ("007", "-1"),
+    "bigint": ("9000000000", "-9000000000"),
+    "float": ("1.5", "-0.25"),
+    "double": ("2.5", "1e20"),
+    "decimal(8,3)": ("1.500", "-2"),
+}
+_TEXTS_AND_TIMES = {
+    "boolean": ("true", "false"),
+    "string": ("'a=b/c'", "' '"),
+    "char(4)": ("'ab'", "'abcd'"),
+    "varchar(4)": ("'ab'", "' x'"),
+    "date": ("DATE '2024-02-29'", "DATE '0001-01-01'"),
+    "timestamp": ("TIMESTAMP '2024-02-29 12:34:56'", "TIMESTAMP '2024-02-29 12:34:56.789'"),
+}
+
+
+def _partitioned_by(name: str, values: Mapping[str, tuple[str, str]]) -> Shape:
+    columns = ", ".join(f"p{i} {kind}" for i, kind in enumerate(values))
+    names = ", ".join(f"p{i}" for i in range(len(values)))
+    first, second = (", ".join(pair[i] for pair in values.values()) for i in range(2))
+    return Shape(
+        name=f"partitioned_by_{name}",
+        statements=(
+            f"CREATE TABLE {{t}} (id INT) PARTITIONED BY ({columns}) {ACID}",
+            f"INSERT INTO {{t}} PARTITION ({names}) VALUES (0, {first}), (1, {second})",
+            "UPDATE {t} SET id = id + 10 WHERE id = 1",
+            f"INSERT INTO {{t}} PARTITION ({names}) SELECT id + 20, {names} FROM {{t}}",
+        ),
+    )
+
+
 SHAPES = (
+    _partitioned_by("numbers", _NUMBERS),
+    _partitioned_by("texts_and_times", _TEXTS_AND_TIMES),
     Shape(
         name="nested",
         statements=(
@@ -44,6 +90,53 @@ SHAPES = (
         ),
     ),
     Shape(
+        name="overwrite_static_partition",
+        statements=(
+            f"CREATE TABLE {{t}} (id INT) PARTITIONED BY (p INT) {ACID}",
+            "INSERT INTO {t} PARTITION (p) VALUES (1, 1), (2, 1), (3, 2)",
+            "INSERT OVERWRITE TABLE {t} PARTITION (p = 1) SELECT 4",
+            "UPDATE {t} SET id = id + 10 WHERE p = 1",
+        ),
+    ),
+    Shape(
+        name="overwrite_with_nothing",
+        statements=(
+            f"CREATE TABLE {{t}} (id INT) {ACID}",
+            "INSERT INTO {t} VALUES (1), (2)",
+            "INSERT OVERWRITE TABLE {t} SELECT * FROM {t} WHERE id > 9",
+            "INSERT INTO {t} VALUES (3)",
+        ),
+    ),
+    Shape(
+        name="overwrite_then_compacted",
+        statements=(
+            f"CREATE TABLE {{t}} (id INT) {ACID}",
+            "INSERT INTO {t} VALUES (1), (2)",
+            "INSERT OVERWRITE TABLE {t} SELECT id + 2 FROM {t}",
+            "DELETE FROM {t} WHERE id = 3",
+            "INSERT INTO {t} VALUES (5)",
+            "ALTER TABLE {t} COMPACT 'major'",
+            "worker",
+        ),
+    ),
+    Shape(
+        name="multi_insert_into_partitions",
+        statements=(
+            f"CREATE TABLE {{t}} (id INT, s STRING) PARTITIONED BY (p INT) {ACID}",
+            """FROM (SELECT stack(3, 1, 'a', 2, 'b', 3, 'c') AS (id, s)) x
+               INSERT INTO {t} PARTITION (p = 1) SELECT id, s WHERE id < 3
+               INSERT INTO {t} PARTITION (p = 2) SELECT id, s WHERE id > 1""",
+            "DELETE FROM {t} WHERE id = 2 AND p = 2",
+        ),
+    ),
+    Shape(
+        name="create_as_select",
+        statements=(
+            f"CREATE TABLE {{t}} {ACID} AS SELECT stack(2, 1, 'a', 2, 'b') AS (id, s)",
+            "DELETE FROM {t} WHERE id = 1",
+        ),
+    ),
+    Shape(
         name="widened_columns",
         statements=(
             "CREATE TABLE {t} (id INT, n SMALLINT, f FLOAT, d DECIMAL(5,2), v VARCHAR(3)) " + ACID,
@@ -55,6 +148,18 @@ SHAPES = (
             "ALTER TABLE {t} CHANGE v v STRING",
             "INSERT INTO {t} VALUES (9000000000, 70000, 2.5D, 12345678.1234, 'abcdef')",
             "UPDATE {t} SET v = 'u' WHERE id = 2",
+        ),
+    ),
+    Shape(
+        name="columns_added_by_cascade",
+        statements=(
+            f"CREATE TABLE {{t}} (id INT) PARTITIONED BY (p INT) {ACID}",
+            "INSERT INTO {t} PARTITION (p) VALUES (1, 1), (2, 2)",
+            "ALTER TABLE {t} ADD COLUMNS (s STRING) CASCADE",
+            "INSERT INTO {t} PARTITION (p) VALUES (3, 'c', 1)",
+            "UPDATE {t} SET s = 'u' WHERE id = 1",
+            "ALTER TABLE {t} ADD COLUMNS (n INT)",
+            "INSERT INTO {t} PARTITION (p) VALUES (4, 'd', 40, 3)",
         ),
     ),
     Shape(
@@ -81,6 +186,87 @@ SHAPES = (
             TO_ACID,
             "DELETE FROM {t} WHERE id IN (2, 3)",
             "INSERT INTO {t} VALUES (6, 'f')",
+        ),
+    ),
+    Shape(
+        name="original_files_in_partitions",
+        statements=(
+            f"CREATE TABLE {{t}} (id INT) PARTITIONED BY (p INT) {PLAIN}",
+            "INSERT INTO {t} PARTITION (p) VALUES (1, 1), (2, 1), (3, 2), (4, 2)",
+            "INSERT INTO {t} PARTITION (p) VALUES (5, 1), (6, 2)",
+            TO_ACID,
+            "UPDATE {t} SET id = id + 10 WHERE id IN (1, 5)",
+            "INSERT INTO {t} PARTITION (p) VALUES (7, 3)",
+            "ALTER TABLE {t} PARTITION (p = 1) COMPACT 'major'",
+            "worker",
+        ),
+    ),
+    Shape(
+        name="load_data_into_a_partition",
+        statements=(
+            f"CREATE TABLE {{t}}_source (id INT) {PLAIN}",
+            "INSERT INTO {t}_source VALUES (1), (2), (3)",
+            "INSERT INTO {t}_source VALUES (4), (5)",
+            f"CREATE TABLE {{t}} (id INT) PARTITIONED BY (p INT) {ACID}",
+            "INSERT INTO {t} PARTITION (p = 1) VALUES (9)",
+            "LOAD DATA INPATH '{warehouse}/{t}_source' INTO TABLE {t} PARTITION (p = 1)",
+            "DELETE FROM {t} WHERE id IN (2, 5)",
+        ),
+    ),
+    Shape(
+        name="merged_by_query_compaction",
+        statements=(
+            _QUERY_COMPACTION.format("true"),
+            f"CREATE TABLE {{t}} (id INT, s STRUCT<A:INT,b:STRING>) PARTITIONED BY (p INT) {ACID}",
+            "INSERT INTO {t} PARTITION (p) SELECT 1, named_struct('A', 1, 'b', 'x'), 1",
+            "INSERT INTO {t} PARTITION (p) SELECT 2, named_struct('A', 2, 'b', 'y'), 1",
+            "DELETE FROM {t} WHERE id = 1",
+            "ALTER TABLE {t} PARTITION (p = 1) COMPACT 'minor'",
+            "worker",
+            "cleaner",
+            "INSERT INTO {t} PARTITION (p) SELECT 3, named_struct('A', 3, 'b', ''), 1",
+            "UPDATE {t} SET id = 4 WHERE id = 2",
+            "ALTER TABLE {t} PARTITION (p = 1) COMPACT 'major'",
+            "worker",
+            "cleaner",
+            "DELETE FROM {t} WHERE id = 3",
+            _QUERY_COMPACTION.format("false"),
+        ),
+    ),
+    *(
+        Shape(
+            name=f"insert_only_{file_format.lower()}",
+            file_format=file_format,
+            statements=(
+                f"CREATE TABLE {{t}} (id INT, s STRING) PARTITIONED BY (p INT) "
+                f"{_insert_only(file_format)}",
+                "INSERT INTO {t} PARTITION (p) VALUES (1, 'a', 1), (2, 'b', 2), (3, NULL, 2)",
+                "INSERT INTO {t} PARTITION (p = 1) SELECT id, s FROM {t} WHERE p = 1 "
+                "UNION ALL SELECT id + 3, 'd' FROM {t} WHERE p = 2",
+                "INSERT OVERWRITE TABLE {t} PARTITION (p = 2) SELECT 6, ''",
+                "START TRANSACTION",
+                "INSERT INTO {t} PARTITION (p) VALUES (7, 'never', 1)",
+                "ROLLBACK",
+                "INSERT INTO {t} PARTITION (p) VALUES (8, 'h', 1)",
+            ),
+        )
+        for file_format in ("ORC", "PARQUET", "TEXTFILE")
+    ),
+    Shape(
+        name="insert_only_parquet_compacted",
+        file_format="PARQUET",
+        statements=(
+            f"CREATE TABLE {{t}} (id INT, s STRING) {_insert_only('PARQUET')}",
+            "INSERT INTO {t} VALUES (1, 'a')",
+            "INSERT INTO {t} VALUES (2, 'b')",
+            "INSERT INTO {t} VALUES (3, 'c')",
+            "ALTER TABLE {t} COMPACT 'minor'",
+            "worker",
+            "INSERT INTO {t} VALUES (4, 'd')",
+            "ALTER TABLE {t} COMPACT 'major'",
+            "worker",
+            "cleaner",
+            "INSERT INTO {t} VALUES (5, 'e')",
         ),
     ),
 )

@@ -42,6 +42,7 @@ _QUERIES = {
     "hive.query.results.cache.enabled": "false",
     "hive.compute.query.using.stats": "false",
     "hive.stats.autogather": "false",
+    "hive.stats.column.autogather": "false",
     "hive.compactor.gather.stats": "false",
     "hive.security.authorization.enabled": "false",
     "hive.server2.materializedviews.registry.impl": "DUMMY",
@@ -52,9 +53,13 @@ _QUERIES = {
 }
 _ENGINE = {
     "fs.defaultFS": "file:///",
+    "fs.file.impl": "LocalFiles",
     "hive.execution.engine": "tez",
     "mapreduce.framework.name": "local",
     "mapreduce.job.reduces": "1",
+    # Milliseconds between looks at whether a compaction's job is done.
+    "mapreduce.client.completion.pollinterval": "100",
+    "mapreduce.client.progressmonitor.pollinterval": "100",
     "tez.local.mode": "true",
     "tez.local.mode.without.network": "true",
     "tez.ignore.lib.uris": "true",

@@ -17,8 +17,10 @@ pytestmark = [pytest.mark.hive, pytest.mark.spark]
 
 def _make(hive: Hive, shape: Shape) -> None:
     for statement in shape.statements:
-        if statement in ("worker", "cleaner"):
+        if statement == "worker":
             hive.call("compactor", statement)
+        elif statement == "cleaner":
+            hive.clean(shape.name)
         else:
             names = {"t": shape.name, "warehouse": hive.warehouse}
             hive.run(statement.format_map(names))
