@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tpcds_bench import cost, maintenance, queries
+from tpcds_bench import cases, changes, cost, deltas, maintenance, planning, queries, upkeep
 from tpcds_bench.data import Dataset, ExtensionMissingError, dataset
 from tpcds_bench.product import CompactionError
 from tpcds_bench.report import Section, markdown, write
@@ -51,14 +51,14 @@ class Settings:
             try:
                 with spark_session(work, driver_memory=self.driver_memory) as spark:
                     yield spark, data, work
-            except (CompactionError, cost.AnswerError, queries.LoadError) as err:
+            except (CompactionError, cases.AnswerError, queries.LoadError) as err:
                 raise click.ClickException(str(err)) from err
 
     def report(self, name: str, sections: Sequence[Section], payload: object) -> None:
         """Print a report and write it to the output directory."""
         click.echo(markdown(sections))
-        write(self.output, name, sections, payload)
-        click.echo(f"written to {self.output / name}.md and .json", err=True)
+        written = write(self.output, name, sections, payload)
+        click.echo(f"written: {', '.join(map(str, written))}", err=True)
 
 
 @click.group(chain=True)
@@ -77,7 +77,7 @@ class Settings:
 @click.option("--driver-memory", default="4g", show_default=True, help="Heap of Spark's JVM.")
 @click.pass_context
 def main(context: click.Context, data: Path, output: Path, driver_memory: str) -> None:
-    """TPC-DS over ACID tables: right answers and costs. Several suites may follow each other."""
+    """TPC-DS over ACID tables: right answers and costs."""
     context.obj = Settings(data=data, output=output, driver_memory=driver_memory)
 
 
@@ -130,6 +130,89 @@ def cost_command(settings: Settings, scale: float, rounds: int, only: Sequence[s
     with settings.start(scale) as (spark, data, work):
         results = cost.run(spark, data, work, rounds=rounds, only=only)
     settings.report("cost", cost.sections(data, results), results)
+    return True
+
+
+@main.command("deltas")
+@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
+)
+@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
+@click.pass_obj
+def deltas_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
+    """Measure reads of tables with pending deletes and inserts beside flat ORC."""
+    with settings.start(scale) as (spark, data, _):
+        results = deltas.run(spark, data, rounds=rounds, only=only)
+    settings.report("deltas", deltas.sections(data, results), results)
+    return True
+
+
+@main.command("changes")
+@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
+)
+@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
+@click.pass_obj
+def changes_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
+    """Measure INSERT, UPDATE, DELETE and MERGE, and the bytes that they write."""
+    with settings.start(scale) as (spark, data, work):
+        results = changes.run(spark, data, work, rounds=rounds, only=only)
+        stored = changes.storage(spark)
+    settings.report("changes", [*changes.sections(data, results), *stored], results)
+    return True
+
+
+@main.command("compaction")
+@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
+)
+@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
+@click.pass_obj
+def compaction_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
+    """Measure compactions beside writing flat ORC anew."""
+    with settings.start(scale) as (spark, data, work):
+        results = upkeep.compaction(spark, data, work, rounds=rounds, only=only)
+    settings.report("compaction", upkeep.compaction_sections(data, results), results)
+    return True
+
+
+@main.command("decay")
+@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
+@click.option(
+    "--maintenance", type=click.IntRange(1, 40), default=10, help="Rounds of changes (default 10)."
+)
+@click.option(
+    "--rounds", type=click.IntRange(1, 40), default=3, show_default=True, help="Rounds per reading."
+)
+@click.pass_obj
+def decay_command(settings: Settings, scale: float, maintenance: int, rounds: int) -> bool:
+    """Measure a query after each of ten rounds of changes, without any compaction."""
+    with settings.start(scale) as (spark, data, _):
+        results = upkeep.decay(spark, data, maintenance=maintenance, rounds=rounds)
+    settings.report("decay", upkeep.decay_sections(data, results), results)
+    return True
+
+
+@main.command("planning")
+@click.option("--deltas", "number", default=1000, show_default=True, help="Deltas of a table.")
+@click.option("--partitions", default=10000, show_default=True, help="Partitions of a table.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
+)
+@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
+@click.pass_obj
+def planning_command(
+    settings: Settings, number: int, partitions: int, rounds: int, only: Sequence[str]
+) -> bool:
+    """Measure how planning grows with the number of deltas and of partitions."""
+    with settings.start(0.01) as (spark, data, _):
+        results = planning.run(
+            spark, deltas=number, partitions=partitions, rounds=rounds, only=only
+        )
+    settings.report("planning", planning.sections(data, results), results)
     return True
 
 

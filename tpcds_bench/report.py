@@ -12,11 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 from cli_helpers.tabular_output import format_output
+from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """Horizontal bars.
+
+    Args:
+        unit: what they measure.
+        bars: label, value and goal of each; None where there is no goal.
+    """
+
+    unit: str
+    bars: Sequence[tuple[str, float, float | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +42,14 @@ class Section:
         text: paragraph under the heading; may be empty.
         headers: column headings of the table.
         rows: the table; none is printed when it is empty.
+        chart: the figures drawn, if they are.
     """
 
     title: str
     text: str = ""
     headers: Sequence[str] = ()
     rows: Sequence[Sequence[Cell]] = ()
+    chart: Chart | None = None
 
 
 def environment(scale: float) -> str:
@@ -67,11 +83,46 @@ def markdown(sections: Sequence[Section]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write(output: Path, name: str, sections: Sequence[Section], payload: object) -> None:
-    """Write ``<name>.md`` and ``<name>.json`` into a directory, creating it when missing."""
+def write(output: Path, name: str, sections: Sequence[Section], payload: object) -> list[Path]:
+    """Write ``<name>.md``, ``<name>.json`` and the charts, as SVG and PNG, into a directory.
+
+    Returns:
+        The files.
+    """
     output.mkdir(parents=True, exist_ok=True)
     (output / f"{name}.md").write_text(markdown(sections))
     (output / f"{name}.json").write_text(json.dumps(payload, indent=2, default=_plain) + "\n")
+    written = [output / f"{name}.md", output / f"{name}.json"]
+    drawn = [section for section in sections if section.chart is not None and section.chart.bars]
+    for number, section in enumerate(drawn):
+        stem = name if len(drawn) == 1 else f"{name}-{number + 1}"
+        written += _draw(output / stem, section)
+    return written
+
+
+def _draw(stem: Path, section: Section) -> list[Path]:
+    """Draw the chart of a section: bars, and a mark at the goal of each."""
+    chart = section.chart
+    if chart is None:
+        return []
+    labels, values, goals = zip(*chart.bars, strict=True)
+    places = range(len(labels))
+    figure = Figure(figsize=(10, 1.2 + 0.35 * len(labels)), layout="constrained")
+    axes = figure.subplots()
+    axes.barh(places, values, color="#4c78a8", height=0.6)
+    for place, goal in zip(places, goals, strict=True):
+        if goal is not None:
+            axes.plot([goal, goal], [place - 0.4, place + 0.4], color="#d62728", linewidth=2)
+    for place, value in zip(places, values, strict=True):
+        axes.annotate(f" {value:.2f}", (value, place), va="center")
+    axes.set_yticks(list(places), labels)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{chart.unit} (red: the goal)" if any(goals) else chart.unit)
+    axes.set_title(section.title)
+    written = [stem.with_suffix(suffix) for suffix in (".svg", ".png")]
+    for path in written:
+        figure.savefig(path)
+    return written
 
 
 def _cell(value: Cell) -> str:

@@ -65,3 +65,37 @@ def test_cost_measures_every_case(data: Dataset, tmp_path: Path) -> None:
         "UPDATE of one row of 1000",
     ]
     assert all(len(result["duel"]["subject"]) == 1 for result in results)
+
+
+@pytest.mark.parametrize(
+    ("suite", "options", "names"),
+    [
+        (
+            "deltas",
+            ("--only", "base + 5 deletes + 5 inserts: max of all columns"),
+            [
+                "base + 5 deletes + 5 inserts: max of all columns",
+                "base + 5 deletes + 5 inserts: max of all columns of 30 days",
+                "base + 5 deletes + 5 inserts: max of all columns of 0.1 %",
+            ],
+        ),
+        (
+            "changes",
+            ("--only", "MERGE", "--only", "of one ticket"),
+            ["UPDATE of one ticket", "DELETE of one ticket", "MERGE of 1.7 % with all branches"],
+        ),
+        ("compaction", ("--only", "minor"), ["minor, four inserts and two deletes"]),
+    ],
+)
+def test_suites_of_ratios_draw_what_they_measured(
+    data: Dataset, tmp_path: Path, suite: str, options: tuple[str, ...], names: list[str]
+) -> None:
+    results = run_suite(data, tmp_path, suite, "--rounds", "1", *options)
+    assert [result["name"] for result in results] == names
+    drawn = sorted(path.name for path in tmp_path.glob("*.svg"))
+    assert drawn == ([f"{suite}.svg"] if suite != "changes" else ["changes-1.svg", "changes-2.svg"])
+
+
+def test_decay_reads_after_each_round_of_changes(data: Dataset, tmp_path: Path) -> None:
+    results = run_suite(data, tmp_path, "decay", "--rounds", "1", "--maintenance", "1")
+    assert [len(result["subject"]) for result in results] == [1, 1]

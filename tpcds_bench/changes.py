@@ -1,0 +1,323 @@
+"""Suite ``changes``: INSERT, UPDATE, DELETE and MERGE, against the SELECT that finds the rows or
+against what PySpark offers without a table format: writing the flat table anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlparse
+
+from pyspark.sql import functions as F
+from tqdm import tqdm
+
+import acidsql
+from tpcds_bench import cases, product
+from tpcds_bench.cases import CODEC, Case, CaseResult, querying, writing
+from tpcds_bench.check import source_views
+from tpcds_bench.measure import Contender
+from tpcds_bench.report import Chart, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tpcds_bench.data import Dataset
+
+_ACID, _FLAT = "changes_acid", "changes_flat"
+_SOURCE = "source_store_sales"
+_APPENDED = 10_000
+_REWRITING = "writing the flat table anew with PySpark"
+_FINDING = "the SELECT that finds them"
+
+
+def run(
+    spark: SparkSession, data: Dataset, work: Path, *, rounds: int, only: Sequence[str] = ()
+) -> tuple[CaseResult, ...]:
+    """Load the tables and measure the cases.
+
+    Args:
+        spark: session.
+        data: source data.
+        work: directory for the flat files that are written.
+        rounds: rounds of each case after those that warm up.
+        only: parts of the names of cases; all cases are measured if there are none.
+    """
+    source_views(spark, data, ["store_sales"])
+    spark.sql(f"CREATE DATABASE {_FLAT}")
+    product.create_database(spark, _ACID)
+    flat = spark.table(_SOURCE).write.format("orc").option("compression", CODEC)
+    flat.saveAsTable(f"{_FLAT}.store_sales")
+    names = ", ".join(column.name for column in data.columns["store_sales"])
+    for table, partition in (("store_sales", None), ("by_store", "ss_store_sk")):
+        columns = sorted(data.columns["store_sales"], key=lambda c: c.name == partition)
+        product.create_table(spark, table, columns, partitioned_by=partition)
+        ordered = ", ".join(c.name for c in columns)
+        product.execute(spark, f"INSERT OVERWRITE {table} SELECT {ordered} FROM {_SOURCE}")
+    tickets = spark.sql(f"SELECT max(ss_ticket_number) FROM {_SOURCE}").collect()[0][0]
+    found = (
+        *_found_rows(spark, tickets),
+        *_percents(spark, work),
+        *_ranges(spark, work, tickets),
+        _merge(spark, work, names),
+        _append(spark, work, names),
+        _partitioned(spark, work),
+    )
+    return cases.measure(spark, found, rounds=rounds, only=only)
+
+
+def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
+    """Return the report on a run."""
+    text = f"Each round changes other rows. Flat ORC has the codec of the ACID tables ({CODEC})."
+    return cases.sections(data, "Changes", text, results)
+
+
+def storage(spark: SparkSession) -> tuple[Section, ...]:
+    """Run one more statement of each kind, and return the report on the bytes that it wrote."""
+    quantity = "ss_quantity = ss_quantity + 1"
+    statements = {
+        "UPDATE 1 %": f"UPDATE store_sales SET {quantity} WHERE ss_ticket_number % 100 = 99",
+        "DELETE 1 %": "DELETE FROM store_sales WHERE ss_ticket_number % 100 = 98",
+        "UPDATE of one row": f"UPDATE store_sales SET {quantity} WHERE {_one(97)}",
+    }
+    flat = _bytes(Path(urlparse(_location(spark)).path))
+    rows: list[tuple[str, float, float]] = []
+    for name, text in tqdm(statements.items(), desc="storage"):
+        before = _bytes(_root(spark))
+        product.execute(spark, text)
+        written = (_bytes(_root(spark)) - before) / 2**20
+        rows.append((name, written, written / (flat / 2**20)))
+    return (
+        Section(
+            title="Bytes written",
+            text=f"The flat table has {flat / 2**20:.1f} MiB, which a rewriting writes each time.",
+            headers=("statement", "MiB", "part of the flat table"),
+            rows=rows,
+            chart=Chart(unit="MiB written", bars=[(name, size, None) for name, size, _ in rows]),
+        ),
+    )
+
+
+def _root(spark: SparkSession) -> Path:
+    return Path(urlparse(acidsql.location(spark, f"{_ACID}.store_sales")).path)
+
+
+def _location(spark: SparkSession) -> str:
+    described = spark.sql(f"DESCRIBE EXTENDED {_FLAT}.store_sales").collect()
+    return str(next(row.data_type for row in described if row.col_name == "Location"))
+
+
+def _bytes(root: Path) -> int:
+    return sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
+
+
+def _one(number: int) -> str:
+    """A condition that few rows meet: one ticket has about a dozen."""
+    return f"ss_ticket_number = {1000 + number}"
+
+
+def _executing(spark: SparkSession, text: Callable[[int], str]) -> Contender:
+    def run(number: int) -> None:
+        product.execute(spark, text(number))
+
+    return Contender(run=run)
+
+
+def _selecting(spark: SparkSession, where: Callable[[int], str]) -> Contender:
+    def run(number: int) -> None:
+        text = f"SELECT * FROM store_sales WHERE {where(number)}"
+        querying(lambda query: product.query(spark, query), text).run(number)
+
+    return Contender(run=run)
+
+
+def _found_rows(spark: SparkSession, tickets: int) -> tuple[Case, ...]:
+    """Few rows: finding them is most of the work."""
+
+    def scattered(number: int) -> str:
+        # 0.01 % of the tickets, spread over the whole table.
+        step = max(1, tickets // 100)
+        chosen = ", ".join(str(n) for n in range(7 + number, tickets, step))
+        return f"ss_ticket_number IN ({chosen}) AND ss_item_sk % 10 = 0"
+
+    def second(number: int) -> str:
+        return _one(500 + number)
+
+    return (
+        Case(
+            name="UPDATE of one ticket",
+            goal=2.0,
+            subject=_executing(
+                spark, lambda n: f"UPDATE store_sales SET ss_quantity = 7 WHERE {_one(n)}"
+            ),
+            yardstick=_selecting(spark, _one),
+            against=_FINDING,
+        ),
+        Case(
+            name="DELETE of one ticket",
+            goal=1.3,
+            subject=_executing(spark, lambda n: f"DELETE FROM store_sales WHERE {second(n)}"),
+            yardstick=_selecting(spark, second),
+            against=_FINDING,
+        ),
+        Case(
+            name="DELETE of 0.01 % scattered",
+            goal=1.3,
+            subject=_executing(spark, lambda n: f"DELETE FROM store_sales WHERE {scattered(n)}"),
+            yardstick=_selecting(spark, scattered),
+            against=_FINDING,
+        ),
+    )
+
+
+def _percents(spark: SparkSession, work: Path) -> tuple[Case, ...]:
+    """Scattered rows, another part of the table in each round."""
+
+    def remaining(number: int) -> DataFrame:
+        return _flat(spark).where(f"ss_ticket_number % 100 <> {50 + number}")
+
+    def delete(number: int) -> str:
+        return f"DELETE FROM store_sales WHERE ss_ticket_number % 100 = {50 + number}"
+
+    return (
+        _update(spark, work, percent=1, goal=0.5),
+        _update(spark, work, percent=20, goal=1.0),
+        Case(
+            name="DELETE of 1 % scattered",
+            goal=0.3,
+            subject=_executing(spark, delete),
+            yardstick=writing(work, remaining),
+            against=_REWRITING,
+        ),
+    )
+
+
+def _flat(spark: SparkSession) -> DataFrame:
+    return spark.table(f"{_FLAT}.store_sales")
+
+
+def _update(spark: SparkSession, work: Path, *, percent: int, goal: float) -> Case:
+    divisor = 100 // percent
+
+    def update(number: int) -> str:
+        return (
+            "UPDATE store_sales SET ss_quantity = ss_quantity + 1"
+            f" WHERE ss_ticket_number % {divisor} = {number % divisor}"
+        )
+
+    def updated(number: int) -> DataFrame:
+        is_meant = F.col("ss_ticket_number") % divisor == number % divisor
+        new = F.when(is_meant, F.col("ss_quantity") + 1).otherwise(F.col("ss_quantity"))
+        return _flat(spark).withColumn("ss_quantity", new)
+
+    return Case(
+        name=f"UPDATE of {percent} % scattered",
+        goal=goal,
+        subject=_executing(spark, update),
+        yardstick=writing(work, updated),
+        against=_REWRITING,
+    )
+
+
+def _ranges(spark: SparkSession, work: Path, tickets: int) -> tuple[Case, ...]:
+    """Rows that stand side by side."""
+    size = tickets // 40  # 2.5 %
+
+    def bounds(number: int) -> str:
+        return f"BETWEEN {number * size + 1} AND {(number + 1) * size}"
+
+    return (
+        Case(
+            name="DELETE of a range of 2.5 %",
+            goal=0.3,
+            subject=_executing(
+                spark, lambda n: f"DELETE FROM store_sales WHERE ss_ticket_number {bounds(n)}"
+            ),
+            yardstick=writing(
+                work,
+                lambda n: _flat(spark).where(f"ss_ticket_number NOT {bounds(n)}"),
+            ),
+            against=_REWRITING,
+        ),
+    )
+
+
+def _merge(spark: SparkSession, work: Path, names: str) -> Case:
+    """1.7 % of the rows: updated, deleted and inserted."""
+    key = "t.ss_ticket_number = s.ss_ticket_number AND t.ss_item_sk = s.ss_item_sk"
+
+    def source(number: int) -> str:
+        """Of 60 tickets one; every third of its rows under a number that is new."""
+        moved = (
+            f"IF(ss_item_sk % 3 = 0, ss_ticket_number + {10**9 * (number + 1)}, ss_ticket_number)"
+        )
+        columns = names.replace("ss_ticket_number", f"{moved} AS ss_ticket_number")
+        return f"SELECT {columns} FROM {_SOURCE} WHERE ss_ticket_number % 60 = {number}"
+
+    def merge(number: int) -> str:
+        return (
+            f"MERGE INTO store_sales t USING ({source(number)}) s ON {key}"
+            " WHEN MATCHED AND s.ss_item_sk % 3 = 1 THEN DELETE"
+            " WHEN MATCHED THEN UPDATE SET ss_quantity = s.ss_quantity + 1"
+            " WHEN NOT MATCHED THEN INSERT *"
+        )
+
+    def merged(number: int) -> DataFrame:
+        kept = ", ".join(
+            "IF(s.ss_item_sk IS NULL, t.ss_quantity, s.ss_quantity + 1) AS ss_quantity"
+            if name == "ss_quantity"
+            else f"coalesce(t.{name}, s.{name}) AS {name}"
+            for name in names.split(", ")
+        )
+        return spark.sql(
+            f"SELECT {kept} FROM {_FLAT}.store_sales t"
+            f" FULL OUTER JOIN ({source(number)}) s ON {key}"
+            " WHERE s.ss_item_sk IS NULL OR t.ss_item_sk IS NULL OR s.ss_item_sk % 3 <> 1"
+        )
+
+    return Case(
+        name="MERGE of 1.7 % with all branches",
+        goal=0.5,
+        subject=_executing(spark, merge),
+        yardstick=writing(work, merged),
+        against=_REWRITING,
+    )
+
+
+def _append(spark: SparkSession, work: Path, names: str) -> Case:
+    def rows(number: int) -> str:
+        first = number * _APPENDED
+        return f"SELECT {names} FROM {_SOURCE} WHERE ss_ticket_number > {first} LIMIT {_APPENDED}"
+
+    return Case(
+        name=f"append of {_APPENDED} rows",
+        goal=1.2,
+        subject=_executing(spark, lambda n: f"INSERT INTO store_sales {rows(n)}"),
+        yardstick=writing(work, lambda n: spark.sql(rows(n))),
+        against="the same to flat ORC",
+    )
+
+
+def _partitioned(spark: SparkSession, work: Path) -> Case:
+    def update(number: int) -> str:
+        return (
+            "UPDATE by_store SET ss_quantity = ss_quantity + 1"
+            f" WHERE ss_store_sk = {1 + number % 6} AND ss_ticket_number % 100 = {number}"
+        )
+
+    def updated(number: int) -> DataFrame:
+        is_meant = (F.col("ss_store_sk") == 1 + number % 6) & (
+            F.col("ss_ticket_number") % 100 == number
+        )
+        new = F.when(is_meant, F.col("ss_quantity") + 1).otherwise(F.col("ss_quantity"))
+        rows = _flat(spark).where(f"ss_store_sk = {1 + number % 6}")
+        return rows.withColumn("ss_quantity", new)
+
+    return Case(
+        name="UPDATE of 1 % of a partition",
+        goal=1.0,
+        subject=_executing(spark, update),
+        yardstick=writing(work, updated),
+        against="writing the partition anew with PySpark",
+    )

@@ -1,0 +1,138 @@
+"""Suite ``deltas``: what pending deletes and inserts cost a reader.
+
+The tables and queries are those with which Presto's ACID support was presented: store_sales as flat
+ORC, as a base, and with the rows of one or five customers deleted and inserted again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from tpcds_bench import cases, product
+from tpcds_bench.cases import CODEC, Case, CaseResult, same_query
+from tpcds_bench.check import source_views
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from tpcds_bench.data import Dataset
+    from tpcds_bench.report import Section
+
+_ACID, _FLAT = "deltas_acid", "deltas_flat"
+_SOURCE = "source_store_sales"
+_CUSTOMERS = 5
+# Names of the tables, and of how many customers rows are deleted and inserted again.
+_TABLES = {
+    "base": (0, 0),
+    "base + 1 delete": (1, 0),
+    "base + 1 delete + 1 insert": (1, 1),
+    "base + 5 deletes": (5, 0),
+    "base + 5 deletes + 5 inserts": (5, 5),
+}
+# Goals of the ratio to flat ORC, by query.
+_GOALS = {
+    "count(*)": 1.2,
+    "count(*) of 30 days": 1.2,
+    "max of all columns": 1.05,
+    "max of all columns of 30 days": 0.6,
+    "max of all columns of 0.1 %": 0.6,
+}
+
+
+def run(
+    spark: SparkSession, data: Dataset, *, rounds: int, only: Sequence[str] = ()
+) -> tuple[CaseResult, ...]:
+    """Make the tables and measure each query over each of them.
+
+    Args:
+        spark: session.
+        data: source data.
+        rounds: rounds of each case after those that warm up.
+        only: parts of the names of cases; all cases are measured if there are none.
+
+    Raises:
+        AnswerError: a query gave different rows over an ACID table and flat ORC.
+    """
+    source_views(spark, data, ["store_sales"])
+    spark.sql(f"CREATE DATABASE {_FLAT}")
+    product.create_database(spark, _ACID)
+    customers = [
+        row[0]
+        for row in spark.sql(
+            f"SELECT ss_customer_sk FROM {_SOURCE} WHERE ss_customer_sk IS NOT NULL "
+            f"GROUP BY ss_customer_sk ORDER BY count(*) DESC, 1 LIMIT {_CUSTOMERS}"
+        ).collect()
+    ]
+    found: list[Case] = []
+    for number, (name, (deletes, inserts)) in enumerate(tqdm(_TABLES.items(), desc="load")):
+        table = f"store_sales_{number}"
+        _make(spark, data, table, customers[:deletes], customers[:inserts])
+        _make_flat(spark, table, customers[:deletes] if deletes > inserts else ())
+        found += _queries(spark, data, name, table)
+    return cases.measure(spark, found, rounds=rounds, only=only)
+
+
+def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
+    """Return the report on a run."""
+    text = (
+        f"Flat ORC has the same rows and the codec of the ACID tables ({CODEC}). The rows of one "
+        "customer are deleted by one DELETE, and inserted again by one INSERT."
+    )
+    return cases.sections(data, "Pending deletes and inserts", text, results)
+
+
+def _make(
+    spark: SparkSession,
+    data: Dataset,
+    table: str,
+    deleted: Sequence[int],
+    inserted: Sequence[int],
+) -> None:
+    columns = data.columns["store_sales"]
+    product.create_table(spark, table, columns)
+    names = ", ".join(column.name for column in columns)
+    # Written as a base: a compaction leaves a single delta alone.
+    product.execute(spark, f"INSERT OVERWRITE {table} SELECT {names} FROM {_SOURCE}")
+    for customer in deleted:
+        product.execute(spark, f"DELETE FROM {table} WHERE ss_customer_sk = {customer}")
+    for customer in inserted:
+        product.execute(
+            spark,
+            f"INSERT INTO {table} SELECT {names} FROM {_SOURCE} WHERE ss_customer_sk = {customer}",
+        )
+
+
+def _make_flat(spark: SparkSession, table: str, without: Sequence[int]) -> None:
+    rows = spark.table(_SOURCE)
+    if without:
+        listed = ", ".join(map(str, without))
+        rows = rows.where(f"ss_customer_sk IS NULL OR ss_customer_sk NOT IN ({listed})")
+    rows.write.format("orc").option("compression", CODEC).saveAsTable(f"{_FLAT}.{table}")
+
+
+def _queries(spark: SparkSession, data: Dataset, name: str, table: str) -> list[Case]:
+    maxima = ", ".join(f"max({column.name})" for column in data.columns["store_sales"])
+    first = spark.sql(f"SELECT min(ss_sold_date_sk) FROM {_SOURCE}").collect()[0][0]
+    days = f"ss_sold_date_sk BETWEEN {first + 600} AND {first + 629}"
+    rare = "ss_net_paid > 18000"
+    texts = {
+        "count(*)": ("count(*)", ""),
+        "count(*) of 30 days": ("count(*)", f" WHERE {days}"),
+        "max of all columns": (maxima, ""),
+        "max of all columns of 30 days": (maxima, f" WHERE {days}"),
+        "max of all columns of 0.1 %": (maxima, f" WHERE {rare}"),
+    }
+    return [
+        same_query(
+            spark,
+            f"{name}: {query}",
+            _GOALS[query],
+            f"SELECT {columns} FROM {_ACID}.{table}{where}",
+            f"SELECT {columns} FROM {_FLAT}.{table}{where}",
+        )
+        for query, (columns, where) in texts.items()
+    ]

@@ -1,0 +1,86 @@
+"""Suite ``planning``: how long it takes to plan a query over many deltas, and over many partitions.
+
+A tenth as many of them is the yardstick: a ratio of 10 is linear.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from tpcds_bench import cases, product
+from tpcds_bench.cases import Case, CaseResult
+from tpcds_bench.measure import Contender
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from tpcds_bench.data import Dataset
+    from tpcds_bench.report import Section
+
+_DATABASE = "planning"
+_ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+
+
+def run(
+    spark: SparkSession, *, deltas: int, partitions: int, rounds: int, only: Sequence[str] = ()
+) -> tuple[CaseResult, ...]:
+    """Make the tables and measure.
+
+    Args:
+        spark: session.
+        deltas: how many deltas the larger table has.
+        partitions: how many partitions the larger table has.
+        rounds: rounds of each case after those that warm up.
+        only: parts of the names of cases; all cases are measured if there are none.
+    """
+    product.create_database(spark, _DATABASE)
+    for name, number in (("many", deltas), ("some", deltas // 10)):
+        product.execute(spark, f"CREATE TABLE {name}_deltas (id BIGINT, v STRING) {_ACID}")
+        for i in tqdm(range(number), desc=f"{number} deltas", unit="insert"):
+            product.execute(spark, f"INSERT INTO {name}_deltas VALUES ({i}, 'v{i}')")
+    for name, number in (("many", partitions), ("some", partitions // 10)):
+        product.execute(
+            spark, f"CREATE TABLE {name}_partitions (id BIGINT) PARTITIONED BY (p INT) {_ACID}"
+        )
+        for first in tqdm(range(0, number, 1000), desc=f"{number} partitions", unit="thousand"):
+            product.execute(
+                spark,
+                f"INSERT INTO {name}_partitions SELECT id, CAST(id AS INT)"
+                f" FROM range({first}, {min(number, first + 1000)}, 1, 1)",
+            )
+    found = (
+        _case(spark, f"{deltas} deltas", "SELECT * FROM {}_deltas WHERE id = 7"),
+        _case(
+            spark,
+            f"{partitions} partitions, ten of them meant",
+            "SELECT * FROM {}_partitions WHERE p BETWEEN 7 AND 16",
+        ),
+        _case(spark, f"{partitions} partitions, all meant", "SELECT * FROM {}_partitions"),
+    )
+    return cases.measure(spark, found, rounds=rounds, only=only)
+
+
+def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
+    """Return the report on a run."""
+    text = "EXPLAIN of a query; the goal for a filter on partitions and for deltas is 2 seconds."
+    return cases.sections(data, "Planning", text, results)
+
+
+def _case(spark: SparkSession, name: str, text: str) -> Case:
+    def explaining(table: str) -> Contender:
+        def run(_: int) -> None:
+            product.query(spark, f"EXPLAIN {text.format(table)}").collect()
+
+        return Contender(run=run)
+
+    return Case(
+        name=name,
+        goal=10.0,
+        subject=explaining("many"),
+        yardstick=explaining("some"),
+        against="a tenth of them",
+    )
