@@ -59,7 +59,7 @@ from acidsql.bridge.row_level import (
     analyze_update,
     delete_rows,
     merge_pieces,
-    update_pieces,
+    update_rows,
 )
 from acidsql.bridge.search import condition_of, reads_in_batches, search_options
 from acidsql.bridge.texts import (
@@ -74,6 +74,8 @@ from acidsql.bridge.texts import (
     parse_names,
     parse_new_columns,
     parse_type,
+    renamed,
+    select,
     substitute_variables,
     type_sql,
 )
@@ -145,14 +147,16 @@ __all__ = [
     "reads_in_batches",
     "rebalance",
     "references",
+    "renamed",
     "renamed_reference",
     "replace_relations",
     "same",
     "search_options",
+    "select",
     "substitute_ctes",
     "substitute_variables",
     "temp_view",
     "type_sql",
-    "update_pieces",
+    "update_rows",
     "write_bytes",
 ]

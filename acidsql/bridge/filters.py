@@ -21,6 +21,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
+    alias,
     elements,
     jvm_class,
     scala_object,
@@ -174,12 +175,8 @@ def chosen_rows(
     )
     output = elements(logical_plan(typed).output())
     by_name = dict(zip(schema.names, output[1:], strict=True))
-    expressions, option = f"{CATALYST}.expressions", jvm_class(spark, "scala.Option")
-    nothing = scala_seq(spark, [])
     renamed = [
-        jvm_class(spark, f"{expressions}.Alias")(
-            by_name[name], name, attribute.exprId(), nothing, option.empty(), nothing
-        )
+        alias(spark, by_name[name], name, attribute.exprId())
         for name, attribute in {n: a for c in conjuncts for n, a in c.columns.items()}.items()
     ]
     logical = f"{CATALYST}.plans.logical"

@@ -103,6 +103,19 @@ def column(spark: SparkSession, expression: JavaObject) -> Column:
     return Column(jvm_class(spark, "org.apache.spark.sql.Column")(expression))
 
 
+def alias(
+    spark: SparkSession, expression: JavaObject, name: str, expr_id: JavaObject | None = None
+) -> JavaObject:
+    """A Catalyst expression under a name, and an id if it is to be that of an attribute."""
+    nothing = scala_seq(spark, [])
+    if expr_id is None:
+        expr_id = jvm_class(spark, f"{CATALYST}.expressions.NamedExpression").newExprId()
+    none = jvm_class(spark, "scala.Option").empty()
+    return jvm_class(spark, f"{CATALYST}.expressions.Alias")(
+        expression, name, expr_id, nothing, none, nothing
+    )
+
+
 @contextmanager
 def active(spark: SparkSession) -> Iterator[None]:
     """Make a session the active one of the JVM's thread, whose settings Spark's parser goes by."""

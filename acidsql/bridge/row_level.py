@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -9,6 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
+    alias,
     column,
     copy_node,
     elements,
@@ -183,11 +185,18 @@ def merge_pieces(spark: SparkSession, plan: JavaObject) -> MergePlan:
     )
 
 
-def update_pieces(spark: SparkSession, plan: JavaObject) -> tuple[DataFrame, tuple[Column, ...]]:
-    """The rows that an analysed ``UpdateTable`` matches, and their new values."""
-    table = exposed(spark, plan.table())
-    rows = frame_of(spark, _filtered(spark, table, plan.condition()))
-    return rows, _values(spark, plan.assignments())
+def update_rows(spark: SparkSession, plan: JavaObject, names: Sequence[str]) -> DataFrame:
+    """The rows that an analysed ``UpdateTable`` matches, and their new values under these names."""
+    rows = _filtered(spark, exposed(spark, plan.table()), plan.condition())
+    values = [a.value() for a in elements(plan.assignments())]
+    aliases = [alias(spark, v, name) for v, name in zip(values, names, strict=True)]
+    converters = jvm_class(spark, "scala.collection.JavaConverters")
+    columns = jvm_class(spark, "java.util.ArrayList")(converters.seqAsJavaList(rows.output()))
+    for value in aliases:
+        columns.add(value)
+    whole = jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(columns)
+    project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
+    return frame_of(spark, project(whole, rows))
 
 
 def delete_rows(spark: SparkSession, plan: JavaObject) -> DataFrame:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -56,9 +58,12 @@ def parse_type(spark: SparkSession, text: str) -> DataType:
 
 def type_sql(spark: SparkSession, data_type: DataType) -> str:
     """The SQL text of a type."""
-    return str(
-        jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(data_type.json()).sql()
-    )
+    return _type_sql(spark, data_type.json())
+
+
+@lru_cache(maxsize=1024)
+def _type_sql(spark: SparkSession, json_text: str) -> str:
+    return str(jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(json_text).sql())
 
 
 def parse_columns(spark: SparkSession, text: str) -> StructType:
@@ -165,6 +170,31 @@ def _plain_string(found: re.Match[str]) -> str:
         return found[0]
     value = re.sub(r"\\(.)", r"\1", content, flags=re.DOTALL)
     return f"CAST(X'{value.encode().hex()}' AS STRING)"
+
+
+def select(frame: DataFrame, *expressions: str) -> DataFrame:
+    """A projection of SQL expressions: two calls into the JVM, however many there are."""
+    spark = frame.sparkSession
+    return DataFrame(frame._jdf.selectExpr(_java_texts(spark, expressions)), spark)
+
+
+def renamed(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The same rows under other names of all columns."""
+    spark = frame.sparkSession
+    return DataFrame(frame._jdf.toDF(_java_texts(spark, names)), spark)
+
+
+_NUL = "\0"
+
+
+def _java_texts(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
+    """A Java array of texts, made by one call: py4j would take one for each."""
+    return _separator(spark).split(_NUL.join(texts))
+
+
+@lru_cache(maxsize=1)
+def _separator(spark: SparkSession) -> JavaObject:
+    return jvm_class(spark, "java.util.regex.Pattern").compile(_NUL)
 
 
 def check_expression(spark: SparkSession, text: str) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from acidsql import bridge
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.plain_files import settle_plain
 from acidsql.resolution import StatementSnapshot
 from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema import (
-    ROW_ID_COLUMN,
     check_written,
     data_schema,
     event_schema,
+    has_timestamp,
     partition_schema,
     quote,
 )
@@ -30,10 +31,10 @@ from acidsql.storage.staging import (
     CHECK_TARGET,
     TARGET,
     Target,
+    named_sql,
     part_columns,
     partition_text,
-    staged_row,
-    without_row,
+    staged_row_sql,
     write_events,
 )
 from acidsql.transaction import WriteTransaction
@@ -56,38 +57,37 @@ class Shape:
         schema: StructType = event_schema(self.data)["row"].dataType
         return StructType().fromJson(schema.jsonValue())
 
-    def row_columns(self, values: Sequence[Column]) -> list[Column]:
-        """``row``, as staging has it, of new values in the order of the table's columns."""
-        pairs = zip(values, self.data.fields, strict=False)
-        return staged_row([to_file_zone(self.session, v, f.dataType) for v, f in pairs])
+    def stored(self, rows: DataFrame, values: Sequence[str], bucket: str) -> DataFrame:
+        """Rows with new values as files keep them; if the table is bucketed, with their buckets.
 
-    def plain_columns(self, values: Sequence[Column]) -> list[Column]:
-        """The columns of an insert-only table's files, then the texts of the partition values."""
-        orc = self.table.file_format is FileFormat.ORC
-        stored = [
-            (to_file_zone(self.session, v, f.dataType) if orc else v).alias(f.name)
-            for v, f in zip(values, self.data.fields, strict=False)
-        ]
-        named = zip(self.parts(values), part_columns(self.table), strict=True)
-        return [*stored, *[part.alias(name) for part, name in named]]
+        Args:
+            values: names of the new values, in the order of the table's columns.
+            bucket: name of the bucket.
+        """
+        if self.table.num_buckets and not self.table.insert_only:
+            columns = [F.col(name) for name in values]
+            rows = rows.withColumn(bucket, bucket_id(self.session.spark, self.table, columns))
+        session = self.session
+        if self.table.file_format is FileFormat.ORC and session.time_zone != session.jvm_time_zone:
+            fields = zip(values, self.data.fields, strict=False)
+            typed = {name: f.dataType for name, f in fields if has_timestamp(f.dataType)}
+            shifted = {n: to_file_zone(session, F.col(n), t) for n, t in typed.items()}
+            rows = rows.withColumns(shifted) if shifted else rows
+        return rows
 
-    def parts(self, values: Sequence[Column]) -> list[Column]:
-        """The texts of the partition values among new values."""
-        own = values[len(self.data.fields) :]
-        pairs = zip(own, self.partitions.fields, strict=True)
-        return [partition_text(value, field) for value, field in pairs]
+    def texts(self, parts: Sequence[str]) -> dict[str, str]:
+        """SQL of the texts of partition values, by their names in staging.
 
-    def bucket(self, values: Sequence[Column] | None) -> list[Column]:
-        """The bucket of new values, if the table is bucketed; None means an event without row."""
-        if not self.table.num_buckets:
-            return []
-        spark = self.session.spark
-        chosen = F.lit(0) if values is None else bucket_id(spark, self.table, values)
-        return [chosen.alias(BUCKET_COLUMN)]
+        Args:
+            parts: SQL of the values.
+        """
+        pairs = zip(parts, self.partitions.fields, strict=True)
+        texts = [partition_text(value, field) for value, field in pairs]
+        return dict(zip(part_columns(self.table), texts, strict=True))
 
-    def current(self) -> list[Column]:
-        """The table's own columns, by name."""
-        return [F.col(quote(f.name)) for f in [*self.data.fields, *self.partitions.fields]]
+    def current_parts(self) -> list[str]:
+        """The table's own partition columns, as SQL."""
+        return [quote(f.name) for f in self.partitions.fields]
 
 
 def shape_of(session: AcidSession, table: Table) -> Shape:
@@ -117,68 +117,69 @@ def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
 
 
 def delete_event(
-    shape: Shape, statement_id: int, row_id: Column, parts: Sequence[Column]
-) -> Column:
-    """The event that deletes a row."""
+    shape: Shape, statement_id: int, row_id: str, parts: Sequence[str]
+) -> dict[str, str]:
+    """The event that deletes a row, as SQL of its columns by name.
+
+    Args:
+        row_id: the row's identity.
+        parts: the values of its partition, typed.
+    """
     return _keyed(shape, Target(deletes=True, statement_id=statement_id).name, row_id, parts)
 
 
-def check_event(shape: Shape, row_id: Column, parts: Sequence[Column]) -> Column:
+def check_event(shape: Shape, row_id: str, parts: Sequence[str]) -> dict[str, str]:
     """An event that only says that a row was matched."""
     return _keyed(shape, CHECK_TARGET, row_id, parts)
 
 
-def _keyed(shape: Shape, target: str, row_id: Column, parts: Sequence[Column]) -> Column:
-    return _event(
-        shape,
-        target,
-        parts,
-        operation=F.lit(_DELETE),
-        originalTransaction=row_id.getField("writeid"),
-        bucket=row_id.getField("bucketid"),
-        rowId=row_id.getField("rowid"),
-        row=[F.lit(None).cast(f.dataType) for f in shape.row.fields],
-        bucket_of=None,
-    )
+def _keyed(shape: Shape, target: str, row_id: str, parts: Sequence[str]) -> dict[str, str]:
+    spark = shape.session.spark
+    keys = {
+        "operation": str(_DELETE),
+        "originalTransaction": f"{row_id}.writeid",
+        "bucket": f"{row_id}.bucketid",
+        "rowId": f"{row_id}.rowid",
+    }
+    nothing = [f"CAST(NULL AS {bridge.type_sql(spark, f.dataType)})" for f in shape.row.fields]
+    return _event(shape, target, keys, nothing, parts, "0")
 
 
-def insert_event(shape: Shape, statement_id: int, values: Sequence[Column]) -> Column:
+def insert_event(
+    shape: Shape, statement_id: int, values: Sequence[str], bucket: str
+) -> dict[str, str]:
     """The event that adds a row; the writer gives it its identity.
+
+    Args:
+        values: SQL of the new values, as ``Shape.stored`` has them.
+        bucket: SQL of the bucket.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_DATATYPE.
     """
     check_written(shape.data)
-    return _event(
-        shape,
-        Target(deletes=False, statement_id=statement_id).name,
-        shape.parts(values),
-        operation=F.lit(0),
-        originalTransaction=F.lit(None).cast("long"),
-        bucket=F.lit(None).cast("int"),
-        rowId=F.lit(None).cast("long"),
-        row=values,
-        bucket_of=values,
-    )
+    keys = {
+        "operation": "0",
+        "originalTransaction": "CAST(NULL AS BIGINT)",
+        "bucket": "CAST(NULL AS INT)",
+        "rowId": "CAST(NULL AS BIGINT)",
+    }
+    stored = len(shape.data.fields)
+    target = Target(deletes=False, statement_id=statement_id).name
+    return _event(shape, target, keys, values[:stored], values[stored:], bucket)
 
 
 def _event(
     shape: Shape,
     target: str,
-    parts: Sequence[Column],
-    row: Sequence[Column],
-    bucket_of: Sequence[Column] | None,
-    **columns: Column,
-) -> Column:
-    named = [column.alias(name) for name, column in columns.items()]
-    placed = [p.alias(n) for n, p in zip(part_columns(shape.table), parts, strict=True)]
-    bucket = shape.bucket(bucket_of)
-    return F.struct(*named, *shape.row_columns(row), *placed, *bucket, F.lit(target).alias(TARGET))
-
-
-def row_id() -> Column:
-    """The identity of a scanned row."""
-    return F.col(ROW_ID_COLUMN)
+    keys: dict[str, str],
+    row: Sequence[str],
+    parts: Sequence[str],
+    bucket: str,
+) -> dict[str, str]:
+    placed = dict(zip(part_columns(shape.table), parts, strict=True))
+    buckets = {BUCKET_COLUMN: bucket} if shape.table.num_buckets else {}
+    return {**keys, **staged_row_sql(row), **placed, **buckets, TARGET: f"'{target}'"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,9 +205,10 @@ def write(
     *,
     once: bool = True,
 ) -> Outcome:
-    """Write events, given as a column ``event``, and publish what they became.
+    """Write events and publish what they became.
 
     Args:
+        events: their columns but ``currentTransaction``, with typed partition values.
         inserting: the statement ids that add rows.
         once: a row id that is deleted twice is an error (MERGE), otherwise it counts as one.
     """
@@ -218,13 +220,12 @@ def stage(
     transaction: WriteTransaction, shape: Shape, events: DataFrame, inserting: Sequence[int]
 ) -> None:
     """Write events, as ``write`` takes them, into staging."""
-    flat = events.select("event.*").withColumn(
-        "currentTransaction", F.lit(transaction.write_id).cast("long")
-    )
-    if not inserting:
-        flat = without_row(flat)
+    parts = part_columns(shape.table)
+    if parts:
+        others = [quote(name) for name in events.columns if name not in parts]
+        events = bridge.select(events, *others, *named_sql(shape.texts(parts)))
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
-    write_events(flat, transaction.staging, shape.table, transaction.write_id, rows)
+    write_events(events, transaction.staging, shape.table, transaction.write_id, rows)
 
 
 def finish(transaction: WriteTransaction, shape: Shape, *, once: bool = True) -> Outcome:

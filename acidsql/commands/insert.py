@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
@@ -22,10 +21,10 @@ from acidsql.intents import insert_intent
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.plain_files import write_plain
 from acidsql.resolution import StatementSnapshot
-from acidsql.schema import check_written, quote
+from acidsql.schema import check_written
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.storage.staging import Target, partition_text, write_rows
+from acidsql.storage.staging import BUCKET_COLUMN, Target, named_sql, write_rows
 from acidsql.syntax.statements import Insert
 from acidsql.transaction import Change, WriteTransaction, write_transaction
 
@@ -120,32 +119,30 @@ def stage_query(
     """
     if shape.table.file_format is FileFormat.ORC:
         check_written(shape.data)
-    columns: list[Column] = [F.col(quote(c)) for c in _numbered_names(rows)]
-    named = rows.toDF(*_numbered_names(rows))
+    values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
+    stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
     target = Target(deletes=False, statement_id=statement_id)
+    number = len(shape.data.fields)
     if shape.table.insert_only:
-        plain = named.select(*shape.plain_columns(columns))
+        pairs = zip(shape.data.names, values, strict=False)
+        columns = {**dict(pairs), **shape.texts(values[number:])}
+        plain = bridge.select(stored, *named_sql(columns))
         place = transaction.staging, target.name
         write_plain(transaction.session, plain, shape.table, *place, static)
-        return
-    if static is None or shape.table.num_buckets:
-        event = events.insert_event(shape, statement_id, columns)
-        made = named.select(event.alias("event"))
+    elif static is None or shape.table.num_buckets:
+        event = events.insert_event(shape, statement_id, values, BUCKET_COLUMN)
+        made = bridge.select(stored, *named_sql(event))
         events.stage(transaction, shape, made, [statement_id])
-        return
-    write_rows(
-        named.select(*shape.row_columns(columns)),
-        transaction.staging,
-        shape.table,
-        target,
-        transaction.write_id,
-        static,
-    )
-
-
-def _numbered_names(rows: DataFrame) -> list[str]:
-    """Names that cannot be ambiguous, whatever the query calls its columns."""
-    return [f"c{i}" for i in range(len(rows.columns))]
+    else:
+        write_rows(
+            stored,
+            transaction.staging,
+            shape.table,
+            target,
+            transaction.write_id,
+            static,
+            values[:number],
+        )
 
 
 def query(
@@ -171,9 +168,10 @@ def static_values(session: AcidSession, table: Table, statement: Insert) -> tupl
     literals = {name.lower(): text for name, text in given.items()}
     if any(literals.get(f.name.lower()) is None for f in shape.partitions.fields):
         return None
-    texts = [
-        partition_text(F.expr(str(literals[f.name.lower()])).cast(f.dataType), f)
+    typed = [
+        f"CAST({literals[f.name.lower()]} AS {bridge.type_sql(session.spark, f.dataType)})"
         for f in shape.partitions.fields
     ]
-    row = session.spark.sql("SELECT 1").select(*texts).head()
+    texts = shape.texts(typed)
+    row = bridge.select(session.spark.sql("SELECT 1"), *named_sql(texts)).head()
     return tuple(row) if row else None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import functions as F
-
+from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Partition, Table
 from acidsql.schema import partition_schema
@@ -30,8 +29,9 @@ def values_of(session: AcidSession, table: Table, spec: PartitionSpec) -> dict[i
             )
         position, field = fields[name.lower()]
         if text is not None:
-            value = partition_text(F.expr(text).cast(field.dataType), field)
-            (wanted[position],) = session.spark.sql("SELECT 1").select(value).collect()[0]
+            typed = f"CAST({text} AS {bridge.type_sql(session.spark, field.dataType)})"
+            one = session.spark.sql("SELECT 1")
+            (wanted[position],) = bridge.select(one, partition_text(typed, field)).collect()[0]
     return wanted
 
 

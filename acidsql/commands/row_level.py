@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -17,10 +17,9 @@ from acidsql.metastore.model import Operation, Table
 from acidsql.resolution import StatementSnapshot
 from acidsql.schema import ROW_ID_COLUMN, quote
 from acidsql.session import AcidSession
+from acidsql.storage.staging import named_sql
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction import write_transaction
-
-_EVENT = "event"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +27,14 @@ class _Joined:
     """Target and source of a MERGE side by side.
 
     Attributes:
-        row_id: identity of the target's row; null if there is none.
-        from_source: null if there is no row of the source.
-        old: the texts of the target's partition values.
+        prefix: of the names of our columns: ``_row_id``, the identity of the target's row, null if
+            there is none; ``_source``, null if there is no row of the source.
+        old: names of the target's partition values.
     """
 
     rows: DataFrame
-    row_id: Column
-    from_source: Column
-    old: Sequence[Column]
+    prefix: str
+    old: Sequence[str]
 
 
 def update(session: AcidSession, table: Table, text: str) -> DataFrame:
@@ -64,13 +62,15 @@ def planned(
 def update_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
     """The events of an UPDATE."""
     spark = shape.session.spark
-    rows, values = bridge.update_pieces(spark, bridge.analyze_update(spark, plan))
-    old = shape.parts(shape.current())
-    pair = F.array(
-        events.delete_event(shape, 0, events.row_id(), old),
-        events.insert_event(shape, 0, values),
-    )
-    return _exploded(rows, pair)
+    prefix = _free_prefix([*shape.data.names, *shape.partitions.names])
+    values = _value_names(shape, f"{prefix}_new")
+    bucket = f"{prefix}_bucket"
+    rows = bridge.update_rows(spark, bridge.analyze_update(spark, plan), values)
+    made = [
+        events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts()),
+        events.insert_event(shape, 0, values, bucket),
+    ]
+    return _exploded(shape.stored(rows, values, bucket), _array(made))
 
 
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
@@ -88,8 +88,8 @@ def delete_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
     """The events of a DELETE."""
     spark = shape.session.spark
     rows = bridge.delete_rows(spark, bridge.analyze(spark, plan))
-    old = shape.parts(shape.current())
-    return rows.select(events.delete_event(shape, 0, events.row_id(), old).alias(_EVENT))
+    event = events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts())
+    return bridge.select(rows, *named_sql(event))
 
 
 def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
@@ -141,14 +141,39 @@ def merge_events(shape: Shape, pieces: bridge.MergePlan) -> DataFrame:
     return _merge_events(shape, pieces, _joined(shape.session, shape, pieces))
 
 
-def _exploded(rows: DataFrame, made: Column) -> DataFrame:
+def _array(made: Sequence[dict[str, str]]) -> str:
+    """An array of events, as SQL."""
+    pairs = [", ".join(f"'{name}', {value}" for name, value in event.items()) for event in made]
+    structs = [f"named_struct({fields})" for fields in pairs]
+    return f"array({', '.join(structs)})"
+
+
+def _exploded(rows: DataFrame, made: str) -> DataFrame:
     """The events of each row, if it has any.
 
     They are made in a projection of their own, where Spark allows correlated subqueries. A plain
     ``explode`` would have Spark push its "not empty" below the projection and make them twice.
+
+    Args:
+        made: SQL of an array of events.
     """
-    exploded = rows.select(made.alias("events")).select(F.explode_outer("events").alias(_EVENT))
-    return exploded.where(F.col(_EVENT).isNotNull())
+    exploded = bridge.select(bridge.select(rows, f"{made} AS events"), "explode_outer(events) AS e")
+    return bridge.select(exploded.where("e IS NOT NULL"), "e.*")
+
+
+def _value_names(shape: Shape, prefix: str) -> list[str]:
+    """Names for a value of each of the table's columns."""
+    number = len(shape.data.fields) + len(shape.partitions.fields)
+    return [f"{prefix}_{i}" for i in range(number)]
+
+
+def _free_prefix(names: Iterable[str]) -> str:
+    """What none of some names begins with."""
+    taken = [name.lower() for name in names]
+    prefix = "__acidsql"
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    return prefix
 
 
 def _ids(clauses: Sequence[bridge.Clause], kind: str) -> list[int]:
@@ -167,17 +192,11 @@ def _joined(session: AcidSession, shape: Shape, pieces: bridge.MergePlan) -> _Jo
     spark = session.spark
     target = bridge.frame_of(spark, pieces.target)
     source = bridge.frame_of(spark, pieces.source)
-    prefix = "__acidsql"
-    while any(name.lower().startswith(prefix) for name in [*target.columns, *source.columns]):
-        prefix += "_"
-    parts = shape.parts(shape.current())
-    old = [f"{prefix}_old_{i}" for i in range(len(parts))]
-    target = target.select(
-        "*",
-        F.col(ROW_ID_COLUMN).alias(f"{prefix}_row_id"),
-        *[part.alias(name) for part, name in zip(parts, old, strict=True)],
-    )
-    source = source.select("*", F.lit(True).alias(f"{prefix}_source"))
+    prefix = _free_prefix([*target.columns, *source.columns])
+    old = [f"{prefix}_old_{i}" for i in range(len(shape.partitions.fields))]
+    parts = [f"{p} AS {name}" for p, name in zip(shape.current_parts(), old, strict=True)]
+    target = bridge.select(target, "*", f"{ROW_ID_COLUMN} AS {prefix}_row_id", *parts)
+    source = bridge.select(source, "*", f"true AS {prefix}_source")
     unmatched_source, unmatched_target = pieces.not_matched, pieces.not_matched_by_source
     if unmatched_source and unmatched_target:
         kind = "fullouter"
@@ -187,45 +206,65 @@ def _joined(session: AcidSession, shape: Shape, pieces: bridge.MergePlan) -> _Jo
         kind = "leftouter"
     else:
         kind = "inner"
-    return _Joined(
-        rows=bridge.join(spark, target, source, kind, pieces.condition),
-        row_id=F.col(f"{prefix}_row_id"),
-        from_source=F.col(f"{prefix}_source"),
-        old=[F.col(name) for name in old],
-    )
+    rows = bridge.join(spark, target, source, kind, pieces.condition)
+    return _Joined(rows=rows, prefix=prefix, old=old)
 
 
 def _merge_events(shape: Shape, pieces: bridge.MergePlan, joined: _Joined) -> DataFrame:
-    """The events of each joined row: those of the first clause whose condition holds."""
-    in_target, in_source = joined.row_id.isNotNull(), joined.from_source.isNotNull()
+    """The events of each joined row: those of the first clause whose condition holds.
+
+    The clause is found first, and the values of the others are not computed.
+    """
+    prefix = joined.prefix
+    row_id, clause_column = f"{prefix}_row_id", f"{prefix}_clause"
+    in_target, in_source = F.col(row_id).isNotNull(), F.col(f"{prefix}_source").isNotNull()
     groups = [
         (in_target & in_source, pieces.matched),
         (~in_target & in_source, pieces.not_matched),
         (in_target & ~in_source, pieces.not_matched_by_source),
     ]
-    branches: list[tuple[Column, list[Column]]] = []
-    statement_id = 0
-    for place, clauses in groups:
-        for clause in clauses:
-            condition = place if clause.condition is None else place & clause.condition
-            branches.append((condition, _clause_events(shape, clause, statement_id, joined)))
-            statement_id += 1
+    clauses = [(place, clause) for place, own in groups for clause in own]
+    conditions = [
+        place if clause.condition is None else place & clause.condition for place, clause in clauses
+    ]
+    made = []
+    for number, (_, clause) in enumerate(clauses):
+        names = _value_names(shape, f"{prefix}_{number}")
+        bucket = f"{prefix}_{number}_bucket"
+        own = []
+        if clause.kind in ("update", "delete"):
+            own.append(events.delete_event(shape, number, row_id, joined.old))
+        if clause.kind in ("update", "insert"):
+            own.append(events.insert_event(shape, number, names, bucket))
+        made.append(own)
     if pieces.matched and not _is_lone_delete(pieces.matched):
         # A match that no clause acts on still counts in the cardinality check.
-        check = events.check_event(shape, joined.row_id, joined.old)
-        branches.append((in_target & in_source, [check]))
-    arrays = [(condition, F.array(*made)) for condition, made in branches]
-    first, made = arrays[0]
-    chosen = reduce(lambda case, branch: case.when(*branch), arrays[1:], F.when(first, made))
-    return _exploded(joined.rows, chosen)
+        conditions.append(in_target & in_source)
+        made.append([events.check_event(shape, row_id, joined.old)])
+    rows = _with_values(shape, joined, conditions, [clause for _, clause in clauses])
+    cases = " ".join(f"WHEN {number} THEN {_array(own)}" for number, own in enumerate(made))
+    return _exploded(rows, f"CASE {clause_column} {cases} END")
 
 
-def _clause_events(
-    shape: Shape, clause: bridge.Clause, statement_id: int, joined: _Joined
-) -> list[Column]:
-    made = []
-    if clause.kind in ("update", "delete"):
-        made.append(events.delete_event(shape, statement_id, joined.row_id, joined.old))
-    if clause.kind in ("update", "insert"):
-        made.append(events.insert_event(shape, statement_id, clause.values))
-    return made
+def _with_values(
+    shape: Shape,
+    joined: _Joined,
+    conditions: Sequence[Column],
+    clauses: Sequence[bridge.Clause],
+) -> DataFrame:
+    """Joined rows with the number of the clause that acts on each, and its new values."""
+    prefix = joined.prefix
+    clause_column = f"{prefix}_clause"
+    first, *others = [(condition, F.lit(i)) for i, condition in enumerate(conditions)]
+    chosen = reduce(lambda case, branch: case.when(*branch), others, F.when(*first))
+    rows = joined.rows.select("*", chosen.alias(clause_column))
+    names = {i: _value_names(shape, f"{prefix}_{i}") for i, c in enumerate(clauses) if c.values}
+    values = [
+        F.when(F.col(clause_column) == number, value).alias(name)
+        for number, own in names.items()
+        for name, value in zip(own, clauses[number].values, strict=True)
+    ]
+    rows = rows.select(f"{prefix}_row_id", clause_column, *joined.old, *values)
+    for number, own in names.items():
+        rows = shape.stored(rows, own, f"{prefix}_{number}_bucket")
+    return rows

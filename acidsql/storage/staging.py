@@ -15,7 +15,7 @@ runs again numbers anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -26,17 +26,18 @@ from acidsql import bridge
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
 from acidsql.format.partitions import DEFAULT_PARTITION, escape
 from acidsql.metastore.model import Table
+from acidsql.schema import quote
 from acidsql.storage.filesystem import child
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
 CHECK_TARGET = "m"
 # Named by class, so that settings of the session cannot choose another writer.
 _ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
-_EVENT_COLUMNS = ("operation", "originalTransaction", "bucket", "rowId", "currentTransaction")
 _FIELD = "__field_"
 # A plan that reads no more than this runs as one task: a shuffle would cost more than it brings.
 ONE_TASK_BYTES = 4 * 1024 * 1024
-_ROW_ID_BITS = (1 << 33) - 1  # monotonically_increasing_id keeps the task's number above these
+# The task's number is in the bits above.
+_NEXT_ROW_ID = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +72,17 @@ def writer_options(table: Table) -> dict[str, str]:
     }
 
 
-def partition_text(value: Column, field: StructField) -> Column:
-    """A partition column's value as Hive spells it in directory names; NULL and ''
-    are its default name.
+def partition_text(value: str, field: StructField) -> str:
+    """A partition column's value as Hive spells it in directory names, as SQL; NULL and '' are its
+    default name.
+
+    Args:
+        value: SQL of the value.
     """
-    text = value.cast("string")
+    text = f"CAST({value} AS STRING)"
     if isinstance(field.dataType, DecimalType) and field.dataType.scale > 0:
-        text = F.regexp_replace(text, r"\.?0+$", "")
-    return F.coalesce(F.nullif(text, F.lit("")), F.lit(DEFAULT_PARTITION))
+        text = f"regexp_replace({text}, '[.]?0+$', '')"
+    return f"coalesce(nullif({text}, ''), '{DEFAULT_PARTITION}')"
 
 
 def part_columns(table: Table) -> list[str]:
@@ -100,9 +104,11 @@ def staged_row(values: Sequence[Column]) -> list[Column]:
     return [F.struct(first).alias("row"), *others]
 
 
-def without_row(events: DataFrame) -> DataFrame:
-    """Delete events without the columns that are null in all of them."""
-    return events.drop("row", *[c for c in events.columns if c.startswith(_FIELD)])
+def staged_row_sql(values: Sequence[str]) -> dict[str, str]:
+    """The same of SQL expressions, by name."""
+    first, *others = values
+    named = {f"{_FIELD}{i}": value for i, value in enumerate(others, 1)}
+    return {"row": f"named_struct('{_FIELD}0', {first})", **named}
 
 
 def write_rows(
@@ -111,26 +117,34 @@ def write_rows(
     table: Table,
     target: Target,
     write_id: int,
+    partition: Sequence[str],
     values: Sequence[str],
 ) -> None:
     """Write rows that all go to one directory, with no shuffle and no sort.
 
     Args:
-        rows: the columns of ``staged_row``.
-        values: the partition's values.
+        rows: what ``values`` are made of.
+        partition: the partition's values.
+        values: SQL of each of the table's columns.
     """
-    events = rows.select(
-        F.lit(0).alias("operation"),
-        *[F.lit(None).cast("long").alias(c) for c in ("originalTransaction", "rowId")],
-        F.lit(None).cast("int").alias("bucket"),
-        F.lit(write_id).cast("long").alias("currentTransaction"),
-        *[F.col(c) for c in rows.columns],
-    )
-    parts = [f"{name}={escape(v)}" for name, v in zip(part_columns(table), values, strict=True)]
+    named = zip(part_columns(table), partition, strict=True)
+    parts = [f"{name}={escape(value)}" for name, value in named]
     path = child(staging, f"{TARGET}={target.name}", *parts)
-    placed = events.coalesce(MAX_BUCKET_ID + 1).withColumn(TARGET, F.lit(target.name))
-    numbered = _numbered(placed, [target], write_id)
-    _save(numbered, path, table)
+    columns = {
+        "operation": "0",
+        "originalTransaction": f"{write_id}L",
+        "bucket": _bucket_sql(target, "spark_partition_id()"),
+        "rowId": _NEXT_ROW_ID,
+        "currentTransaction": f"{write_id}L",
+        **staged_row_sql(values),
+    }
+    placed = rows.coalesce(MAX_BUCKET_ID + 1)
+    _save(bridge.select(placed, *named_sql(columns)), path, table)
+
+
+def named_sql(columns: Mapping[str, str]) -> list[str]:
+    """SQL expressions with their names."""
+    return [f"{value} AS {quote(name)}" for name, value in columns.items()]
 
 
 def write_events(
@@ -145,6 +159,8 @@ def write_events(
     file.
 
     Args:
+        events: all columns but ``currentTransaction``; those of ``row`` are left out if there are
+            no rows.
         rows: the targets that get rows.
     """
     directories = directory_columns(table)
@@ -155,8 +171,39 @@ def write_events(
     else:
         placed = bridge.rebalance(events, directories).coalesce(MAX_BUCKET_ID + 1)
     placed = placed.sortWithinPartitions(*directories)
-    numbered = _numbered(placed, rows, write_id, *directories)
-    _save(numbered, staging, table, directories)
+    writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "spark_partition_id()"
+    columns = _identities(rows, write_id, writer)
+    if rows:
+        others = [f"{_FIELD}{i}" for i in range(1, len(table.columns))]
+        columns.update({name: f"`{name}`" for name in ("row", *others)})
+    columns.update({name: f"`{name}`" for name in directories})
+    _save(bridge.select(placed, *named_sql(columns)), staging, table, directories)
+
+
+def _identities(rows: Sequence[Target], write_id: int, writer: str) -> dict[str, str]:
+    """The ACID columns but ``row``, where rows get theirs: write id, bucket property, row id.
+
+    Each target has its own counter, which moves only when it is asked, so that a writer starts at
+    0. The writer is the task, or in a bucketed table the bucket.
+    """
+
+    def of_each(value: Callable[[Target], str]) -> str:
+        cases = [f"WHEN `{TARGET}` = '{t.name}' THEN {value(t)}" for t in rows]
+        return f", CASE {' '.join(cases)} END" if cases else ""
+
+    bucket = of_each(lambda target: _bucket_sql(target, writer))
+    return {
+        "operation": "operation",
+        "originalTransaction": f"coalesce(originalTransaction, {write_id}L)",
+        "bucket": f"coalesce(bucket{bucket})",
+        "rowId": f"coalesce(rowId{of_each(lambda _: _NEXT_ROW_ID)})",
+        "currentTransaction": f"{write_id}L",
+    }
+
+
+def _bucket_sql(target: Target, writer: str) -> str:
+    """The bucket property of a writer's rows."""
+    return f"{encode(0, target.statement_id)} + {writer} * {1 << 16}"
 
 
 def write_buckets(events: DataFrame, path: str, table: Table, directories: Sequence[str]) -> None:
@@ -174,27 +221,3 @@ def _save(events: DataFrame, path: str, table: Table, directories: Sequence[str]
     writer = events.write.format(_ORC).mode("append").options(**writer_options(table))
     with bridge.job_errors():
         writer.partitionBy(*directories).save(path)
-
-
-def _numbered(events: DataFrame, rows: Sequence[Target], write_id: int, *keep: str) -> DataFrame:
-    """Give rows their identity: write id, bucket property of the writing task, row id.
-
-    Each target has its own counter, which moves only when it is asked, so that a
-    writer starts at 0. The writer is the task, or in a bucketed table the bucket.
-    """
-    writer = F.col(BUCKET_COLUMN) if BUCKET_COLUMN in keep else F.spark_partition_id()
-    bucket, row_id = F.lit(None).cast("int"), F.lit(None).cast("long")
-    for target in rows:
-        own = F.col(TARGET) == target.name
-        first = F.lit(encode(0, target.statement_id))
-        bucket = F.when(own, first + writer * F.lit(1 << 16)).otherwise(bucket)
-        counter = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_ID_BITS))
-        row_id = F.when(own, counter).otherwise(row_id)
-    values = {
-        "originalTransaction": F.coalesce("originalTransaction", F.lit(write_id).cast("long")),
-        "bucket": F.coalesce("bucket", bucket),
-        "rowId": F.coalesce("rowId", row_id),
-    }
-    columns = [values.get(c, F.col(c)).alias(c) for c in _EVENT_COLUMNS]
-    row = [c for c in events.columns if c not in (*_EVENT_COLUMNS, TARGET, *keep)]
-    return events.select(*columns, *row, *keep)
