@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.jvm import JavaObject, jvm_class
+from acidsql.bridge.jvm import JavaObject, java_texts, jvm_class, simple_name
 
 
 def hadoop_conf(spark: SparkSession) -> JavaObject:
@@ -37,20 +37,58 @@ def hadoop_path(spark: SparkSession, path: str, conf: JavaObject) -> tuple[JavaO
 def list_names(
     spark: SparkSession, filesystem: JavaObject, path: JavaObject
 ) -> tuple[list[str], JavaObject]:
-    """Names in a directory and the Java array of their ``FileStatus``.
-
-    One call lists, one fetches all paths as text: a getter per file would cost a round trip each.
-    The text is cut at ``, <directory>/``, which no file name can contain because of its slash.
-    """
+    """Names in a directory and the Java array of their ``FileStatus``."""
     statuses = filesystem.listStatus(path)
+    prefix = str(path.toString()).rstrip("/") + "/"
+    return [found[len(prefix) :] for found in _paths(spark, statuses, prefix)], statuses
+
+
+def list_all(
+    spark: SparkSession, filesystem: JavaObject, directories: Sequence[str]
+) -> list[tuple[list[str], JavaObject, JavaObject]] | None:
+    """Names in each of some directories, its path, and the Java array of their ``FileStatus``.
+
+    A few calls for all of the directories, and two for each.
+
+    Args:
+        directories: qualified, without a slash at the end, all of them of this file system.
+
+    Returns:
+        None if one of them is missing, or the file system calls it otherwise.
+    """
+    strings = jvm_class(spark, "org.apache.hadoop.util.StringUtils")
+    paths = strings.stringToPath(java_texts(spark, directories))
+    try:
+        statuses = filesystem.listStatus(paths)
+    except Py4JJavaError as error:
+        if simple_name(error.java_exception) != "FileNotFoundException":
+            raise
+        return None
+    scheme = directories[0].partition("/")[0] + "/"
+    names: dict[str, list[str]] = {directory: [] for directory in directories}
+    for found in _paths(spark, statuses, scheme):
+        directory, _, name = found.rpartition("/")
+        if directory not in names:
+            return None
+        names[directory].append(name)
+    first, listed = 0, []
+    for number, own in enumerate(names.values()):
+        listed.append((own, paths[number], statuses[first : first + len(own)]))
+        first += len(own)
+    return listed
+
+
+def _paths(spark: SparkSession, statuses: JavaObject, prefix: str) -> list[str]:
+    """The paths of an array of ``FileStatus``, fetched as one text.
+
+    A getter per file would cost a round trip each. The text is cut before each ``prefix``, with
+    which every path begins, and which no name can contain because of its slash.
+    """
     text = jvm_class(spark, "scala.runtime.ScalaRunTime").stringOf(
         jvm_class(spark, "org.apache.hadoop.fs.FileUtil").stat2Paths(statuses)
     )
     body = text[len("Array(") : -1]
-    prefix = str(path.toString()).rstrip("/") + "/"
-    if not body:
-        return [], statuses
-    return body[len(prefix) :].split(", " + prefix), statuses
+    return [prefix + rest for rest in body[len(prefix) :].split(", " + prefix)] if body else []
 
 
 def list_files(statuses: JavaObject) -> list[tuple[str, int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 from pyspark.sql import Column, SparkSession
@@ -53,6 +54,19 @@ def scala_map(spark: SparkSession, items: Mapping[Any, Any]) -> JavaObject:
     for key, value in items.items():
         java_map[key] = value
     return jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toScalaMap(java_map)
+
+
+def java_texts(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
+    """A Java array of texts, none with a NUL, made by one call: py4j would take one for each."""
+    return _separator(spark).split(_NUL.join(texts))
+
+
+_NUL = "\0"
+
+
+@lru_cache(maxsize=1)
+def _separator(spark: SparkSession) -> JavaObject:
+    return jvm_class(spark, "java.util.regex.Pattern").compile(_NUL)
 
 
 def elements(seq: JavaObject) -> list[Any]:

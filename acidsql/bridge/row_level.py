@@ -185,6 +185,37 @@ def merge_pieces(spark: SparkSession, plan: JavaObject) -> MergePlan:
     )
 
 
+def asked_rows(spark: SparkSession, plan: JavaObject) -> JavaObject | None:
+    """What an UPDATE, DELETE or MERGE asks of the tables that it names, as a query: the rows that
+    it matches. None if its new values ask more.
+
+    Args:
+        plan: of the statement, not analysed.
+    """
+    kind = simple_name(plan)
+    if kind == "MergeIntoTable":
+        return _asked_by_merge(spark, plan)
+    if kind == "UpdateTable":
+        subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
+        if any(subqueries.hasSubquery(a.value()) for a in elements(plan.assignments())):
+            return None
+        return _filtered(spark, plan.table(), plan.condition())
+    return _with_condition(spark, plan.table(), plan.condition())
+
+
+def _asked_by_merge(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    sides = (plan.notMatchedBySourceActions().nonEmpty(), plan.notMatchedActions().nonEmpty())
+    kinds = {(True, True): "fullouter", (True, False): "leftouter", (False, True): "rightouter"}
+    logical = f"{CATALYST}.plans.logical"
+    return jvm_class(spark, f"{logical}.Join")(
+        plan.targetTable(),
+        plan.sourceTable(),
+        jvm_class(spark, f"{CATALYST}.plans.JoinType").apply(kinds.get(sides, "inner")),
+        jvm_class(spark, "scala.Some")(plan.mergeCondition()),
+        scala_object(spark, f"{logical}.JoinHint").NONE(),
+    )
+
+
 def update_rows(spark: SparkSession, plan: JavaObject, names: Sequence[str]) -> DataFrame:
     """The rows that an analysed ``UpdateTable`` matches, and their new values under these names."""
     rows = _filtered(spark, exposed(spark, plan.table()), plan.condition())

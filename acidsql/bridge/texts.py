@@ -17,8 +17,10 @@ from acidsql.bridge.jvm import (
     JavaObject,
     elements,
     expression_of,
+    java_texts,
     jvm_class,
     major,
+    scala_seq,
     simple_name,
 )
 from acidsql.errors import AcidAnalysisError
@@ -175,26 +177,21 @@ def _plain_string(found: re.Match[str]) -> str:
 def select(frame: DataFrame, *expressions: str) -> DataFrame:
     """A projection of SQL expressions: two calls into the JVM, however many there are."""
     spark = frame.sparkSession
-    return DataFrame(frame._jdf.selectExpr(_java_texts(spark, expressions)), spark)
+    return DataFrame(frame._jdf.selectExpr(java_texts(spark, expressions)), spark)
+
+
+def project(
+    spark: SparkSession, frames: Sequence[DataFrame], columns: Sequence[Column]
+) -> list[DataFrame]:
+    """The same projection of several frames; the columns go to the JVM once."""
+    whole = scala_seq(spark, [column._jc for column in columns])
+    return [DataFrame(frame._jdf.select(whole), spark) for frame in frames]
 
 
 def renamed(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     """The same rows under other names of all columns."""
     spark = frame.sparkSession
-    return DataFrame(frame._jdf.toDF(_java_texts(spark, names)), spark)
-
-
-_NUL = "\0"
-
-
-def _java_texts(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
-    """A Java array of texts, made by one call: py4j would take one for each."""
-    return _separator(spark).split(_NUL.join(texts))
-
-
-@lru_cache(maxsize=1)
-def _separator(spark: SparkSession) -> JavaObject:
-    return jvm_class(spark, "java.util.regex.Pattern").compile(_NUL)
+    return DataFrame(frame._jdf.toDF(java_texts(spark, names)), spark)
 
 
 def check_expression(spark: SparkSession, text: str) -> None:

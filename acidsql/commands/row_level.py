@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from acidsql import bridge
@@ -56,7 +57,20 @@ def planned(
     text: str,
 ) -> DataFrame:
     """The events that ``make`` makes of a statement, over the partitions that it needs."""
-    return make(shape, snapshot.plan(text, lambda plan: bridge.logical_plan(make(shape, plan))))
+
+    def asked(plan: bridge.JavaObject) -> bridge.JavaObject:
+        return _asked(shape.session.spark, plan) or bridge.logical_plan(make(shape, plan))
+
+    return make(shape, snapshot.plan(text, asked))
+
+
+def _asked(spark: SparkSession, plan: bridge.JavaObject) -> bridge.JavaObject | None:
+    """The query that says what a statement needs; None if only its events tell."""
+    rows = bridge.asked_rows(spark, plan)
+    try:
+        return rows and bridge.analyze(spark, rows)
+    except AnalysisException:
+        return None  # what is wrong with the statement is said of the statement
 
 
 def update_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
@@ -130,10 +144,10 @@ def merge_pieces(shape: Shape, snapshot: StatementSnapshot, text: str) -> bridge
     def pieces(plan: bridge.JavaObject) -> bridge.MergePlan:
         return bridge.merge_pieces(spark, bridge.analyze_merge(spark, plan))
 
-    def made(plan: bridge.JavaObject) -> bridge.JavaObject:
-        return bridge.logical_plan(merge_events(shape, pieces(plan)))
+    def asked(plan: bridge.JavaObject) -> bridge.JavaObject:
+        return _asked(spark, plan) or bridge.logical_plan(merge_events(shape, pieces(plan)))
 
-    return pieces(snapshot.plan(add_insert_columns(text, columns), made))
+    return pieces(snapshot.plan(add_insert_columns(text, columns), asked))
 
 
 def merge_events(shape: Shape, pieces: bridge.MergePlan) -> DataFrame:

@@ -47,6 +47,11 @@ class AcidState:
     aborted: tuple[str, ...] = ()
 
     @property
+    def directories(self) -> tuple[AcidDirectory, ...]:
+        """The base, if there is one, and the deltas."""
+        return (*([self.base] if self.base else []), *self.deltas)
+
+    @property
     def insert_deltas(self) -> tuple[AcidDirectory, ...]:
         """The deltas that hold rows."""
         return tuple(delta for delta in self.deltas if delta.kind is DirectoryKind.DELTA)

@@ -21,6 +21,7 @@ from acidsql.scan.values import with_blanks
 from acidsql.schema import (
     ROW_ID_COLUMN,
     partition_schema,
+    quote,
     row_field,
     schema_of,
 )
@@ -40,14 +41,13 @@ class TableColumns:
 
     Attributes:
         data: the columns that are stored in files, of events.
-        ids: the fields of ``row__id``, of events, under ``row_id_names``.
-        row_id: ``row__id`` of these.
+        ids: the fields of ``row__id``, of events.
+        row_id: SQL of ``row__id`` of these.
     """
 
     data: tuple[Column, ...]
     ids: tuple[Column, ...]
-    row_id_names: tuple[str, ...]
-    row_id: Column
+    row_id: str
 
 
 def columns_of_table(session: AcidSession, table: Table) -> TableColumns:
@@ -74,25 +74,32 @@ def _made_columns(
     while any(name.startswith(prefix) for name in taken):
         prefix += "_"
     names = {field: f"{prefix}_{field}" for field in _ROW_ID_FIELDS}
+    fields = ", ".join(f"'{field}', {quote(name)}" for field, name in names.items())
     return TableColumns(
         data=tuple(data),
         ids=tuple(
             bridge.opaque(spark, F.col(key), nullable=True).alias(names[field])
             for field, key in _ROW_ID_FIELDS.items()
         ),
-        row_id_names=tuple(names.values()),
-        row_id=F.struct(*[F.col(name).alias(field) for field, name in names.items()]),
+        row_id=f"named_struct({fields})",
     )
 
 
 _known_columns = lru_cache(maxsize=256)(_made_columns)
 
 
-def project(session: AcidSession, snapshot: TableSnapshot, events: DataFrame) -> DataFrame:
+def project(
+    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[DataFrame]
+) -> list[DataFrame]:
     """Insert events as the table's columns, its partition columns, and the fields of the row id."""
+    if not bridge.aliases_are_fresh(session.spark):
+        return [part.select(*_wanted(session, snapshot)) for part in parts]
+    return bridge.project(session.spark, parts, _wanted(session, snapshot))
+
+
+def _wanted(session: AcidSession, snapshot: TableSnapshot) -> list[Column]:
     columns = columns_of_table(session, snapshot.table)
-    partitions = partition_columns(session, snapshot)
-    return events.select(*columns.data, *partitions, *columns.ids)
+    return [*columns.data, *partition_columns(session, snapshot), *columns.ids]
 
 
 def partition_columns(session: AcidSession, snapshot: TableSnapshot) -> list[Column]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql.scan.columns import KEYS, ORDINAL
@@ -117,15 +117,11 @@ def less_deleted(
     if packing is not None and deletes.events <= _LISTED_EVENTS:
         listed = ", ".join(f"{key}L" for key in _listed(session, snapshot, deletes, packing))
         # As text: a literal of PySpark's takes a call into the JVM.
-        return [
-            part.withColumn(_PACKED, packing.column()).where(f"NOT {_PACKED} IN ({listed})")
-            if listed
-            else part
-            for part in parts
-        ]
+        remaining = f"NOT {packing.sql()} IN ({listed})"
+        return [part.where(remaining) if listed else part for part in parts]
     events = scan_events()
     if packing is not None:
-        keys = {_PACKED: packing.column()}
+        keys = {_PACKED: F.expr(packing.sql())}
     else:
         keys = {k: F.col(k) for k in ([*KEYS, ORDINAL] if partitioned else KEYS)}
     events = events.select(*[value.alias(f"__d_{k}") for k, value in keys.items()])
@@ -152,14 +148,14 @@ class _Packing:
             packed = packed * (greatest - least + 1) + part - least
         return packed
 
-    def column(self) -> Column:
-        """The number of an event's row id; ``_NONE`` outside the ranges."""
+    def sql(self) -> str:
+        """The number of an event's row id, as SQL; ``_NONE`` outside the ranges."""
         packed = f"CAST({ORDINAL} AS BIGINT)" if self.partitions > 1 else "0L"
         inside = []
         for name, (least, greatest) in zip(KEYS, self.ranges, strict=True):
             packed = f"({packed} * {greatest - least + 1}L + ({name} - {least}L))"
             inside.append(f"{name} BETWEEN {least} AND {greatest}")
-        return F.expr(f"IF({' AND '.join(inside)}, {packed}, {_NONE}L)")
+        return f"IF({' AND '.join(inside)}, {packed}, {_NONE}L)"
 
 
 def _packing(deletes: Deletes, partitions: int) -> _Packing | None:

@@ -37,6 +37,7 @@ from acidsql.schema import (
     guard,
     has_maps_of_nested,
     padded,
+    quote,
     row_field,
     row_of,
 )
@@ -95,9 +96,11 @@ def scan(
             may be missing.
     """
     parts = _surviving(session, snapshot, needed)
-    rows = _union([project(session, snapshot, part) for part in parts])
-    columns = columns_of_table(session, snapshot.table)
-    return rows.withColumn(ROW_ID_COLUMN, columns.row_id).drop(*columns.row_id_names)
+    rows = _union(project(session, snapshot, parts))
+    table = snapshot.table
+    names = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
+    row_id = columns_of_table(session, table).row_id
+    return bridge.select(rows, *names, f"{row_id} AS {ROW_ID_COLUMN}")
 
 
 def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
@@ -302,8 +305,8 @@ def _relation(
         batches=batches,
     )
     session.leases.watch(relation.index)
-    frame = relation.frame.where(guard(session.spark, row))
-    frame = frame.where(search.condition) if search else frame
+    condition = guard(session.spark, row)
+    frame = relation.frame.where(condition & search.condition if search else condition)
     if not partitioned:
         return frame
     ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")

@@ -93,6 +93,7 @@ def take_snapshot(
         )
         for place, names in listed
     )
+    listings.fetch([p.path(d) for p in partitions for d in p.state.directories])
     return TableSnapshot(
         table=table, txns=txns, write_ids=write_ids, partitions=partitions, listings=listings
     )

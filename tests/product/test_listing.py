@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,14 +19,19 @@ pytestmark = pytest.mark.spark
 def listed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each directory outside staging is listed."""
     counts: Counter[str] = Counter()
-    original = FileSystem.list
+    one, several = FileSystem.list, FileSystem.list_all
 
-    def counting(self: FileSystem, path: str) -> Listing:
+    def list_one(self: FileSystem, path: str) -> Listing:
         if STAGING_PREFIX not in path:
             counts[path] += 1
-        return original(self, path)
+        return one(self, path)
 
-    monkeypatch.setattr(FileSystem, "list", counting)
+    def list_several(self: FileSystem, paths: Sequence[str]) -> Sequence[Listing]:
+        counts.update(path for path in paths if STAGING_PREFIX not in path)
+        return several(self, paths)
+
+    monkeypatch.setattr(FileSystem, "list", list_one)
+    monkeypatch.setattr(FileSystem, "list_all", list_several)
     return counts
 
 
