@@ -17,7 +17,7 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Table, TableType, TxnType
 from acidsql.scan import insert_only
-from acidsql.scan.directories import stored_bytes
+from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
 from acidsql.scan.pruning import EVERYTHING, Needs, Wanted, find_needs, outline_schema
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
@@ -234,7 +234,7 @@ class StatementSnapshot:
             return True
         if table.insert_only:
             return False  # Spark itself pushes conditions down to its files
-        return stored_bytes(self.session, self.snapshot(table)) > _SMALL_BYTES
+        return is_larger(self.session, self.snapshot(table), _SMALL_BYTES)
 
     def plan_of(self, found: Found) -> bridge.JavaObject:
         """The plan of a statement whose references were looked up, over the wanted partitions."""

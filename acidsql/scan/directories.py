@@ -82,17 +82,19 @@ def bucket_files(names: Sequence[str]) -> list[str]:
     return [name for name in names if parse_bucket_file(name)]
 
 
-def stored_bytes(session: AcidSession, snapshot: TableSnapshot) -> int:
-    """The bytes of the rows of a snapshot, with those that are deleted."""
-    listings = [snapshot.listings.get(d.path) for d in insert_directories(snapshot)]
-    listings += [
-        snapshot.listings.get(place)
-        for p in snapshot.partitions
-        for place in sorted(
-            {child(p.location, name).rpartition("/")[0] for name in p.state.originals}
-        )
-    ]
-    return sum(v.size for one in listings for v in session.files.versions(one).values())
+def is_larger(session: AcidSession, snapshot: TableSnapshot, size: int) -> bool:
+    """Whether the files with the rows of a snapshot have more bytes than ``size``."""
+    places = [d.path for d in insert_directories(snapshot)]
+    for partition in snapshot.partitions:
+        originals = {child(partition.location, name) for name in partition.state.originals}
+        places += sorted({path.rpartition("/")[0] for path in originals})
+    counted = 0
+    for place in places:
+        versions = session.files.versions(snapshot.listings.get(place))
+        counted += sum(version.size for version in versions.values())
+        if counted > size:
+            return True
+    return False
 
 
 def is_acid_file(tail: OrcTail) -> bool:

@@ -125,7 +125,7 @@ class FileSystem:
             return {}
         local = _local(listing.path)
         if local is None:
-            files = bridge.list_files(listing.java_statuses)
+            files = bridge.list_files(self._spark, listing.java_statuses, listing.names)
             return {name: FileVersion(size, modified) for name, size, modified in files}
         found = {name: (local / name).stat() for name in listing.names}
         return {n: FileVersion(s.st_size, s.st_mtime_ns) for n, s in found.items()}

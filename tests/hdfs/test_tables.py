@@ -11,7 +11,7 @@ from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.session import AcidSession
 from acidsql.storage import settle_deletes
 from acidsql.storage.filesystem import FileSystem, child
-from tests.product.test_filesystem import file_operations
+from tests.product.test_filesystem import file_operations, odd_names
 from tests.scenario import core, listing
 
 pytestmark = [pytest.mark.spark, pytest.mark.hdfs]
@@ -40,6 +40,7 @@ def test_core_statements_on_hdfs(hdfs_spark: SparkSession, hdfs_uri: str) -> Non
 
 def test_files_on_hdfs(hdfs_spark: SparkSession, hdfs_uri: str) -> None:
     file_operations(hdfs_spark, f"{hdfs_uri}/files")
+    odd_names(hdfs_spark, f"{hdfs_uri}/odd")
 
 
 def test_a_database_on_hdfs_needs_no_location_per_table(

@@ -7,10 +7,36 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from acidsql import bridge
 from acidsql.errors import FormatError
 from acidsql.storage.filesystem import FileSystem, child
 
 pytestmark = pytest.mark.spark
+
+
+def odd_names(spark: SparkSession, root: str) -> None:
+    """Directories are listed together as one by one, whatever their files are called."""
+    files = FileSystem(spark)
+    names = ["a, b", "c; isDirectory=true; length=9;", "plain"]
+    full, empty, missing = child(root, "full"), child(root, "empty"), child(root, "missing")
+    for number, name in enumerate(names):
+        files.write(child(full, name), b"x" * number)
+    files.make_directory(child(full, "directory"))
+    files.make_directory(empty)
+    for paths in ([full, empty], [empty, full, missing], [full]):
+        listed = files.list_all(paths)
+        assert [listing.path for listing in listed] == paths
+        for listing in listed:
+            alone = files.list(listing.path)
+            assert sorted(listing.names) == sorted(alone.names)
+            assert (listing.java_statuses is None) == (alone.java_statuses is None)
+        found = next(listing for listing in listed if listing.path == full)
+        told = bridge.list_files(spark, found.java_statuses, found.names)
+        assert sorted((name, size) for name, size, _ in told) == [
+            (name, number) for number, name in enumerate(names)
+        ]
+        modified = {s.getPath().getName(): s.getModificationTime() for s in found.java_statuses}
+        assert all(time == modified[name] for name, _, time in told)
 
 
 def file_operations(spark: SparkSession, root: str) -> None:
@@ -47,3 +73,4 @@ def file_operations(spark: SparkSession, root: str) -> None:
 
 def test_files_of_the_local_disk(spark: SparkSession, tmp_path: Path) -> None:
     file_operations(spark, f"file:{tmp_path}/files")
+    odd_names(spark, f"file:{tmp_path}/odd")
