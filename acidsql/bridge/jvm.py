@@ -84,6 +84,11 @@ def major(spark: SparkSession) -> int:
     return int(spark.version.split(".")[0])
 
 
+def is_at_least(spark: SparkSession, *version: int) -> bool:
+    """Whether Spark's version is this one (major and minor) or later."""
+    return tuple(map(int, spark.version.split(".")[:2])) >= version
+
+
 def simple_name(node: JavaObject) -> str:
     """The class of a tree node, without its package."""
     return str(node.getClass().getSimpleName())

@@ -16,6 +16,7 @@ from acidsql.bridge.jvm import (
     copy_node,
     elements,
     expression_of,
+    is_at_least,
     jvm_class,
     major,
     scala_map,
@@ -143,7 +144,7 @@ def aliases_are_fresh(spark: SparkSession) -> bool:
 
 def _alias_shows_hidden(spark: SparkSession) -> bool:
     """Whether hidden columns of a projection are found through an alias above it."""
-    return tuple(map(int, spark.version.split(".")[:2])) >= (4, 3)
+    return is_at_least(spark, 4, 3)
 
 
 def hide_columns(

@@ -20,6 +20,7 @@ from acidsql.bridge.jvm import (
     column,
     elements,
     expression_of,
+    is_at_least,
     java_type,
     jvm_class,
     scala_map,
@@ -85,14 +86,10 @@ def _filter(spark: SparkSession, conjunct: Conjunct, names: Mapping[str, str]) -
 def _argument(spark: SparkSession, schema: StructType, whole: JavaObject) -> JavaObject | None:
     filters = scala_object(spark, f"{SOURCES}.orc.OrcFilters")
     arguments = [java_type(spark, schema), scala_seq(spark, [whole])]
-    if _takes_third(spark):
+    if is_at_least(spark, 4, 3):
         arguments.append(getattr(filters, "createFilter$default$3")())
     found = filters.createFilter(*arguments)
     return found.get() if found.isDefined() else None
-
-
-def _takes_third(spark: SparkSession) -> bool:
-    return tuple(map(int, spark.version.split(".")[:2])) >= (4, 3)
 
 
 def _is_exact(found: JavaObject) -> bool:

@@ -42,7 +42,6 @@ from acidsql.metastore.model import Table
 from acidsql.scan.columns import KEYS
 from acidsql.scan.directories import (
     DataDirectory,
-    bucket_files,
     delete_deltas,
     delete_file_tails,
     insert_deltas,
@@ -61,7 +60,14 @@ from acidsql.storage.filesystem import FilePart, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.settle_deletes import DRIVER_EVENTS
 from acidsql.storage.staging import codec
-from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID, last_keys, parsed
+from acidsql.storage.tails import (
+    BUCKET,
+    OPERATION,
+    ORIGINAL_WRITE_ID,
+    ROW_ID,
+    last_keys,
+    parsed,
+)
 
 # Of more delete events the driver does not find the stripes: most stripes have one.
 _MOST_EVENTS = 200_000
@@ -71,7 +77,6 @@ _MANY_SMALL = 20
 # If more than this part of the rows is to be written anew, or more runs, Spark writes all.
 _MOST_REWRITTEN = 0.5
 _MOST_RUNS = 32
-_OPERATION = 1  # ORC column id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,13 +160,9 @@ def merge_few_deletes(
     if events is None:
         return False
     unique = {event.key: event for event in events if event.key.write_id != but_of}
-    buckets: dict[int, list[DeleteEvent]] = defaultdict(list)
-    for key in sorted(unique):
-        buckets[decode_bucket(key.bucket)].append(unique[key])
     row = event_schema(data_schema(session.spark, snapshot.table))["row"].dataType
-    for bucket_id, own in buckets.items():
-        content = delete_files.encode(own, row, codec(snapshot.table))
-        session.files.write(child(staged, bucket_file_name(bucket_id)), content)
+    ordered = [unique[key] for key in sorted(unique)]
+    delete_files.write_buckets(session.files, staged, ordered, row, codec(snapshot.table))
     return True
 
 
@@ -178,7 +179,7 @@ def _by_bucket(
     paths = [
         (child(d.path, name), int(bucket.bucket_id))
         for d in directories
-        for name in sorted(bucket_files(snapshot.listings.get(d.path).names))
+        for name in sorted(snapshot.listings.get(d.path).names)
         if (bucket := parse_bucket_file(name))
     ]
     buckets: dict[int, list[list[_Placed]]] = defaultdict(list)
@@ -214,7 +215,7 @@ def _placed(session: AcidSession, path: str, bucket_id: int) -> list[_Placed] | 
     tail = file.tail
     if not tail.stripes:
         return []
-    operations, buckets = tail.file_int_stats(_OPERATION), tail.file_int_stats(BUCKET)
+    operations, buckets = tail.file_int_stats(OPERATION), tail.file_int_stats(BUCKET)
     if operations is None or operations.maximum or buckets is None:
         return None
     if {decode_bucket(buckets.minimum), decode_bucket(buckets.maximum)} != {bucket_id}:

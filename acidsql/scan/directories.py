@@ -19,8 +19,8 @@ from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
+from acidsql.storage.tails import OPERATION
 
-_OPERATION = 1  # ORC column id
 # Top-level columns of ACID files; query-based compaction writes them in lower case.
 _ACID_COLUMNS = (
     "operation",
@@ -210,7 +210,7 @@ def _check_events(session: AcidSession, listing: Listing, name: str, tail: OrcTa
     """
     tails = [(name, tail)] if VERSION in tail.metadata else file_tails(session, listing)
     for file, known in tails:
-        operations = known.file_int_stats(_OPERATION)
+        operations = known.file_int_stats(OPERATION)
         if operations is not None and operations.maximum > 0:
             raise FormatError(
                 "ACID_V1_EVENTS",

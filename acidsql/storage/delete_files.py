@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from typing import NamedTuple
 
@@ -13,8 +14,10 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructF
 
 from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import footer_items
+from acidsql.format.bucket_codec import decode_bucket
+from acidsql.format.names import bucket_file_name
 from acidsql.schema import event_schema
-from acidsql.storage.filesystem import FileSystem
+from acidsql.storage.filesystem import FileSystem, child
 
 _DELETE = 2
 _CODECS = {
@@ -41,14 +44,6 @@ class DeleteEvent(NamedTuple):
     write_id: int
 
 
-def read_keys(files: FileSystem, path: str) -> list[RowId]:
-    """The row ids in an ACID file, in its order."""
-    with files.open(path) as stream:
-        table = pa_orc.ORCFile(stream).read(columns=["originalTransaction", "bucket", "rowId"])
-    columns = (c.to_pylist() for c in (table.column(i) for i in range(3)))
-    return [RowId(*key) for key in zip(*columns, strict=True)]
-
-
 def read_events(files: FileSystem, path: str) -> list[DeleteEvent]:
     """The events of a delete file, in its order.
 
@@ -64,6 +59,17 @@ def read_events(files: FileSystem, path: str) -> list[DeleteEvent]:
         raise FormatError("FAILED_READ_FILE", f"{path} cannot be read: {error}") from error
     columns = (c.to_pylist() for c in (table.column(i) for i in range(4)))
     return [DeleteEvent(RowId(*key), w) for *key, w in zip(*columns, strict=True)]
+
+
+def write_buckets(
+    files: FileSystem, directory: str, events: Iterable[DeleteEvent], row: StructType, codec: str
+) -> None:
+    """Write sorted events, each to the file of its bucket; the other arguments are ``encode``'s."""
+    buckets: dict[int, list[DeleteEvent]] = defaultdict(list)
+    for event in events:
+        buckets[decode_bucket(event.key.bucket)].append(event)
+    for bucket_id, own in buckets.items():
+        files.write(child(directory, bucket_file_name(bucket_id)), encode(own, row, codec))
 
 
 def encode(events: Sequence[DeleteEvent], row: StructType, codec: str) -> bytes:

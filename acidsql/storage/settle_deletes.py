@@ -15,8 +15,7 @@ from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.errors import CardinalityError
-from acidsql.format.bucket_codec import decode_bucket, decode_bucket_sql
-from acidsql.format.names import bucket_file_name
+from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.schema import event_schema, guard, padded
 from acidsql.session import AcidSession
 from acidsql.storage import delete_files
@@ -66,7 +65,11 @@ def _settle_deletes(staging: Staging, directories: Sequence[StagedDirectory]) ->
 def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
     files = staging.session.files
     events: dict[StagedDirectory, list[RowId]] = {
-        d: [key for name in d.files for key in delete_files.read_keys(files, child(d.path, name))]
+        d: [
+            event.key
+            for name in d.files
+            for event in delete_files.read_events(files, child(d.path, name))
+        ]
         for d in directories
     }
     if staging.once:
@@ -77,13 +80,8 @@ def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) 
             continue
         path = child(staging.path, f"deletes_{number}")
         unique = sorted(set(keys))
-        buckets: dict[int, list[RowId]] = defaultdict(list)
-        for key in unique:
-            buckets[decode_bucket(key.bucket)].append(key)
-        for bucket_id, own in buckets.items():
-            deleted = [DeleteEvent(key, staging.write_id) for key in own]
-            content = delete_files.encode(deleted, staging.row, codec(staging.table))
-            files.write(child(path, bucket_file_name(bucket_id)), content)
+        deleted = [DeleteEvent(key, staging.write_id) for key in unique]
+        delete_files.write_buckets(files, path, deleted, staging.row, codec(staging.table))
         settled.append(_settled(directory, path, len(unique)))
     return settled
 
@@ -172,4 +170,4 @@ def _first_key(session: AcidSession, root: str) -> RowId:
     path = root
     while not (parts := [n for n in session.files.names(path) if n.startswith("part-")]):
         path = child(path, next(n for n in session.files.names(path) if "=" in n))
-    return delete_files.read_keys(session.files, child(path, parts[0]))[0]
+    return delete_files.read_events(session.files, child(path, parts[0]))[0].key

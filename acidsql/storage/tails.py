@@ -16,7 +16,7 @@ from acidsql.storage.filesystem import FileSystem, FileVersion
 _FIRST_READ = 16 * 1024
 _Parsed = TypeVar("_Parsed")
 # Columns of the ACID schema, by ORC column id (contract §1.3).
-ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 2, 3, 4
+OPERATION, ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 1, 2, 3, 4
 
 
 def tail_bytes(files: FileSystem, path: str, size: int) -> bytes:
