@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
@@ -12,6 +13,8 @@ from pyspark.sql import SparkSession
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tpcds_bench.data import Dataset
 
 # The 99 texts name columns as "30 days"; without this Spark takes them for strings. It needs ANSI
 # mode, which is Spark 4's default and not Spark 3.5's.
@@ -25,6 +28,21 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What a suite runs in.
+
+    Args:
+        spark: session of its own.
+        data: source data.
+        work: empty directory that is removed at the end.
+    """
+
+    spark: SparkSession
+    data: Dataset
+    work: Path
 
 
 @contextmanager
