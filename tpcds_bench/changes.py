@@ -16,6 +16,7 @@ from tpcds_bench import cases, product
 from tpcds_bench.cases import Case, CaseResult, querying, writing
 from tpcds_bench.measure import Contender
 from tpcds_bench.report import Chart, Section
+from tpcds_bench.storage import sizes, written
 from tpcds_bench.tables import CODEC, databases, flat_table, names
 
 if TYPE_CHECKING:
@@ -75,13 +76,13 @@ def storage(spark: SparkSession) -> tuple[Section, ...]:
         "DELETE 1 %": "DELETE FROM store_sales WHERE ss_ticket_number % 100 = 98",
         "UPDATE of one row": f"UPDATE store_sales SET {quantity} WHERE {_one(97)}",
     }
-    flat = _bytes(Path(urlparse(_location(spark)).path))
+    flat = sum(sizes(Path(urlparse(_location(spark)).path)).values())
     rows: list[tuple[str, float, float]] = []
     for name, text in tqdm(statements.items(), desc="storage"):
-        before = _bytes(_root(spark))
+        before = sizes(_root(spark))
         product.execute(spark, text)
-        written = (_bytes(_root(spark)) - before) / 2**20
-        rows.append((name, written, written / (flat / 2**20)))
+        size = written(before, sizes(_root(spark)))
+        rows.append((name, size / 2**20, size / flat))
     return (
         Section(
             title="Bytes written",
@@ -100,10 +101,6 @@ def _root(spark: SparkSession) -> Path:
 def _location(spark: SparkSession) -> str:
     described = spark.sql(f"DESCRIBE EXTENDED {_FLAT}.store_sales").collect()
     return str(next(row.data_type for row in described if row.col_name == "Location"))
-
-
-def _bytes(root: Path) -> int:
-    return sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
 
 
 def _one(number: int) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tpcds_bench.data import Dataset
@@ -47,7 +47,11 @@ class Stage:
 
 @contextmanager
 def spark_session(
-    work: Path, *, driver_memory: str = "4g", cores: int = 2
+    work: Path,
+    *,
+    driver_memory: str = "4g",
+    cores: int = 2,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """Start Spark with its warehouse in ``work`` and stop it at the end.
 
@@ -55,6 +59,7 @@ def spark_session(
         work: directory for the warehouse and the embedded metastore.
         driver_memory: heap of the JVM, in Spark's notation.
         cores: threads of the local master.
+        settings: what Spark is told beside :data:`SETTINGS`.
 
     Raises:
         RuntimeError: a session is already active, and its heap and warehouse are fixed.
@@ -69,7 +74,7 @@ def spark_session(
         .config("spark.driver.memory", driver_memory)
         .config("spark.sql.warehouse.dir", (work / "warehouse").resolve().as_uri())
     )
-    for key, value in SETTINGS.items():
+    for key, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
