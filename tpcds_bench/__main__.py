@@ -15,6 +15,11 @@ import click
 
 from tpcds_bench import cases, changes, cost, deltas, maintenance, planning, queries, upkeep
 from tpcds_bench.data import Dataset, ExtensionMissingError, dataset
+from tpcds_bench.peers import registry
+from tpcds_bench.peers import suite as peers
+from tpcds_bench.peers.report import sections
+from tpcds_bench.peers.results import passed
+from tpcds_bench.peers.sources import make_sources
 from tpcds_bench.product import CompactionError
 from tpcds_bench.report import Section, markdown, write
 from tpcds_bench.session import Stage, spark_session
@@ -39,16 +44,25 @@ class Settings:
     output: Path
     driver_memory: str
 
+    def dataset(self, scale: float) -> Dataset:
+        """Return the data of a scale factor."""
+        click.echo(f"TPC-DS data, scale factor {scale:g}, in {self.data}", err=True)
+        try:
+            return dataset(self.data, scale)
+        except ExtensionMissingError as err:
+            raise click.ClickException(str(err)) from err
+
+    @contextmanager
+    def work(self) -> Iterator[Path]:
+        """Make an empty directory, and remove it at the end."""
+        with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as directory:
+            yield Path(directory).resolve()
+
     @contextmanager
     def start(self, scale: float) -> Iterator[Stage]:
         """Make all that a suite runs in, and remove it at the end."""
-        click.echo(f"TPC-DS data, scale factor {scale:g}, in {self.data}", err=True)
-        try:
-            data = dataset(self.data, scale)
-        except ExtensionMissingError as err:
-            raise click.ClickException(str(err)) from err
-        with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as directory:
-            work = Path(directory).resolve()
+        data = self.dataset(scale)
+        with self.work() as work:
             try:
                 with spark_session(work, driver_memory=self.driver_memory) as spark:
                     yield Stage(spark=spark, data=data, work=work)
@@ -224,6 +238,49 @@ def planning_command(
     suite = partial(planning.run, deltas=number, partitions=partitions, rounds=rounds, only=only)
     settings.run("planning", 0.01, suite, planning.sections)
     return True
+
+
+@main.command("peers")
+@scale_option(1.0)
+@rounds_option(3, per="step")
+@only_option
+@click.option(
+    "--engine",
+    "engines",
+    type=click.Choice(tuple(registry.ENGINES)),
+    multiple=True,
+    help="Engine (repeatable); all unless told.",
+)
+@click.option(
+    "--environments",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory that keeps an environment for each PySpark; in that of the data unless told.",
+)
+@click.pass_obj
+def peers_command(
+    settings: Settings,
+    scale: float,
+    rounds: int,
+    only: Sequence[str],
+    engines: Sequence[str],
+    environments: Path | None,
+) -> bool:
+    """Measure changes and reads on acidsql, Delta Lake, Iceberg, Hudi and plain ORC.
+
+    Exits with 1 when an engine fails or has other rows than the others; a missed goal is no error.
+    """
+    data, small = settings.dataset(scale), settings.dataset(0.01)
+    with settings.work() as work:
+        setup = peers.Setup(
+            warm_up=make_sources(small, work / "warm-up"),
+            measured=make_sources(data, work / "measured"),
+            environments=environments or settings.data / "environments",
+            work=work,
+            driver_memory=settings.driver_memory,
+        )
+        results = peers.run(setup, registry.groups(engines), rounds=rounds, only=only)
+    settings.report("peers", sections(scale, results), results)
+    return passed(results)
 
 
 if __name__ == "__main__":
