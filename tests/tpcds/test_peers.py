@@ -202,12 +202,21 @@ def worker_process(program: str) -> subprocess.Popen[str]:
 
 def test_a_worker_that_ends_tells_why(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    log.write_text("unresolved dependency")
-    with (
-        worker_process("pass") as process,
-        pytest.raises(WorkerError, match="unresolved dependency"),
-    ):
+    log.write_text(
+        "resolving\n"
+        'Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: a;1]\n'
+        "\tat a.b.C.throwException(C.java:1)\n"
+        "Traceback (most recent call last):\n"
+        "    raise PySparkRuntimeError(\n"
+        "pyspark.errors.PySparkRuntimeError: [JAVA_GATEWAY_EXITED] Java exited.\n"
+    )
+    with worker_process("pass") as process, pytest.raises(WorkerError) as raised:
         Client(process, log)
+    assert str(raised.value) == (
+        "the process ended; its errors:"
+        ' Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: a;1];'
+        " pyspark.errors.PySparkRuntimeError: [JAVA_GATEWAY_EXITED] Java exited."
+    )
 
 
 def test_an_error_of_a_worker_is_raised(tmp_path: Path) -> None:

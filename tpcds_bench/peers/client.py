@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from tpcds_bench.peers.protocol import receive, send
 ROOT = Path(__file__).parents[2]
 _STOP_SECONDS = 30
 _TOLD = 1500
+_LINES = 4
+# A class of Java or of Python; the JVM's last words have its thread before it.
+_TELLING = re.compile(r"(Exception in thread .* )?([a-zA-Z]\w*\.)*\w*(Error|Exception)\b")
 
 
 class WorkerError(RuntimeError):
@@ -55,7 +59,7 @@ class Client:
             raise WorkerError("the worker has no standard output")
         message = receive(self._process.stdout)
         if message is None:
-            raise WorkerError(f"the process ended; it said: {tail(self._log)}")
+            raise WorkerError(f"the process ended; its errors: {errors(self._log)}")
         if "error" in message:
             raise WorkerError(message["error"][:_TOLD])
         return message["value"]
@@ -94,9 +98,11 @@ def start(python: Path, engine: str, work: Path, *, driver_memory: str) -> Itera
             _stop(process)
 
 
-def tail(log: Path) -> str:
-    """Return the end of a log, where errors are."""
-    return log.read_text(errors="replace")[-_TOLD:].strip()
+def errors(log: Path) -> str:
+    """Return the last lines of a log that tell of an error, without stack traces."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    telling = [line for line in lines if _TELLING.match(line)]
+    return "; ".join(telling[-_LINES:])[-_TOLD:] or "nothing"
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
