@@ -62,3 +62,12 @@ make_environment() {
     --editable "$root${extra:+[$extra]}" ${requirement:+"$requirement"}
   echo "$wanted" >"$venv/.installed-$extra"
 }
+
+# environment_on_pyspark VERSION DIRECTORY EXTRA
+environment_on_pyspark() {
+  local highest=99
+  case $1 in
+    3.5.*) highest=12 ;; # later Pythons cannot unpickle what its bundled cloudpickle writes
+  esac
+  make_environment "$2" "$3" "$highest" "pyspark==$1"
+}

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import click
 
 from tpcds_bench import cases, changes, cost, deltas, maintenance, planning, queries, upkeep
 from tpcds_bench.data import Dataset, ExtensionMissingError, dataset
+from tpcds_bench.peers import registry
+from tpcds_bench.peers import suite as peers
+from tpcds_bench.peers.report import sections
+from tpcds_bench.peers.results import passed
+from tpcds_bench.peers.sources import make_sources
 from tpcds_bench.product import CompactionError
 from tpcds_bench.report import Section, markdown, write
-from tpcds_bench.session import spark_session
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tpcds_bench.session import Stage, spark_session
 
 _HERE = Path(__file__).parent
+
+Results = TypeVar("Results")
+Command = TypeVar("Command", bound=Callable[..., object])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,27 +44,68 @@ class Settings:
     output: Path
     driver_memory: str
 
-    @contextmanager
-    def start(self, scale: float) -> Iterator[tuple[SparkSession, Dataset, Path]]:
-        """Give a Spark session, data and an empty directory that is removed at the end."""
+    def dataset(self, scale: float) -> Dataset:
+        """Return the data of a scale factor."""
         click.echo(f"TPC-DS data, scale factor {scale:g}, in {self.data}", err=True)
         try:
-            data = dataset(self.data, scale)
+            return dataset(self.data, scale)
         except ExtensionMissingError as err:
             raise click.ClickException(str(err)) from err
+
+    @contextmanager
+    def work(self) -> Iterator[Path]:
+        """Make an empty directory, and remove it at the end."""
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as directory:
-            work = Path(directory).resolve()
+            yield Path(directory).resolve()
+
+    @contextmanager
+    def start(self, scale: float) -> Iterator[Stage]:
+        """Make all that a suite runs in, and remove it at the end."""
+        data = self.dataset(scale)
+        with self.work() as work:
             try:
                 with spark_session(work, driver_memory=self.driver_memory) as spark:
-                    yield spark, data, work
+                    yield Stage(spark=spark, data=data, work=work)
             except (CompactionError, cases.AnswerError, queries.LoadError) as err:
                 raise click.ClickException(str(err)) from err
+
+    def run(
+        self,
+        name: str,
+        scale: float,
+        suite: Callable[[Stage], Results],
+        sections: Callable[[Dataset, Results], Sequence[Section]],
+    ) -> Results:
+        """Run a suite, report on it and return its results."""
+        with self.start(scale) as stage:
+            results = suite(stage)
+        self.report(name, sections(stage.data, results), results)
+        return results
 
     def report(self, name: str, sections: Sequence[Section], payload: object) -> None:
         """Print a report and write it to the output directory."""
         click.echo(markdown(sections))
         written = write(self.output, name, sections, payload)
         click.echo(f"written: {', '.join(map(str, written))}", err=True)
+
+
+def scale_option(default: float) -> Callable[[Command], Command]:
+    """Add ``--scale``."""
+    return click.option("--scale", default=default, show_default=True, help="TPC-DS scale factor.")
+
+
+def rounds_option(default: int, per: str = "case") -> Callable[[Command], Command]:
+    """Add ``--rounds``."""
+    return click.option(
+        "--rounds",
+        type=click.IntRange(1, 40),
+        default=default,
+        show_default=True,
+        help=f"Rounds per {per}.",
+    )
+
+
+only_option = click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
 
 
 @click.group(chain=True)
@@ -88,21 +135,19 @@ def exit_code(passed: Sequence[bool], **_: object) -> None:
 
 
 @main.command("maintenance")
-@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
+@scale_option(1.0)
 @click.pass_obj
 def maintenance_command(settings: Settings, scale: float) -> bool:
     """Change and compact store_sales; compare every table with DuckDB after every step.
 
     Exits with 1 when a table differs; the report says which step, table and column.
     """
-    with settings.start(scale) as (spark, data, _):
-        results = maintenance.run(spark, data)
-    settings.report("maintenance", maintenance.sections(data, results), results)
+    results = settings.run("maintenance", scale, maintenance.run, maintenance.sections)
     return not any(result.mismatches for result in results)
 
 
 @main.command("queries")
-@click.option("--scale", default=0.1, show_default=True, help="TPC-DS scale factor.")
+@scale_option(0.1)
 @click.option(
     "--only", type=click.IntRange(1, 99), multiple=True, help="Number of a query (repeatable)."
 )
@@ -112,108 +157,130 @@ def queries_command(settings: Settings, scale: float, only: Sequence[int]) -> bo
 
     Exits with 1 when an answer differs.
     """
-    with settings.start(scale) as (spark, data, _):
-        results = queries.run(spark, data, only or range(1, 100))
-    settings.report("queries", queries.sections(data, results), results)
-    return queries.passed(results)
+    suite = partial(queries.run, numbers=only or range(1, 100))
+    return queries.passed(settings.run("queries", scale, suite, queries.sections))
 
 
 @main.command("cost")
-@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
-@click.option(
-    "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
-)
-@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
+@scale_option(1.0)
+@rounds_option(5)
+@only_option
 @click.pass_obj
 def cost_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
     """Measure what ACID tables cost beside flat ORC. A missed goal is no error, but profiled."""
-    with settings.start(scale) as (spark, data, work):
-        results = cost.run(spark, data, work, rounds=rounds, only=only)
-    settings.report("cost", cost.sections(data, results), results)
+    suite = partial(cost.run, rounds=rounds, only=only)
+    settings.run("cost", scale, suite, cost.sections)
     return True
 
 
 @main.command("deltas")
-@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
-@click.option(
-    "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
-)
-@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
+@scale_option(1.0)
+@rounds_option(5)
+@only_option
 @click.pass_obj
 def deltas_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
     """Measure reads of tables with pending deletes and inserts beside flat ORC."""
-    with settings.start(scale) as (spark, data, _):
-        results = deltas.run(spark, data, rounds=rounds, only=only)
-    settings.report("deltas", deltas.sections(data, results), results)
+    suite = partial(deltas.run, rounds=rounds, only=only)
+    settings.run("deltas", scale, suite, deltas.sections)
     return True
 
 
 @main.command("changes")
-@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
-@click.option(
-    "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
-)
-@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
+@scale_option(1.0)
+@rounds_option(5)
+@only_option
 @click.pass_obj
 def changes_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
     """Measure INSERT, UPDATE, DELETE and MERGE, and the bytes that they write."""
-    with settings.start(scale) as (spark, data, work):
-        results = changes.run(spark, data, work, rounds=rounds, only=only)
-        stored = changes.storage(spark)
-    settings.report("changes", [*changes.sections(data, results), *stored], results)
+    with settings.start(scale) as stage:
+        results = changes.run(stage, rounds=rounds, only=only)
+        stored = changes.storage(stage.spark)
+    settings.report("changes", [*changes.sections(stage.data, results), *stored], results)
     return True
 
 
 @main.command("compaction")
-@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
-@click.option(
-    "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
-)
-@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
+@scale_option(1.0)
+@rounds_option(5)
+@only_option
 @click.pass_obj
 def compaction_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
     """Measure compactions beside writing flat ORC anew."""
-    with settings.start(scale) as (spark, data, work):
-        results = upkeep.compaction(spark, data, work, rounds=rounds, only=only)
-    settings.report("compaction", upkeep.compaction_sections(data, results), results)
+    suite = partial(upkeep.compaction, rounds=rounds, only=only)
+    settings.run("compaction", scale, suite, upkeep.compaction_sections)
     return True
 
 
 @main.command("decay")
-@click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
+@scale_option(1.0)
 @click.option(
     "--maintenance", type=click.IntRange(1, 40), default=10, help="Rounds of changes (default 10)."
 )
-@click.option(
-    "--rounds", type=click.IntRange(1, 40), default=3, show_default=True, help="Rounds per reading."
-)
+@rounds_option(3, per="reading")
 @click.pass_obj
 def decay_command(settings: Settings, scale: float, maintenance: int, rounds: int) -> bool:
     """Measure a query after each of ten rounds of changes, without any compaction."""
-    with settings.start(scale) as (spark, data, _):
-        results = upkeep.decay(spark, data, maintenance=maintenance, rounds=rounds)
-    settings.report("decay", upkeep.decay_sections(data, results), results)
+    suite = partial(upkeep.decay, maintenance=maintenance, rounds=rounds)
+    settings.run("decay", scale, suite, upkeep.decay_sections)
     return True
 
 
 @main.command("planning")
 @click.option("--deltas", "number", default=1000, show_default=True, help="Deltas of a table.")
 @click.option("--partitions", default=10000, show_default=True, help="Partitions of a table.")
-@click.option(
-    "--rounds", type=click.IntRange(1, 40), default=5, show_default=True, help="Rounds per case."
-)
-@click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
+@rounds_option(5)
+@only_option
 @click.pass_obj
 def planning_command(
     settings: Settings, number: int, partitions: int, rounds: int, only: Sequence[str]
 ) -> bool:
     """Measure how planning grows with the number of deltas and of partitions."""
-    with settings.start(0.01) as (spark, data, _):
-        results = planning.run(
-            spark, deltas=number, partitions=partitions, rounds=rounds, only=only
-        )
-    settings.report("planning", planning.sections(data, results), results)
+    suite = partial(planning.run, deltas=number, partitions=partitions, rounds=rounds, only=only)
+    settings.run("planning", 0.01, suite, planning.sections)
     return True
+
+
+@main.command("peers")
+@scale_option(1.0)
+@rounds_option(3, per="step")
+@only_option
+@click.option(
+    "--engine",
+    "engines",
+    type=click.Choice(tuple(registry.ENGINES)),
+    multiple=True,
+    help="Engine (repeatable); all unless told.",
+)
+@click.option(
+    "--environments",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory that keeps an environment for each PySpark; in that of the data unless told.",
+)
+@click.pass_obj
+def peers_command(
+    settings: Settings,
+    scale: float,
+    rounds: int,
+    only: Sequence[str],
+    engines: Sequence[str],
+    environments: Path | None,
+) -> bool:
+    """Measure changes and reads on acidsql, Delta Lake, Iceberg, Hudi and plain ORC.
+
+    Exits with 1 when an engine fails or has other rows than the others; a missed goal is no error.
+    """
+    data, small = settings.dataset(scale), settings.dataset(0.01)
+    with settings.work() as work:
+        setup = peers.Setup(
+            warm_up=make_sources(small, work / "warm-up"),
+            measured=make_sources(data, work / "measured"),
+            environments=environments or settings.data / "environments",
+            work=work,
+            driver_memory=settings.driver_memory,
+        )
+        results = peers.run(setup, registry.groups(engines), rounds=rounds, only=only)
+    settings.report("peers", sections(scale, results), results)
+    return passed(results)
 
 
 if __name__ == "__main__":

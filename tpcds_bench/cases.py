@@ -13,6 +13,7 @@ from tpcds_bench import product
 from tpcds_bench.measure import WARM_UP, Contender, Duel, duel
 from tpcds_bench.profile import Profile, profile
 from tpcds_bench.report import Chart, Section, environment
+from tpcds_bench.tables import CODEC
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tpcds_bench.data import Dataset
-
-CODEC = "zlib"
-"""That of ACID tables by default; another one for flat ORC would be measured as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

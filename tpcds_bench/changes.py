@@ -13,10 +13,11 @@ from tqdm import tqdm
 
 import acidsql
 from tpcds_bench import cases, product
-from tpcds_bench.cases import CODEC, Case, CaseResult, querying, writing
-from tpcds_bench.check import source_views
+from tpcds_bench.cases import Case, CaseResult, querying, writing
 from tpcds_bench.measure import Contender
 from tpcds_bench.report import Chart, Section
+from tpcds_bench.storage import sizes, written
+from tpcds_bench.tables import CODEC, databases, flat_table, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tpcds_bench.data import Dataset
+    from tpcds_bench.session import Stage
 
 _ACID, _FLAT = "changes_acid", "changes_flat"
 _SOURCE = "source_store_sales"
@@ -32,36 +34,29 @@ _REWRITING = "writing the flat table anew with PySpark"
 _FINDING = "the SELECT that finds them"
 
 
-def run(
-    spark: SparkSession, data: Dataset, work: Path, *, rounds: int, only: Sequence[str] = ()
-) -> tuple[CaseResult, ...]:
+def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseResult, ...]:
     """Load the tables and measure the cases.
 
     Args:
-        spark: session.
-        data: source data.
-        work: directory for the flat files that are written.
+        stage: what the suite runs in.
         rounds: rounds of each case after those that warm up.
         only: parts of the names of cases; all cases are measured if there are none.
     """
-    source_views(spark, data, ["store_sales"])
-    spark.sql(f"CREATE DATABASE {_FLAT}")
-    product.create_database(spark, _ACID)
-    flat = spark.table(_SOURCE).write.format("orc").option("compression", CODEC)
-    flat.saveAsTable(f"{_FLAT}.store_sales")
-    names = ", ".join(column.name for column in data.columns["store_sales"])
+    spark, data, work = stage.spark, stage.data, stage.work
+    databases(spark, data, ["store_sales"], acid=_ACID, flat=_FLAT)
+    flat_table(spark.table(_SOURCE), f"{_FLAT}.store_sales")
+    selected = names(data.columns["store_sales"])
     for table, partition in (("store_sales", None), ("by_store", "ss_store_sk")):
         columns = sorted(data.columns["store_sales"], key=lambda c: c.name == partition)
         product.create_table(spark, table, columns, partitioned_by=partition)
-        ordered = ", ".join(c.name for c in columns)
-        product.execute(spark, f"INSERT OVERWRITE {table} SELECT {ordered} FROM {_SOURCE}")
+        product.execute(spark, f"INSERT OVERWRITE {table} SELECT {names(columns)} FROM {_SOURCE}")
     tickets = spark.sql(f"SELECT max(ss_ticket_number) FROM {_SOURCE}").collect()[0][0]
     found = (
         *_found_rows(spark, tickets),
         *_percents(spark, work),
         *_ranges(spark, work, tickets),
-        _merge(spark, work, names),
-        _append(spark, work, names),
+        _merge(spark, work, selected),
+        _append(spark, work, selected),
         _partitioned(spark, work),
     )
     return cases.measure(spark, found, rounds=rounds, only=only)
@@ -81,13 +76,13 @@ def storage(spark: SparkSession) -> tuple[Section, ...]:
         "DELETE 1 %": "DELETE FROM store_sales WHERE ss_ticket_number % 100 = 98",
         "UPDATE of one row": f"UPDATE store_sales SET {quantity} WHERE {_one(97)}",
     }
-    flat = _bytes(Path(urlparse(_location(spark)).path))
+    flat = sum(sizes(Path(urlparse(_location(spark)).path)).values())
     rows: list[tuple[str, float, float]] = []
     for name, text in tqdm(statements.items(), desc="storage"):
-        before = _bytes(_root(spark))
+        before = sizes(_root(spark))
         product.execute(spark, text)
-        written = (_bytes(_root(spark)) - before) / 2**20
-        rows.append((name, written, written / (flat / 2**20)))
+        size = written(before, sizes(_root(spark)))
+        rows.append((name, size / 2**20, size / flat))
     return (
         Section(
             title="Bytes written",
@@ -106,10 +101,6 @@ def _root(spark: SparkSession) -> Path:
 def _location(spark: SparkSession) -> str:
     described = spark.sql(f"DESCRIBE EXTENDED {_FLAT}.store_sales").collect()
     return str(next(row.data_type for row in described if row.col_name == "Location"))
-
-
-def _bytes(root: Path) -> int:
-    return sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
 
 
 def _one(number: int) -> str:
@@ -243,7 +234,7 @@ def _ranges(spark: SparkSession, work: Path, tickets: int) -> tuple[Case, ...]:
     )
 
 
-def _merge(spark: SparkSession, work: Path, names: str) -> Case:
+def _merge(spark: SparkSession, work: Path, selected: str) -> Case:
     """1.7 % of the rows: updated, deleted and inserted."""
     key = "t.ss_ticket_number = s.ss_ticket_number AND t.ss_item_sk = s.ss_item_sk"
 
@@ -252,7 +243,7 @@ def _merge(spark: SparkSession, work: Path, names: str) -> Case:
         moved = (
             f"IF(ss_item_sk % 3 = 0, ss_ticket_number + {10**9 * (number + 1)}, ss_ticket_number)"
         )
-        columns = names.replace("ss_ticket_number", f"{moved} AS ss_ticket_number")
+        columns = selected.replace("ss_ticket_number", f"{moved} AS ss_ticket_number")
         return f"SELECT {columns} FROM {_SOURCE} WHERE ss_ticket_number % 60 = {number}"
 
     def merge(number: int) -> str:
@@ -268,7 +259,7 @@ def _merge(spark: SparkSession, work: Path, names: str) -> Case:
             "IF(s.ss_item_sk IS NULL, t.ss_quantity, s.ss_quantity + 1) AS ss_quantity"
             if name == "ss_quantity"
             else f"coalesce(t.{name}, s.{name}) AS {name}"
-            for name in names.split(", ")
+            for name in selected.split(", ")
         )
         return spark.sql(
             f"SELECT {kept} FROM {_FLAT}.store_sales t"
@@ -285,10 +276,12 @@ def _merge(spark: SparkSession, work: Path, names: str) -> Case:
     )
 
 
-def _append(spark: SparkSession, work: Path, names: str) -> Case:
+def _append(spark: SparkSession, work: Path, selected: str) -> Case:
     def rows(number: int) -> str:
         first = number * _APPENDED
-        return f"SELECT {names} FROM {_SOURCE} WHERE ss_ticket_number > {first} LIMIT {_APPENDED}"
+        return (
+            f"SELECT {selected} FROM {_SOURCE} WHERE ss_ticket_number > {first} LIMIT {_APPENDED}"
+        )
 
     return Case(
         name=f"append of {_APPENDED} rows",

@@ -16,13 +16,14 @@ from tpcds_bench.fingerprint import (
     fingerprint_sql,
     spark_hash,
 )
+from tpcds_bench.tables import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
-    from tpcds_bench.data import Column, Dataset
+    from tpcds_bench.data import Column
 
 AFFECTED = "(affected rows)"
 """Stands in the place of a column where a statement's count differs."""
@@ -56,16 +57,11 @@ class Comparison:
     mismatches: tuple[Mismatch, ...]
 
 
-def source_views(spark: SparkSession, data: Dataset, tables: Iterable[str]) -> None:
-    """Make the Parquet file of each table a temporary view ``source_<table>``."""
-    for table in tables:
-        spark.read.parquet(str(data.parquet(table))).createOrReplaceTempView(f"source_{table}")
-
-
 def load(spark: SparkSession, table: str, columns: Sequence[Column], *, source: str) -> int | None:
     """Fill an ACID table from a source view and return the number of affected rows."""
-    names = ", ".join(column.name for column in columns)
-    return product.execute(spark, f"INSERT INTO {table} SELECT {names} FROM source_{source}")
+    return product.execute(
+        spark, f"INSERT INTO {table} SELECT {names(columns)} FROM source_{source}"
+    )
 
 
 def compare_table(

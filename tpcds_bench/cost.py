@@ -8,9 +8,10 @@ from pyspark.sql.functions import col, when
 from tqdm import tqdm
 
 from tpcds_bench import cases, product
-from tpcds_bench.cases import CODEC, Case, CaseResult, same_query, writing
-from tpcds_bench.check import load, source_views
+from tpcds_bench.cases import Case, CaseResult, same_query, writing
+from tpcds_bench.check import load
 from tpcds_bench.measure import Contender
+from tpcds_bench.tables import CODEC, databases, flat_table, maxima, names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from tpcds_bench.data import Dataset
     from tpcds_bench.report import Section
+    from tpcds_bench.session import Stage
 
 ACID_DATABASE = "cost_acid"
 FLAT_DATABASE = "cost_flat"
@@ -31,21 +33,18 @@ _SMALL_ROWS = 1000
 _FIRST_DATE = 2415022
 
 
-def run(
-    spark: SparkSession, data: Dataset, work: Path, *, rounds: int, only: Sequence[str] = ()
-) -> tuple[CaseResult, ...]:
+def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseResult, ...]:
     """Load the tables and measure the cases.
 
     Args:
-        spark: session.
-        data: source data.
-        work: directory for the flat files that are written.
+        stage: what the suite runs in.
         rounds: rounds of each case after those that warm up.
         only: parts of the names of cases; all cases are measured if there are none.
 
     Raises:
         AnswerError: a query gave different rows over ACID tables and flat ORC.
     """
+    spark, data, work = stage.spark, stage.data, stage.work
     _load(spark, data)
     found = (
         *_reads(spark, data),
@@ -64,37 +63,31 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 
 def _load(spark: SparkSession, data: Dataset) -> None:
     """Load flat tables and ACID tables, the latter compacted, so that reads are of a base."""
-    source_views(spark, data, _TABLES)
-    spark.sql(f"CREATE DATABASE {FLAT_DATABASE}")
-    product.create_database(spark, ACID_DATABASE)
+    databases(spark, data, _TABLES, acid=ACID_DATABASE, flat=FLAT_DATABASE)
     for table, key in tqdm(_TABLES.items(), unit="table", desc="load"):
-        spark.table(f"source_{table}").write.format("orc").option("compression", CODEC).saveAsTable(
-            f"{FLAT_DATABASE}.{table}"
-        )
+        flat_table(spark.table(f"source_{table}"), f"{FLAT_DATABASE}.{table}")
         product.create_table(spark, table, data.columns[table])
-        names = ", ".join(column.name for column in data.columns[table])
+        rows = f"SELECT {names(data.columns[table])} FROM source_{table}"
         # Two inserts: one delta and no base would be left alone by a major compaction.
         for half in (0, 1):
-            product.execute(
-                spark,
-                f"INSERT INTO {table} SELECT {names} FROM source_{table} WHERE {key} % 2 = {half}",
-            )
+            product.execute(spark, f"INSERT INTO {table} {rows} WHERE {key} % 2 = {half}")
         product.compact(spark, table, "major")
     kept = {"d_date_sk", "d_date_id", "d_date", "d_year"}
     small = [column for column in data.columns["date_dim"] if column.name in kept]
     product.create_table(spark, "small", small)
     product.execute(
         spark,
-        f"INSERT INTO small SELECT {', '.join(column.name for column in small)}"
-        f" FROM source_date_dim WHERE d_date_sk < {_FIRST_DATE + _SMALL_ROWS}",
+        f"INSERT INTO small SELECT {names(small)} FROM source_date_dim"
+        f" WHERE d_date_sk < {_FIRST_DATE + _SMALL_ROWS}",
     )
 
 
 def _reads(spark: SparkSession, data: Dataset) -> tuple[Case, ...]:
-    maxima = ", ".join(f"max({column.name})" for column in data.columns["store_sales"])
     texts = {
         "count(*)": "SELECT count(*) FROM {0}.store_sales",
-        "max of all columns": f"SELECT {maxima} FROM {{0}}.store_sales",
+        "max of all columns": (
+            f"SELECT {maxima(data.columns['store_sales'])} FROM {{0}}.store_sales"
+        ),
         "join with date_dim": (
             "SELECT d_year, count(*), sum(ss_net_paid) FROM {0}.store_sales"
             " JOIN {0}.date_dim ON ss_sold_date_sk = d_date_sk GROUP BY d_year ORDER BY d_year"

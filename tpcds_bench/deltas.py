@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from tpcds_bench import cases, product
-from tpcds_bench.cases import CODEC, Case, CaseResult, same_query
-from tpcds_bench.check import source_views
+from tpcds_bench.cases import Case, CaseResult, same_query
+from tpcds_bench.tables import CODEC, databases, flat_table, maxima, names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tpcds_bench.data import Dataset
     from tpcds_bench.report import Section
+    from tpcds_bench.session import Stage
 
 _ACID, _FLAT = "deltas_acid", "deltas_flat"
 _SOURCE = "source_store_sales"
@@ -43,23 +44,19 @@ _GOALS = {
 }
 
 
-def run(
-    spark: SparkSession, data: Dataset, *, rounds: int, only: Sequence[str] = ()
-) -> tuple[CaseResult, ...]:
+def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseResult, ...]:
     """Make the tables and measure each query over each of them.
 
     Args:
-        spark: session.
-        data: source data.
+        stage: what the suite runs in.
         rounds: rounds of each case after those that warm up.
         only: parts of the names of cases; all cases are measured if there are none.
 
     Raises:
         AnswerError: a query gave different rows over an ACID table and flat ORC.
     """
-    source_views(spark, data, ["store_sales"])
-    spark.sql(f"CREATE DATABASE {_FLAT}")
-    product.create_database(spark, _ACID)
+    spark, data = stage.spark, stage.data
+    databases(spark, data, ["store_sales"], acid=_ACID, flat=_FLAT)
     customers = [
         row[0]
         for row in spark.sql(
@@ -94,16 +91,13 @@ def _make(
 ) -> None:
     columns = data.columns["store_sales"]
     product.create_table(spark, table, columns)
-    names = ", ".join(column.name for column in columns)
+    selected = f"SELECT {names(columns)} FROM {_SOURCE}"
     # Written as a base: a compaction leaves a single delta alone.
-    product.execute(spark, f"INSERT OVERWRITE {table} SELECT {names} FROM {_SOURCE}")
+    product.execute(spark, f"INSERT OVERWRITE {table} {selected}")
     for customer in deleted:
         product.execute(spark, f"DELETE FROM {table} WHERE ss_customer_sk = {customer}")
     for customer in inserted:
-        product.execute(
-            spark,
-            f"INSERT INTO {table} SELECT {names} FROM {_SOURCE} WHERE ss_customer_sk = {customer}",
-        )
+        product.execute(spark, f"INSERT INTO {table} {selected} WHERE ss_customer_sk = {customer}")
 
 
 def _make_flat(spark: SparkSession, table: str, without: Sequence[int]) -> None:
@@ -111,20 +105,20 @@ def _make_flat(spark: SparkSession, table: str, without: Sequence[int]) -> None:
     if without:
         listed = ", ".join(map(str, without))
         rows = rows.where(f"ss_customer_sk IS NULL OR ss_customer_sk NOT IN ({listed})")
-    rows.write.format("orc").option("compression", CODEC).saveAsTable(f"{_FLAT}.{table}")
+    flat_table(rows, f"{_FLAT}.{table}")
 
 
 def _queries(spark: SparkSession, data: Dataset, name: str, table: str) -> list[Case]:
-    maxima = ", ".join(f"max({column.name})" for column in data.columns["store_sales"])
+    all_columns = maxima(data.columns["store_sales"])
     first = spark.sql(f"SELECT min(ss_sold_date_sk) FROM {_SOURCE}").collect()[0][0]
     days = f"ss_sold_date_sk BETWEEN {first + 600} AND {first + 629}"
     rare = "ss_net_paid > 18000"
     texts = {
         "count(*)": ("count(*)", ""),
         "count(*) of 30 days": ("count(*)", f" WHERE {days}"),
-        "max of all columns": (maxima, ""),
-        "max of all columns of 30 days": (maxima, f" WHERE {days}"),
-        "max of all columns of 0.1 %": (maxima, f" WHERE {rare}"),
+        "max of all columns": (all_columns, ""),
+        "max of all columns of 30 days": (all_columns, f" WHERE {days}"),
+        "max of all columns of 0.1 %": (all_columns, f" WHERE {rare}"),
     }
     return [
         same_query(

@@ -15,7 +15,6 @@ from tpcds_bench.check import (
     affected_mismatch,
     compare_table,
     load,
-    source_views,
 )
 from tpcds_bench.data import duckdb_with
 from tpcds_bench.report import Section, environment
@@ -29,6 +28,7 @@ from tpcds_bench.script import (
     partitioned_columns,
     script,
 )
+from tpcds_bench.tables import source_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tpcds_bench.data import Column, Dataset
+    from tpcds_bench.session import Stage
 
 DATABASE = "tpcds_maintenance"
 """The ACID database of this suite."""
@@ -64,8 +65,9 @@ class StepResult:
     mismatches: tuple[Mismatch, ...]
 
 
-def run(spark: SparkSession, data: Dataset) -> tuple[StepResult, ...]:
+def run(stage: Stage) -> tuple[StepResult, ...]:
     """Load the tables and run the script up to its end or the first step with a mismatch."""
+    spark, data = stage.spark, stage.data
     columns: Mapping[str, Sequence[Column]] = {
         **{table: data.columns[table] for table in TABLES},
         PARTITIONED: partitioned_columns(data.columns["store_sales"]),

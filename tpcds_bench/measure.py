@@ -6,8 +6,11 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import psutil
+
+Outcome = TypeVar("Outcome")
 
 Action = Callable[[int], None]
 """Does its work for the round with the given number; numbers below :data:`WARM_UP` do not count."""
@@ -35,7 +38,7 @@ class Sample:
 
     Args:
         wall: seconds on the clock.
-        cpu: seconds of processor time of this process and those under it, Spark's JVM included.
+        cpu: seconds of processor time of a process and those under it, Spark's JVM included.
     """
 
     wall: float
@@ -94,15 +97,28 @@ def duel(
     return Duel(subject=tuple(samples[0]), yardstick=tuple(samples[1]))
 
 
+def measured(
+    run: Callable[[], Outcome], process: psutil.Process | None = None
+) -> tuple[Outcome, Sample]:
+    """Do something; what comes of it and what it costs.
+
+    Args:
+        run: what is timed.
+        process: whose processor time counts, with those under it; this one unless told.
+    """
+    root = psutil.Process() if process is None else process
+    cpu, wall = _cpu_seconds(root), time.perf_counter()
+    outcome = run()
+    return outcome, Sample(wall=time.perf_counter() - wall, cpu=_cpu_seconds(root) - cpu)
+
+
 def _sample(contender: Contender, number: int) -> Sample:
     contender.prepare(number)
-    cpu, wall = _cpu_seconds(), time.perf_counter()
-    contender.run(number)
-    return Sample(wall=time.perf_counter() - wall, cpu=_cpu_seconds() - cpu)
+    _, sample = measured(lambda: contender.run(number))
+    return sample
 
 
-def _cpu_seconds() -> float:
-    root = psutil.Process()
+def _cpu_seconds(root: psutil.Process) -> float:
     total = 0.0
     for process in (root, *root.children(recursive=True)):
         try:

@@ -20,23 +20,25 @@ if TYPE_CHECKING:
 
     from tpcds_bench.data import Dataset
     from tpcds_bench.report import Section
+    from tpcds_bench.session import Stage
 
 _DATABASE = "planning"
 _ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
 def run(
-    spark: SparkSession, *, deltas: int, partitions: int, rounds: int, only: Sequence[str] = ()
+    stage: Stage, *, deltas: int, partitions: int, rounds: int, only: Sequence[str] = ()
 ) -> tuple[CaseResult, ...]:
     """Make the tables and measure.
 
     Args:
-        spark: session.
+        stage: what the suite runs in.
         deltas: how many deltas the larger table has.
         partitions: how many partitions the larger table has.
         rounds: rounds of each case after those that warm up.
         only: parts of the names of cases; all cases are measured if there are none.
     """
+    spark = stage.spark
     product.create_database(spark, _DATABASE)
     for name, number in (("many", deltas), ("some", deltas // 10)):
         product.execute(spark, f"CREATE TABLE {name}_deltas (id BIGINT, v STRING) {_ACID}")

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from tpcds_bench import product
-from tpcds_bench.check import compare_table, load, source_views
+from tpcds_bench.check import compare_table, load
 from tpcds_bench.compare import Answer, mismatch
 from tpcds_bench.data import TABLES, duckdb_with
 from tpcds_bench.report import Section, environment
 from tpcds_bench.rewrites import MAX_REWRITES, REWRITES
+from tpcds_bench.tables import databases, flat_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tpcds_bench.data import Dataset
+    from tpcds_bench.session import Stage
 
 ACID_DATABASE = "tpcds_acid"
 FLAT_DATABASE = "tpcds_flat"
@@ -71,14 +73,15 @@ class LoadError(RuntimeError):
     """A loaded ACID table differs from its source."""
 
 
-def run(spark: SparkSession, data: Dataset, numbers: Iterable[int]) -> tuple[QueryResult, ...]:
+def run(stage: Stage, *, numbers: Iterable[int]) -> tuple[QueryResult, ...]:
     """Load all tables and run the queries with the given numbers.
 
     Raises:
         LoadError: a table is wrong before any query ran.
     """
+    spark, data = stage.spark, stage.data
     duck = duckdb_with(data, TABLES)
-    source_views(spark, data, TABLES)
+    databases(spark, data, TABLES, acid=ACID_DATABASE, flat=FLAT_DATABASE)
     _load_flat(spark)
     _load_acid(spark, data, duck)
     return tuple(
@@ -129,12 +132,8 @@ def _rewritten(results: Sequence[QueryResult]) -> int:
 
 
 def _load_flat(spark: SparkSession) -> None:
-    spark.sql(f"CREATE DATABASE {FLAT_DATABASE}")
     for table in tqdm(TABLES, unit="table", desc="flat ORC"):
-        source = spark.table(f"source_{table}")
-        source.write.format("orc").option("compression", "zlib").saveAsTable(
-            f"{FLAT_DATABASE}.{table}"
-        )
+        flat_table(spark.table(f"source_{table}"), f"{FLAT_DATABASE}.{table}")
 
 
 def _load_acid(spark: SparkSession, data: Dataset, duck: Any) -> None:
@@ -142,7 +141,6 @@ def _load_acid(spark: SparkSession, data: Dataset, duck: Any) -> None:
 
     The rows stay what flat ORC holds, and every query has to read two deltas and a delete delta.
     """
-    product.create_database(spark, ACID_DATABASE)
     for table in tqdm(TABLES, unit="table", desc="ACID tables"):
         product.create_table(spark, table, data.columns[table])
         load(spark, table, data.columns[table], source=table)

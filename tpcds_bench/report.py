@@ -52,11 +52,15 @@ class Section:
     chart: Chart | None = None
 
 
-def environment(scale: float) -> str:
+def environment(
+    scale: float,
+    *,
+    pyspark: str = pyspark.__version__,
+    python: str = platform.python_version(),
+) -> str:
     """Return one sentence on what a report was made with."""
     return (
-        f"Scale factor {scale:g}, PySpark {pyspark.__version__},"
-        f" Python {platform.python_version()}, {os.cpu_count()} processors."
+        f"Scale factor {scale:g}, PySpark {pyspark}, Python {python}, {os.cpu_count()} processors."
     )
 
 

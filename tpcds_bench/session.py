@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from tpcds_bench.data import Dataset
 
 # The 99 texts name columns as "30 days"; without this Spark takes them for strings. It needs ANSI
 # mode, which is Spark 4's default and not Spark 3.5's.
@@ -27,9 +30,28 @@ SETTINGS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What a suite runs in.
+
+    Args:
+        spark: session of its own.
+        data: source data.
+        work: empty directory that is removed at the end.
+    """
+
+    spark: SparkSession
+    data: Dataset
+    work: Path
+
+
 @contextmanager
 def spark_session(
-    work: Path, *, driver_memory: str = "4g", cores: int = 2
+    work: Path,
+    *,
+    driver_memory: str = "4g",
+    cores: int = 2,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """Start Spark with its warehouse in ``work`` and stop it at the end.
 
@@ -37,6 +59,7 @@ def spark_session(
         work: directory for the warehouse and the embedded metastore.
         driver_memory: heap of the JVM, in Spark's notation.
         cores: threads of the local master.
+        settings: what Spark is told beside :data:`SETTINGS`.
 
     Raises:
         RuntimeError: a session is already active, and its heap and warehouse are fixed.
@@ -51,7 +74,7 @@ def spark_session(
         .config("spark.driver.memory", driver_memory)
         .config("spark.sql.warehouse.dir", (work / "warehouse").resolve().as_uri())
     )
-    for key, value in SETTINGS.items():
+    for key, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

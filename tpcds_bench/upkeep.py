@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from tpcds_bench import cases, product
-from tpcds_bench.cases import CODEC, Case, CaseResult, querying, writing
-from tpcds_bench.check import source_views
+from tpcds_bench.cases import Case, CaseResult, querying, writing
 from tpcds_bench.measure import Contender, Duel, duel
 from tpcds_bench.report import Chart, Section, environment
+from tpcds_bench.tables import CODEC, databases, flat_table, maxima, names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
     from tpcds_bench.data import Dataset
+    from tpcds_bench.session import Stage
 
 _ACID, _FLAT = "upkeep_acid", "upkeep_flat"
 _SOURCE = "source_store_sales"
@@ -31,11 +31,10 @@ _COMPACTIONS = {
 }
 
 
-def compaction(
-    spark: SparkSession, data: Dataset, work: Path, *, rounds: int, only: Sequence[str] = ()
-) -> tuple[CaseResult, ...]:
+def compaction(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseResult, ...]:
     """Measure compactions against writing the flat table anew."""
-    names = _open(spark, data)
+    spark, columns = stage.spark, stage.data.columns["store_sales"]
+    _open(stage)
 
     def flat(_: int) -> DataFrame:
         return spark.table(f"{_FLAT}.store_sales")
@@ -45,9 +44,9 @@ def compaction(
 
         def prepare(_: int) -> None:
             product.execute(spark, f"DROP TABLE IF EXISTS {_TABLE}")
-            product.create_table(spark, _TABLE, data.columns["store_sales"])
+            product.create_table(spark, _TABLE, columns)
             for part in range(4):
-                rows = f"SELECT {names} FROM {_SOURCE} WHERE ss_ticket_number % 4 = {part}"
+                rows = f"SELECT {names(columns)} FROM {_SOURCE} WHERE ss_ticket_number % 4 = {part}"
                 product.execute(spark, f"INSERT INTO {_TABLE} {rows}")
             for number in (7, 77):
                 product.execute(spark, f"DELETE FROM {_TABLE} WHERE {where.format(n=number)}")
@@ -59,7 +58,7 @@ def compaction(
             name=name,
             goal=goal,
             subject=Contender(prepare=prepare, run=compact),
-            yardstick=writing(work, flat),
+            yardstick=writing(stage.work, flat),
             against="writing the flat table anew with PySpark",
         )
 
@@ -72,10 +71,11 @@ def compaction_sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[S
     return cases.sections(data, "Compaction", text, results)
 
 
-def decay(spark: SparkSession, data: Dataset, *, maintenance: int, rounds: int) -> tuple[Duel, ...]:
+def decay(stage: Stage, *, maintenance: int, rounds: int) -> tuple[Duel, ...]:
     """Measure a query over all columns before and after each of some rounds of changes.
 
     Args:
+        stage: what the suite runs in.
         maintenance: how many rounds of changes: each updates 1 % of the rows, deletes 1 %, and
             inserts these again.
         rounds: rounds of each measurement.
@@ -83,17 +83,18 @@ def decay(spark: SparkSession, data: Dataset, *, maintenance: int, rounds: int) 
     Returns:
         The query over the ACID table against the same over the flat one, which is not changed.
     """
-    names = _open(spark, data)
-    product.create_table(spark, _TABLE, data.columns["store_sales"])
-    product.execute(spark, f"INSERT OVERWRITE {_TABLE} SELECT {names} FROM {_SOURCE}")
-    maxima = ", ".join(f"max({name})" for name in names.split(", "))
-    acid = querying(lambda text: product.query(spark, text), f"SELECT {maxima} FROM {_TABLE}")
-    flat = querying(spark.sql, f"SELECT {maxima} FROM {_FLAT}.store_sales")
+    spark, columns = stage.spark, stage.data.columns["store_sales"]
+    _open(stage)
+    product.create_table(spark, _TABLE, columns)
+    product.execute(spark, f"INSERT OVERWRITE {_TABLE} SELECT {names(columns)} FROM {_SOURCE}")
+    reading = f"SELECT {maxima(columns)} FROM"
+    acid = querying(lambda text: product.query(spark, text), f"{reading} {_TABLE}")
+    flat = querying(spark.sql, f"{reading} {_FLAT}.store_sales")
     found = []
     with tqdm(total=maintenance + 1, unit="round of changes") as progress:
         for number in range(maintenance + 1):
             if number:
-                _change(spark, names, number)
+                _change(spark, names(columns), number)
             found.append(duel(acid, flat, rounds=rounds, progress=lambda: None))
             progress.update()
     return tuple(found)
@@ -127,22 +128,18 @@ def decay_sections(data: Dataset, results: Sequence[Duel]) -> tuple[Section, ...
     )
 
 
-def _open(spark: SparkSession, data: Dataset) -> str:
-    """Make the databases and the flat table; the names of the columns."""
-    source_views(spark, data, ["store_sales"])
-    spark.sql(f"CREATE DATABASE IF NOT EXISTS {_FLAT}")
-    product.execute(spark, f"CREATE DATABASE IF NOT EXISTS {_ACID}")
-    flat = spark.table(_SOURCE).write.format("orc").option("compression", CODEC)
-    flat.mode("overwrite").saveAsTable(f"{_FLAT}.store_sales")
-    return ", ".join(column.name for column in data.columns["store_sales"])
+def _open(stage: Stage) -> None:
+    """Make the databases and the flat table."""
+    databases(stage.spark, stage.data, ["store_sales"], acid=_ACID, flat=_FLAT)
+    flat_table(stage.spark.table(_SOURCE), f"{_FLAT}.store_sales")
 
 
-def _change(spark: SparkSession, names: str, number: int) -> None:
+def _change(spark: SparkSession, selected: str, number: int) -> None:
     part = f"ss_ticket_number % 100 = {number}"
     other = f"ss_ticket_number % 100 = {50 + number}"
     for text in (
         f"UPDATE {_TABLE} SET ss_quantity = ss_quantity + 1 WHERE {part}",
         f"DELETE FROM {_TABLE} WHERE {other}",
-        f"INSERT INTO {_TABLE} SELECT {names} FROM {_SOURCE} WHERE {other}",
+        f"INSERT INTO {_TABLE} SELECT {selected} FROM {_SOURCE} WHERE {other}",
     ):
         product.execute(spark, text)

@@ -1,0 +1,409 @@
+"""The comparison with other engines: its arithmetic, its words, and a small run of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+import pytest
+
+from tpcds_bench.data import Column
+from tpcds_bench.measure import Sample
+from tpcds_bench.peers import registry
+from tpcds_bench.peers.client import Client, WorkerError
+from tpcds_bench.peers.contest import Contest, Member
+from tpcds_bench.peers.flat import rewritten_sql
+from tpcds_bench.peers.protocol import receive, send
+from tpcds_bench.peers.report import sections
+from tpcds_bench.peers.results import (
+    Cost,
+    Failure,
+    GroupResult,
+    StepResult,
+    difference,
+    passed,
+)
+from tpcds_bench.peers.sources import Keys, Sources, sources_of
+from tpcds_bench.peers.statements import Compact, Delete, Maxima, Merge, Update, change_sql
+from tpcds_bench.peers.steps import TABLE, Goal, Step, Yardstick, chosen, steps
+from tpcds_bench.peers.worker import brief
+from tpcds_bench.report import markdown
+from tpcds_bench.storage import sizes, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tpcds_bench.data import Dataset
+
+COLUMNS = tuple(
+    Column(name=name, type="BIGINT") for name in ("ss_item_sk", "ss_ticket_number", "ss_quantity")
+)
+KEYS = Keys(
+    updated=(1, 2),
+    deleted=(3, 4),
+    small_updated=(5, 6),
+    small_deleted=(7, 8),
+    scattered=(9, 10),
+    tickets=(11, 12),
+    days=(13, 14),
+)
+SOURCES = Sources(columns=COLUMNS, views={"all_rows": "/rows.parquet"}, keys=KEYS)
+
+
+def costs(*cpu: float, size: int | None = None) -> tuple[Cost, ...]:
+    return tuple(
+        Cost(sample=Sample(wall=2 * seconds, cpu=seconds), written=size) for seconds in cpu
+    )
+
+
+def result(goal: Goal | None = None, **found: tuple[Cost, ...]) -> StepResult:
+    return StepResult(name="step", goal=goal, costs=found)
+
+
+def group(*steps: StepResult, **changed: object) -> GroupResult:
+    values = {
+        "pyspark": "4.0.5",
+        "python": "3.11.7",
+        "engines": ("acidsql", "orc", "delta"),
+        "steps": steps,
+        "differences": (),
+        "failures": (),
+    }
+    return GroupResult(**{**values, **changed})  # type: ignore[arg-type]  # the test's own
+
+
+def test_ratios_are_of_medians_and_to_the_best_peer() -> None:
+    found = result(
+        Goal(limit=0.5, against=Yardstick.PEER),
+        acidsql=costs(1, 2, 9),
+        orc=costs(8),
+        delta=costs(5, 4, 3),
+        iceberg=costs(5),
+    )
+    assert found.best_peer == "delta"
+    assert found.ratio("delta") == pytest.approx(0.5)
+    assert found.ratio("orc") == pytest.approx(0.25)
+    assert found.met is True
+
+
+def test_a_goal_may_be_against_flat_orc() -> None:
+    goal = Goal(limit=1.05, against=Yardstick.FLAT)
+    assert str(goal) == "≤ 1.05 of flat ORC"
+    assert result(goal, acidsql=costs(2.2), orc=costs(2), delta=costs(9)).met is False
+    assert result(goal, acidsql=costs(2.1), orc=costs(2)).met is True
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        result(None, acidsql=costs(1), orc=costs(1), delta=costs(1)),
+        result(Goal(limit=1, against=Yardstick.PEER), acidsql=costs(1), orc=costs(1)),
+        result(Goal(limit=1, against=Yardstick.FLAT), acidsql=costs(1), delta=costs(1)),
+        result(Goal(limit=1, against=Yardstick.PEER), orc=costs(1), delta=costs(1)),
+        result(Goal(limit=1, against=Yardstick.PEER), acidsql=costs(1), delta=costs(0)),
+    ],
+)
+def test_without_goal_or_yardstick_there_is_no_verdict(found: StepResult) -> None:
+    assert found.met is None
+
+
+def test_flat_orc_is_right_where_engines_differ() -> None:
+    assert difference("s", "round 1", "answer", {"acidsql": [1], "orc": [1], "delta": [1]}) is None
+    found = difference("s", "round 1", "answer", {"acidsql": [1, "2"], "orc": [1], "hudi": [1]})
+    assert found is not None
+    assert (found.expected, found.found) == ("[1]", {"acidsql": "[1, '2']"})
+    without = difference("s", "round 1", "answer", {"acidsql": [1], "delta": [2]})
+    assert without is not None
+    assert (without.expected, without.found) == ("[1]", {"delta": "[2]"})
+    assert without.without({"delta"}) is None
+
+
+def test_a_difference_and_a_failure_are_errors_and_a_missed_goal_is_none() -> None:
+    missed = result(Goal(limit=0.1, against=Yardstick.FLAT), acidsql=costs(1), orc=costs(1))
+    assert passed([group(missed)])
+    failure = Failure(engine="delta", when="start", step="", message="no jar")
+    differs = difference("s", "round 1", "answer", {"orc": [1], "delta": [2]})
+    assert not passed([group(missed), group(failures=(failure,))])
+    assert not passed([group(differences=(differs,))])
+
+
+def test_the_report_has_figures_ratios_and_verdicts() -> None:
+    goal = Goal(limit=0.7, against=Yardstick.PEER)
+    found = result(
+        goal,
+        acidsql=costs(1, 2, 3, size=2**20),
+        orc=costs(4, 4, 4, size=2**22),
+        delta=costs(2, 2, 2, size=2**21),
+    )
+    lines = markdown(sections(1, [group(found)])).splitlines()
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("| step ")
+    ]
+    assert "## Processor time on PySpark 4.0.5" in lines
+    assert [
+        "step",
+        "2.00 (1.00 to 3.00)",
+        "4.00 (4.00 to 4.00)",
+        "2.00 (2.00 to 2.00)",
+        "1.00",
+        "0.50",
+        "≤ 0.7 of best peer",
+        "MISSED",
+    ] in rows
+    assert ["step", "1.00", "4.00", "2.00"] in rows
+    (chart,) = [s.chart for s in sections(1, [group(found)]) if s.chart is not None]
+    assert list(chart.bars) == [("step ÷ best peer", 1.0, 0.7)]
+
+
+def test_the_report_begins_with_problems() -> None:
+    failure = Failure(engine="hudi", when="start", step="", message="no jar")
+    differs = difference("MERGE", "round 1", "answer", {"orc": [1], "delta": [2]})
+    found = group(engines=("orc", "delta", "hudi"), failures=(failure,), differences=(differs,))
+    first, *_ = sections(1, [found])
+    assert first.title == "PROBLEMS on PySpark 4.0.5"
+    assert list(first.rows) == [
+        ("start", "", "Hudi", "failed: no jar"),
+        ("round 1", "MERGE", "Delta Lake", "answer: [2], expected [1]"),
+    ]
+
+
+def test_messages_are_lines() -> None:
+    stream = io.StringIO()
+    send(stream, {"do": "run", "step": "a\nb"})
+    send(stream, {"value": [1, None, Path("x")]})
+    assert stream.getvalue().count("\n") == 2
+    stream.seek(0)
+    assert receive(stream) == {"do": "run", "step": "a\nb"}
+    assert receive(stream) == {"value": [1, None, "x"]}
+    assert receive(stream) is None
+    assert receive(io.StringIO('{"value": 1')) is None, "a half message of a process that died"
+
+
+def test_sources_survive_the_protocol() -> None:
+    assert sources_of(json.loads(json.dumps(asdict(SOURCES)))) == SOURCES
+
+
+def worker_process(program: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_worker_that_ends_tells_why(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "resolving\n"
+        'Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: a;1]\n'
+        "\tat a.b.C.throwException(C.java:1)\n"
+        "Traceback (most recent call last):\n"
+        "    raise PySparkRuntimeError(\n"
+        "pyspark.errors.PySparkRuntimeError: [JAVA_GATEWAY_EXITED] Java exited.\n"
+    )
+    with worker_process("pass") as process, pytest.raises(WorkerError) as raised:
+        Client(process, log)
+    assert str(raised.value) == (
+        "the process ended; its errors:"
+        ' Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: a;1];'
+        " pyspark.errors.PySparkRuntimeError: [JAVA_GATEWAY_EXITED] Java exited."
+    )
+
+
+def test_an_error_of_a_worker_is_raised(tmp_path: Path) -> None:
+    program = (
+        'import sys; print(\'{"value": {"pyspark": "4"}}\', flush=True);'
+        'sys.stdin.readline(); print(\'{"error": "no such table"}\', flush=True)'
+    )
+    with worker_process(program) as process:
+        client = Client(process, tmp_path / "log")
+        assert client.versions == {"pyspark": "4"}
+        with pytest.raises(WorkerError, match="no such table"):
+            client.ask("run", step="x")
+
+
+def test_an_error_of_the_jvm_is_told_in_brief() -> None:
+    error = (
+        "Py4JJavaError: An error occurred.\n: a.B: Exception when reading\n\tat a.b.C.d(C.java:1)\n"
+        "Caused by: x.Y: in between\n\tat a.b.C.e(C.java:2)\n\t... 3 more\n"
+        "Caused by: java.lang.NullPointerException\n\tat java.base/a.b(C.java:2)\n"
+    )
+    assert brief(error) == (
+        "Py4JJavaError: An error occurred. : a.B: Exception when reading"
+        " Caused by: java.lang.NullPointerException"
+    )
+
+
+class FakeClient:
+    """Answers as a worker would, and can fail."""
+
+    def __init__(
+        self, log: list[str], name: str, answer: Callable[[str], object], root: Path
+    ) -> None:
+        self.processes = None
+        self._log, self._name, self._answer, self._root = log, name, answer, root
+
+    def ask(self, do: str, **_: object) -> object:
+        if do == "create":
+            return str(self._root)
+        if do in {"run", "checksum"}:
+            self._log.append(f"{self._name} {do}")
+            return self._answer(do)
+        return None
+
+
+def contest(root: Path, log: list[str], **answers: Callable[[str], object]) -> Contest:
+    members = [
+        Member(name=name, client=FakeClient(log, name, answer, root))  # type: ignore[arg-type]
+        for name, answer in answers.items()
+    ]
+    return Contest(members, lambda _: None)
+
+
+def test_engines_take_turns_and_only_rounds_that_count_are_kept(tmp_path: Path) -> None:
+    log: list[str] = []
+    found = contest(tmp_path, log, acidsql=lambda _: [1], orc=lambda _: [1])
+    step = Step(name="DELETE", statement=Delete(table=TABLE, where="a = 1"))
+    found.open(SOURCES)
+    found.round("warm-up", [step], counts=False)
+    found.round("round 1", [step], counts=True)
+    forward = ["acidsql run", "orc run", "acidsql checksum", "orc checksum"]
+    assert log == [*forward, "orc run", "acidsql run", "orc checksum", "acidsql checksum"]
+    (measured,) = found.results([step])
+    assert {name: len(kept) for name, kept in measured.costs.items()} == {"acidsql": 1, "orc": 1}
+    assert not found.failures
+    assert not found.differences
+
+
+def test_an_engine_that_fails_is_told_and_takes_no_further_part(tmp_path: Path) -> None:
+    def fail(_: str) -> object:
+        raise WorkerError("broken")
+
+    log: list[str] = []
+    found = contest(tmp_path, log, delta=fail, orc=lambda _: [1])
+    read = Step(name="read", statement=Maxima(table=TABLE))
+    found.round("warm-up", [read, read], counts=False)
+    assert [(f.engine, f.when, f.step, f.message) for f in found.failures] == [
+        ("delta", "warm-up", "read", "broken")
+    ]
+    assert log == ["delta run", "orc run", "orc run"]
+
+
+def test_only_the_first_difference_of_a_table_is_told(tmp_path: Path) -> None:
+    found = contest(tmp_path, [], hudi=lambda do: [do, 2], orc=lambda do: [do, 1])
+    all_steps = [
+        Step(name="DELETE", statement=Delete(table=TABLE, where="a = 1")),
+        Step(name="compact", statement=Compact(table=TABLE)),
+        Step(name="read", statement=Maxima(table=TABLE)),
+    ]
+    found.round("round 1", all_steps, counts=True)
+    assert [(d.step, list(d.found)) for d in found.differences] == [("DELETE", ["hudi"])]
+
+
+def test_bytes_written_are_those_of_new_and_grown_files(tmp_path: Path) -> None:
+    for name in ("kept", "grown", "gone"):
+        (tmp_path / name).write_bytes(b"12345")
+    before = sizes(tmp_path)
+    (tmp_path / "grown").write_bytes(b"1234567")
+    (tmp_path / "gone").unlink()
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "file").write_bytes(b"123")
+    assert written(before, sizes(tmp_path)) == 2 + 3
+
+
+def test_every_step_has_a_name_of_its_own_and_parts_of_names_choose() -> None:
+    every = steps(KEYS)
+    assert len({step.name for step in every}) == len(every) == 17
+    assert [step.name for step in chosen(every, ["MERGE", "compaction"])] == [
+        "INSERT of all rows",
+        "MERGE of 1.7 % with all branches",
+        "major compaction",
+    ]
+    assert chosen(every, ()) == every
+
+
+@pytest.mark.parametrize(
+    ("change", "changed", "rewritten"),
+    [
+        (
+            Update(table="t1", column="ss_quantity", value="ss_quantity + 1", where="a = 1"),
+            "UPDATE c.t1 SET ss_quantity = ss_quantity + 1 WHERE a = 1",
+            "SELECT ss_item_sk, ss_ticket_number,"
+            " IF(a = 1, ss_quantity + 1, ss_quantity) AS ss_quantity FROM t1",
+        ),
+        (
+            Delete(table="t1", where="a = 1"),
+            "DELETE FROM c.t1 WHERE a = 1",
+            "SELECT ss_item_sk, ss_ticket_number, ss_quantity FROM t1 WHERE NOT (a = 1)",
+        ),
+    ],
+)
+def test_statements_for_formats_and_for_flat_orc(
+    change: Update | Delete, changed: str, rewritten: str
+) -> None:
+    assert change_sql(change, "c.t1", COLUMNS) == changed
+    assert rewritten_sql(change, COLUMNS) == rewritten
+
+
+def test_merge_has_three_branches() -> None:
+    merge = Merge(table="t1", source="rows", deleted="s.ss_item_sk = 3")
+    text = change_sql(merge, "t1", COLUMNS)
+    for branch in ("= 3 THEN DELETE", "WHEN MATCHED THEN UPDATE SET *", "THEN INSERT *"):
+        assert branch in text
+
+
+def test_groups_are_those_with_a_wanted_peer() -> None:
+    def found(*wanted: str) -> list[tuple[str, ...]]:
+        return [group.engines for group in registry.groups(wanted)]
+
+    assert found() == [group.engines for group in registry.GROUPS]
+    assert found("acidsql", "hudi") == [("acidsql", "hudi")]
+    assert found("acidsql", "orc", "delta") == [("acidsql", "orc", "delta")]
+    assert found("acidsql", "orc") == [("acidsql", "orc")]
+
+
+@pytest.mark.tpcds
+@pytest.mark.spark
+def test_engines_agree(data: Dataset, tmp_path: Path) -> None:
+    command = (
+        *(sys.executable, "-m", "tpcds_bench", "--data", str(data.path.parent)),
+        *("--output", str(tmp_path), "--driver-memory", "1g", "peers", "--scale", "0.01"),
+        *("--environments", platformdirs.user_cache_dir("acidsql-tests")),
+        *("--rounds", "1", "--engine", "acidsql", "--engine", "orc", "--engine", "delta"),
+        *("--only", "UPDATE of 1 row", "--only", "MERGE", "--only", "max of all columns"),
+    )
+    done = subprocess.run(
+        command,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=800,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-4000:]}"
+    (found,) = json.loads((tmp_path / "peers.json").read_text())
+    assert (found["failures"], found["differences"]) == ([], [])
+    assert [step["name"] for step in found["steps"]] == [
+        "INSERT of all rows",
+        "UPDATE of 1 row",
+        "MERGE of 1.7 % with all branches",
+        "max of all columns",
+        "max of all columns of 30 days",
+        "max of all columns, compacted",
+        "small table: UPDATE of 1 row",
+    ]
+    for step in found["steps"]:
+        assert {engine: len(costs) for engine, costs in step["costs"].items()} == {
+            "acidsql": 1,
+            "orc": 1,
+            "delta": 1,
+        }

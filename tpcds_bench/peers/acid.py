@@ -1,0 +1,34 @@
+"""acidsql."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlparse
+
+import acidsql
+from tpcds_bench import product
+from tpcds_bench.peers.engine import Engine
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Acid(Engine):
+    """Full-ACID ORC tables."""
+
+    label = "acidsql"
+
+    def create(self, table: str) -> Path:
+        """Make an ACID table; its files are where acidsql puts them."""
+        product.execute(self.spark, f"DROP TABLE IF EXISTS {table}")
+        product.create_table(self.spark, table, self.columns)
+        return Path(urlparse(acidsql.location(self.spark, table)).path)
+
+    def compact(self, table: str) -> None:
+        """Run a major compaction and wait for the cleaner."""
+        product.compact(self.spark, table, "major")
+
+    def sql(self, text: str) -> DataFrame:
+        """Run a statement through acidsql."""
+        return product.query(self.spark, text)

@@ -1,0 +1,39 @@
+"""Delta Lake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from tpcds_bench.peers.engine import Engine
+from tpcds_bench.session import SETTINGS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Delta(Engine):
+    """Parquet files with deletion vectors."""
+
+    label = "Delta Lake"
+    package = "io.delta:delta-spark_4.0_2.13:4.4.0"
+    settings: ClassVar[Mapping[str, str]] = {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # Partitions of its own shuffles, 50 unless told: as few as everybody has.
+        "spark.databricks.delta.snapshotPartitions": SETTINGS["spark.sql.shuffle.partitions"],
+    }
+
+    def create(self, table: str) -> Path:
+        """Make a table with deletion vectors."""
+        root = self.fresh(table)
+        self.sql(
+            f"CREATE TABLE {table} ({self.declared()}) USING delta LOCATION '{root.as_uri()}'"
+            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+        )
+        return root
+
+    def compact(self, table: str) -> None:
+        """Merge small files, then purge what deletion vectors there still are."""
+        self.sql(f"OPTIMIZE {table}").collect()
+        self.sql(f"REORG TABLE {table} APPLY (PURGE)").collect()

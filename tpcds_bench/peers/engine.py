@@ -1,0 +1,107 @@
+"""What every engine can do; a module beside this one has what is different in each."""
+
+from __future__ import annotations
+
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tpcds_bench.peers.statements import (
+    Change,
+    Compact,
+    Count,
+    Maxima,
+    Statement,
+    change_sql,
+    checksum_sql,
+    read_sql,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tpcds_bench.data import Column
+
+Row = tuple[Any, ...]
+
+
+class Engine(ABC):
+    """A way to keep tables, in a Spark session of its own.
+
+    Attributes:
+        label: name for people.
+        package: coordinates of its jar in Maven's notation; None where Spark needs no other jar.
+        settings: what Spark must be told, beyond what it is told for every engine.
+    """
+
+    label: ClassVar[str]
+    package: ClassVar[str | None] = None
+    settings: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, spark: SparkSession, work: Path, columns: Sequence[Column]) -> None:
+        """Make the session ready.
+
+        Args:
+            spark: session.
+            work: directory for tables.
+            columns: those of every table.
+        """
+        self.spark = spark
+        self.work = work
+        self.columns = columns
+        self._created = 0
+        self._roots: dict[str, Path] = {}
+
+    @abstractmethod
+    def create(self, table: str) -> Path:
+        """Make an empty table, in the place of the one of this name; the directory of its files."""
+
+    @abstractmethod
+    def compact(self, table: str) -> None:
+        """Make a table as if it had been written at once."""
+
+    def target(self, table: str) -> str:
+        """Return the table's name in SQL."""
+        return table
+
+    def sql(self, text: str) -> DataFrame:
+        """Run a statement of SQL."""
+        return self.spark.sql(text)
+
+    def change(self, change: Change) -> None:
+        """Change a table."""
+        self.sql(change_sql(change, self.target(change.table), self.columns)).collect()
+
+    def run(self, statement: Statement) -> Row:
+        """Run any statement; the row that a query gives, or none."""
+        if isinstance(statement, (Count, Maxima)):
+            text = read_sql(statement, self.target(statement.table), self.columns)
+            return tuple(self.sql(text).collect()[0])
+        if isinstance(statement, Compact):
+            self.compact(statement.table)
+        else:
+            self.change(statement)
+        return ()
+
+    def checksum(self, table: str) -> Row:
+        """Return the number of rows and a hash of them."""
+        return tuple(self.sql(checksum_sql(self.target(table), self.columns)).collect()[0])
+
+    def declared(self) -> str:
+        """Return names and types of the columns, as CREATE TABLE has them."""
+        return ", ".join(f"{column.name} {column.spark_type}" for column in self.columns)
+
+    def fresh(self, table: str) -> Path:
+        """Drop a table that may be there; an empty directory for the next one of its name.
+
+        It is another one than before: engines keep what they know about a path.
+        """
+        self.sql(f"DROP TABLE IF EXISTS {self.target(table)}")
+        if table in self._roots:
+            shutil.rmtree(self._roots[table], ignore_errors=True)
+        self._created += 1
+        self._roots[table] = self.work / "tables" / f"{table}-{self._created}"
+        self._roots[table].mkdir(parents=True)
+        return self._roots[table]

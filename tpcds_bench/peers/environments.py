@@ -1,0 +1,36 @@
+"""Virtual environments for the releases of PySpark, made like those of the project's scripts."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tpcds_bench.peers.client import ROOT
+
+_SCRIPT = ROOT / "scripts" / "environment.sh"
+
+
+class EnvironmentMissingError(RuntimeError):
+    """A virtual environment could not be made."""
+
+
+def environment_python(directory: Path, pyspark: str) -> Path:
+    """Return the interpreter of an environment with a PySpark, which is made where it is missing.
+
+    Args:
+        directory: where environments are kept.
+        pyspark: release.
+
+    Raises:
+        EnvironmentMissingError: it could not be made.
+    """
+    place = directory.resolve() / f"pyspark-{pyspark}"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    command = 'source "$0"; require_java; environment_on_pyspark "$@"'
+    made = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command, str(_SCRIPT), pyspark, str(place), "bench"],
+        check=False,
+    )
+    if made.returncode != 0:
+        raise EnvironmentMissingError(f"no environment with PySpark {pyspark} in {place}")
+    return place / "bin" / "python"

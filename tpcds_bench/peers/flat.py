@@ -1,0 +1,87 @@
+"""Plain ORC: what changes rows writes the whole table anew."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tpcds_bench.peers.engine import Engine
+from tpcds_bench.peers.statements import (
+    KEY,
+    Change,
+    Delete,
+    Insert,
+    Merge,
+    Update,
+    change_sql,
+    on_key,
+)
+from tpcds_bench.tables import CODEC, names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from tpcds_bench.data import Column
+
+
+class Flat(Engine):
+    """Tables of flat ORC; each version of the files has a directory."""
+
+    label = "ORC"
+
+    def __init__(self, spark: SparkSession, work: Path, columns: Sequence[Column]) -> None:
+        super().__init__(spark, work, columns)
+        self._files: dict[str, Path] = {}
+
+    def create(self, table: str) -> Path:
+        """Make a table of flat ORC."""
+        root = self.fresh(table)
+        self._files[table] = root / "0"
+        self.sql(
+            f"CREATE TABLE {table} ({self.declared()}) USING orc"
+            f" OPTIONS (compression '{CODEC}') LOCATION '{self._files[table].as_uri()}'"
+        )
+        return root
+
+    def compact(self, table: str) -> None:
+        """Write the table anew."""
+        self._write(table, f"SELECT {names(self.columns)} FROM {table}")
+
+    def change(self, change: Change) -> None:
+        """Add files for an INSERT; write the table anew for all else."""
+        if isinstance(change, Insert):
+            self.sql(change_sql(change, change.table, self.columns))
+        else:
+            self._write(change.table, rewritten_sql(change, self.columns))
+
+    def _write(self, table: str, rows: str) -> None:
+        """Write what a query gives and make it the table."""
+        old = self._files[table]
+        new = old.with_name(str(int(old.name) + 1))
+        self.sql(rows).write.option("compression", CODEC).orc(new.as_uri())
+        self.sql(f"ALTER TABLE {table} SET LOCATION '{new.as_uri()}'")
+        self._files[table] = new
+        shutil.rmtree(old)
+
+
+def rewritten_sql(change: Update | Delete | Merge, columns: Sequence[Column]) -> str:
+    """Return the query for all rows that a table has after a change.
+
+    The conditions must not be NULL for any row.
+    """
+    if isinstance(change, Delete):
+        return f"SELECT {names(columns)} FROM {change.table} WHERE NOT ({change.where})"
+    if isinstance(change, Update):
+        new = f"IF({change.where}, {change.value}, {change.column}) AS {change.column}"
+        kept = (new if c.name == change.column else c.name for c in columns)
+        return f"SELECT {', '.join(kept)} FROM {change.table}"
+    there, given = f"t.{KEY[0]} IS NOT NULL", f"s.{KEY[0]} IS NOT NULL"
+    merged = (f"IF({given}, s.{c.name}, t.{c.name}) AS {c.name}" for c in columns)
+    return (
+        f"SELECT {', '.join(merged)} FROM {change.table} t"
+        f" FULL OUTER JOIN {change.source} s ON {on_key()}"
+        f" WHERE NOT ({given} AND {there} AND {change.deleted})"
+    )

@@ -1,0 +1,41 @@
+"""Apache Hudi."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from tpcds_bench.peers.engine import Engine
+from tpcds_bench.peers.statements import KEY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Hudi(Engine):
+    """Parquet files and logs, merged on read."""
+
+    label = "Hudi"
+    package = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
+    settings: ClassVar[Mapping[str, str]] = {
+        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    }
+
+    def create(self, table: str) -> Path:
+        """Make a table that is merged on read, by the key of store_sales."""
+        root = self.fresh(table)
+        self.sql(
+            f"CREATE TABLE {table} ({self.declared()}) USING hudi"
+            f" TBLPROPERTIES (type = 'mor', primaryKey = '{','.join(KEY)}',"
+            # Its server listens on every interface, and compaction is a step of its own.
+            " 'hoodie.embed.timeline.server' = 'false', 'hoodie.compact.inline' = 'false')"
+            f" LOCATION '{root.as_uri()}'"
+        )
+        return root
+
+    def compact(self, table: str) -> None:
+        """Plan a compaction and carry it out."""
+        self.sql(f"CALL run_compaction(op => 'scheduleAndExecute', table => '{table}')").collect()

@@ -1,0 +1,61 @@
+"""Apache Iceberg."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from tpcds_bench.peers.engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tpcds_bench.data import Column
+
+_CATALOG, _SCHEMA = "iceberg", "peers"
+
+
+class Iceberg(Engine):
+    """Parquet files with deletion vectors, in format version 3."""
+
+    label = "Iceberg"
+    package = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0"
+    settings: ClassVar[Mapping[str, str]] = {
+        "spark.sql.extensions": (
+            "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+        ),
+        f"spark.sql.catalog.{_CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
+        f"spark.sql.catalog.{_CATALOG}.type": "hadoop",
+    }
+
+    def __init__(self, spark: SparkSession, work: Path, columns: Sequence[Column]) -> None:
+        super().__init__(spark, work, columns)
+        # The catalog is made when it is first named.
+        spark.conf.set(f"spark.sql.catalog.{_CATALOG}.warehouse", (work / "tables").as_uri())
+
+    def create(self, table: str) -> Path:
+        """Make a table that is merged on read."""
+        self.sql(f"DROP TABLE IF EXISTS {self.target(table)} PURGE")
+        modes = ", ".join(
+            f"'write.{statement}.mode' = 'merge-on-read'"
+            for statement in ("delete", "update", "merge")
+        )
+        self.sql(
+            f"CREATE TABLE {self.target(table)} ({self.declared()}) USING iceberg"
+            f" TBLPROPERTIES ('format-version' = '3', {modes})"
+        )
+        return self.work / "tables" / _SCHEMA / table
+
+    def compact(self, table: str) -> None:
+        """Write all data files anew."""
+        self.sql(
+            f"CALL {_CATALOG}.system.rewrite_data_files(table => '{_SCHEMA}.{table}',"
+            " options => map('rewrite-all', 'true'))"
+        ).collect()
+
+    def target(self, table: str) -> str:
+        """Return the table's name in the catalog of Iceberg."""
+        return f"{_CATALOG}.{_SCHEMA}.{table}"

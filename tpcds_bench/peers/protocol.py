@@ -1,0 +1,22 @@
+"""What a suite and its workers say to each other: one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import IO, Any
+
+
+def send(stream: IO[str], message: Mapping[str, Any]) -> None:
+    """Write a message; what JSON has no type for goes as text."""
+    stream.write(json.dumps(message, default=str) + "\n")
+    stream.flush()
+
+
+def receive(stream: IO[str]) -> dict[str, Any] | None:
+    """Wait for a message; None when the other side has ended."""
+    line = stream.readline()
+    if not line.endswith("\n"):
+        return None
+    message: dict[str, Any] = json.loads(line)
+    return message

@@ -1,0 +1,124 @@
+"""The report of suite ``peers``: for each Spark what every engine needed, and acidsql's ratios."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+from tpcds_bench.peers.registry import ENGINES, FLAT
+from tpcds_bench.peers.results import Cost, GroupResult, StepResult
+from tpcds_bench.report import Cell, Chart, Section, environment
+
+_TEXT = (
+    "Each engine has a process of its own with two processors, 4 shuffle partitions and the same"
+    " heap; all do a step in turns, another one first in each round, after a warm-up at scale"
+    " factor 0.01. Every engine has the codec that is its default."
+)
+
+
+def sections(scale: float, results: Sequence[GroupResult]) -> tuple[Section, ...]:
+    """Return the report on a run."""
+    return tuple(section for result in results for section in _group(scale, result))
+
+
+def _group(scale: float, result: GroupResult) -> tuple[Section, ...]:
+    labels = [ENGINES[name].label for name in result.engines]
+    on = f"on PySpark {result.pyspark}"
+    cpu = Section(
+        title=f"Processor time {on}",
+        text=(
+            f"{environment(scale, pyspark=result.pyspark, python=result.python)} Seconds of"
+            f" processor time of the whole process tree, median and range. {_TEXT}"
+        ),
+        headers=("step", *labels, "÷ best peer", "÷ flat ORC", "goal", "verdict"),
+        rows=[
+            (
+                step.name,
+                *_spread(step, result.engines, lambda cost: cost.sample.cpu),
+                step.ratio(step.best_peer),
+                step.ratio(FLAT),
+                "" if step.goal is None else str(step.goal),
+                {True: "met", False: "MISSED", None: ""}[step.met],
+            )
+            for step in result.steps
+        ],
+        chart=Chart(
+            unit="ratio of processor times",
+            bars=[
+                (f"{step.name} ÷ {step.goal.against.value}", ratio, step.goal.limit)
+                for step in result.steps
+                if step.goal is not None and (ratio := step.goal_ratio) is not None
+            ],
+        ),
+    )
+    wall = Section(
+        title=f"Wall time {on}",
+        text="Seconds on the clock, median and range.",
+        headers=("step", *labels),
+        rows=[
+            (step.name, *_spread(step, result.engines, lambda cost: cost.sample.wall))
+            for step in result.steps
+        ],
+    )
+    written = Section(
+        title=f"Bytes written {on}",
+        text="MiB that files in the table's directory grew by, new ones included; median.",
+        headers=("step", *labels),
+        rows=[
+            (step.name, *_written(step, result.engines))
+            for step in result.steps
+            if any(cost.written is not None for costs in step.costs.values() for cost in costs)
+        ],
+    )
+    return (*_problems(result), cpu, wall, written)
+
+
+def _problems(result: GroupResult) -> tuple[Section, ...]:
+    """Differences and failures come first: with them figures mean less."""
+    rows: list[Sequence[Cell]] = [
+        (failure.when, failure.step, ENGINES[failure.engine].label, f"failed: {failure.message}")
+        for failure in result.failures
+    ]
+    rows += [
+        (
+            found.when,
+            found.step,
+            ENGINES[name].label,
+            f"{found.what}: {value}, expected {found.expected}",
+        )
+        for found in result.differences
+        for name, value in found.found.items()
+    ]
+    if not rows:
+        return ()
+    return (
+        Section(
+            title=f"PROBLEMS on PySpark {result.pyspark}",
+            text="**Engines failed, or do not have the same rows after a step.**",
+            headers=("when", "step", "engine", "what"),
+            rows=rows,
+        ),
+    )
+
+
+def _spread(
+    step: StepResult, engines: Sequence[str], value: Callable[[Cost], float]
+) -> tuple[str, ...]:
+    """Median and range of each engine, such as ``1.23 (1.20 to 1.31)``."""
+    texts = []
+    for name in engines:
+        values = [value(cost) for cost in step.costs.get(name, ())]
+        if not values:
+            texts.append("")
+            continue
+        spread = f" ({min(values):.2f} to {max(values):.2f})" if len(values) > 1 else ""
+        texts.append(f"{statistics.median(values):.2f}{spread}")
+    return tuple(texts)
+
+
+def _written(step: StepResult, engines: Sequence[str]) -> tuple[float | None, ...]:
+    sizes = (
+        [cost.written for cost in step.costs.get(name, ()) if cost.written is not None]
+        for name in engines
+    )
+    return tuple(statistics.median(found) / 2**20 if found else None for found in sizes)

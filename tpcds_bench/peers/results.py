@@ -1,0 +1,155 @@
+"""What came of a comparison, and what it means."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tpcds_bench.measure import Sample
+from tpcds_bench.peers.registry import FLAT, SUBJECT, peers
+from tpcds_bench.peers.steps import Goal, Yardstick
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one engine needed for a step in one round.
+
+    Args:
+        sample: seconds.
+        written: bytes; None for a query.
+    """
+
+    sample: Sample
+    written: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """All costs of one step.
+
+    Args:
+        name: of the step.
+        goal: how much processor time is good enough; None where there is no goal.
+        costs: of each engine, round by round.
+    """
+
+    name: str
+    goal: Goal | None
+    costs: Mapping[str, tuple[Cost, ...]]
+
+    def cpu(self, engine: str) -> float | None:
+        """Median of an engine's processor time; None if it was not measured."""
+        costs = self.costs.get(engine)
+        return statistics.median(cost.sample.cpu for cost in costs) if costs else None
+
+    @property
+    def best_peer(self) -> str | None:
+        """The peer with the least processor time; None if none was measured."""
+        found = {name: self.cpu(name) for name in peers(self.costs)}
+        known = {name: cpu for name, cpu in found.items() if cpu is not None}
+        return min(known, key=known.__getitem__) if known else None
+
+    def ratio(self, engine: str | None) -> float | None:
+        """Processor time of acidsql divided by that of an engine; None where one is missing."""
+        subject = self.cpu(SUBJECT)
+        other = None if engine is None else self.cpu(engine)
+        return None if subject is None or not other else subject / other
+
+    @property
+    def goal_ratio(self) -> float | None:
+        """The ratio that the goal is for; None if there is no goal or it was not measured."""
+        if self.goal is None:
+            return None
+        return self.ratio(FLAT if self.goal.against is Yardstick.FLAT else self.best_peer)
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the goal was reached; None if there is none or it was not measured."""
+        ratio = self.goal_ratio
+        return None if ratio is None or self.goal is None else ratio <= self.goal.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A step after which engines do not have the same.
+
+    Args:
+        step: its name.
+        when: the round.
+        what: what was compared.
+        expected: what flat ORC has, or the first engine.
+        found: what each of the engines has that differ.
+    """
+
+    step: str
+    when: str
+    what: str
+    expected: str
+    found: Mapping[str, str]
+
+    def without(self, engines: Collection[str]) -> Difference | None:
+        """Return what is left if some engines are not looked at; None if nothing is."""
+        found = {name: answer for name, answer in self.found.items() if name not in engines}
+        return replace(self, found=found) if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """An engine that could not go on.
+
+    Args:
+        engine: its name.
+        when: the round, or what came before the first.
+        step: name of the step; empty before the first.
+        message: why.
+    """
+
+    engine: str
+    when: str
+    step: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupResult:
+    """What came of one group of engines.
+
+    Args:
+        pyspark: release that they ran on.
+        python: version of Python.
+        engines: their names.
+        steps: the costs.
+        differences: where they disagree.
+        failures: which of them failed.
+    """
+
+    pyspark: str
+    python: str
+    engines: tuple[str, ...]
+    steps: tuple[StepResult, ...]
+    differences: tuple[Difference, ...]
+    failures: tuple[Failure, ...]
+
+
+def passed(results: Sequence[GroupResult]) -> bool:
+    """Tell whether every engine did everything, and all the same; a missed goal is no error."""
+    return not any(result.differences or result.failures for result in results)
+
+
+def difference(step: str, when: str, what: str, answers: Mapping[str, object]) -> Difference | None:
+    """Compare what the engines answered.
+
+    Args:
+        step: name of the step.
+        when: the round.
+        what: what they answered to.
+        answers: by engine.
+    """
+    if not answers:
+        return None
+    expected = answers.get(FLAT, next(iter(answers.values())))
+    found = {name: str(answer) for name, answer in answers.items() if answer != expected}
+    if not found:
+        return None
+    return Difference(step=step, when=when, what=what, expected=str(expected), found=found)

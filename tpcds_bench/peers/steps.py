@@ -1,0 +1,188 @@
+"""What is measured, in order, and how far acidsql may be from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tpcds_bench.peers.sources import APPENDED, SCATTERED, Keys
+from tpcds_bench.peers.statements import (
+    KEY,
+    Compact,
+    Count,
+    Delete,
+    Insert,
+    Maxima,
+    Merge,
+    Statement,
+    Update,
+)
+
+TABLE, SMALL = "store_sales", "small"
+"""The tables that each round makes anew; the small one is loaded before its steps."""
+
+
+class Yardstick(str, Enum):
+    """What acidsql is compared with."""
+
+    PEER = "best peer"
+    FLAT = "flat ORC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """How much processor time is good enough.
+
+    Args:
+        limit: highest ratio.
+        against: what is the yardstick.
+    """
+
+    limit: float
+    against: Yardstick
+
+    def __str__(self) -> str:
+        return f"≤ {self.limit:g} of {self.against.value}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One statement that every engine runs.
+
+    Args:
+        name: what it does.
+        statement: the statement.
+        goal: how much processor time is good enough; None where there is no goal.
+    """
+
+    name: str
+    statement: Statement
+    goal: Goal | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether the statement changes files."""
+        return not isinstance(self.statement, (Count, Maxima))
+
+
+def steps(keys: Keys) -> tuple[Step, ...]:
+    """Return the steps of a round."""
+    return (*_changes(keys), *_reads(keys), *_compaction(), *_small(keys))
+
+
+def chosen(found: Sequence[Step], only: Sequence[str]) -> tuple[Step, ...]:
+    """Return the steps whose names have one of these parts, or all if there are none.
+
+    The first, which fills the table, is always among them.
+    """
+    return tuple(
+        step
+        for number, step in enumerate(found)
+        if number == 0 or not only or any(part in step.name for part in only)
+    )
+
+
+def _changes(keys: Keys) -> tuple[Step, ...]:
+    tickets = ", ".join(map(str, keys.scattered))
+    return (
+        Step(
+            name="INSERT of all rows",
+            statement=Insert(table=TABLE, source="all_rows"),
+            goal=_flat(1.05),
+        ),
+        Step(
+            name=f"append of {APPENDED} rows",
+            statement=Insert(table=TABLE, source="appended_rows"),
+            goal=_flat(1.2),
+        ),
+        Step(
+            name="UPDATE of 1 row",
+            statement=_more(TABLE, _row(keys.updated)),
+            goal=_peer(0.7),
+        ),
+        Step(
+            name="DELETE of 1 row",
+            statement=Delete(table=TABLE, where=_row(keys.deleted)),
+            goal=_peer(0.8),
+        ),
+        Step(
+            name=f"DELETE of {SCATTERED} scattered rows",
+            statement=Delete(
+                table=TABLE, where=f"ss_ticket_number IN ({tickets}) AND ss_item_sk % 12 = 7"
+            ),
+            goal=_peer(0.8),
+        ),
+        Step(
+            name="UPDATE of 1 % scattered",
+            statement=_more(TABLE, "ss_ticket_number % 100 = 37"),
+            goal=_peer(0.8),
+        ),
+        Step(
+            name="DELETE of 1 % scattered",
+            statement=Delete(table=TABLE, where="ss_ticket_number % 100 = 58"),
+            goal=_peer(1.0),
+        ),
+        Step(
+            name="DELETE of a range of 5 %",
+            statement=Delete(table=TABLE, where=_between("ss_ticket_number", keys.tickets)),
+            goal=_peer(1.0),
+        ),
+        Step(
+            name="MERGE of 1.7 % with all branches",
+            statement=Merge(table=TABLE, source="merged_rows", deleted="s.ss_item_sk % 3 = 1"),
+            goal=_peer(0.5),
+        ),
+    )
+
+
+def _reads(keys: Keys) -> tuple[Step, ...]:
+    days = _between("ss_sold_date_sk", keys.days)
+    return (
+        Step(name="max of all columns", statement=Maxima(table=TABLE), goal=_flat(1.05)),
+        Step(name="max of all columns of 30 days", statement=Maxima(table=TABLE, where=days)),
+        Step(name="count(*)", statement=Count(table=TABLE)),
+        Step(name="count(*) of 30 days", statement=Count(table=TABLE, where=days)),
+    )
+
+
+def _compaction() -> tuple[Step, ...]:
+    return (
+        Step(name="major compaction", statement=Compact(table=TABLE), goal=_peer(0.8)),
+        Step(name="max of all columns, compacted", statement=Maxima(table=TABLE)),
+    )
+
+
+def _small(keys: Keys) -> tuple[Step, ...]:
+    return (
+        Step(
+            name="small table: UPDATE of 1 row",
+            statement=_more(SMALL, _row(keys.small_updated)),
+            goal=_peer(0.7),
+        ),
+        Step(
+            name="small table: DELETE of 1 row",
+            statement=Delete(table=SMALL, where=_row(keys.small_deleted)),
+            goal=_peer(0.7),
+        ),
+    )
+
+
+def _more(table: str, where: str) -> Update:
+    return Update(table=table, column="ss_quantity", value="ss_quantity + 1", where=where)
+
+
+def _row(key: tuple[int, int]) -> str:
+    return " AND ".join(f"{name} = {value}" for name, value in zip(KEY, key, strict=True))
+
+
+def _between(column: str, bounds: tuple[int, int]) -> str:
+    return f"{column} BETWEEN {bounds[0]} AND {bounds[1]}"
+
+
+def _flat(limit: float) -> Goal:
+    return Goal(limit=limit, against=Yardstick.FLAT)
+
+
+def _peer(limit: float) -> Goal:
+    return Goal(limit=limit, against=Yardstick.PEER)

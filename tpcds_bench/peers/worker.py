@@ -1,0 +1,122 @@
+"""The process of one engine: ``python -m tpcds_bench.peers.worker delta --work DIRECTORY``.
+
+It does what it is told on standard input and answers on standard output.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+import pyspark
+
+from tpcds_bench.peers.protocol import receive, send
+from tpcds_bench.peers.registry import ENGINES
+from tpcds_bench.peers.sources import sources_of
+from tpcds_bench.peers.statements import Insert
+from tpcds_bench.peers.steps import steps
+from tpcds_bench.product import FAILURES, CompactionError
+from tpcds_bench.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tpcds_bench.peers.engine import Engine
+    from tpcds_bench.peers.steps import Step
+
+
+def brief(error: str) -> str:
+    """Return what an error says first, and the cause at the end of its chain.
+
+    A JVM puts pages of stack traces in between.
+    """
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    said = [line for line in lines if not re.match(r"at [\w.$]+[.(]|\.\.\. \d+ more", line)]
+    causes = [line for line in said if line.startswith("Caused by: ")]
+    first = [line for line in said[:3] if line not in causes]
+    return " ".join([*first, *causes[-1:]])
+
+
+class Worker:
+    """Carries out messages.
+
+    Args:
+        name: of the engine.
+        spark: session.
+        work: directory for tables.
+    """
+
+    def __init__(self, name: str, spark: SparkSession, work: Path) -> None:
+        self._type = ENGINES[name]
+        self._spark = spark
+        self._work = work
+        self._engine: Engine | None = None
+        self._steps: dict[str, Step] = {}
+        self._actions: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+            "open": self._open,
+            "create": lambda message: str(self.engine.create(message["table"])),
+            "fill": self._fill,
+            "run": lambda message: self.engine.run(self._steps[message["step"]].statement),
+            "checksum": lambda message: self.engine.checksum(message["table"]),
+        }
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, once sources have been opened."""
+        if self._engine is None:
+            raise RuntimeError("the first message must be 'open'")
+        return self._engine
+
+    def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what a message says; the answer to it."""
+        try:
+            return {"value": self._actions[message["do"]](message)}
+        except (*FAILURES, CompactionError) as err:
+            return {"error": brief(f"{type(err).__name__}: {err}")}
+
+    def _open(self, message: Mapping[str, Any]) -> None:
+        sources = sources_of(message["sources"])
+        for name, path in sources.views.items():
+            self._spark.read.parquet(path).createOrReplaceTempView(name)
+        self._steps = {step.name: step for step in steps(sources.keys)}
+        if self._engine is None:
+            self._engine = self._type(self._spark, self._work, sources.columns)
+
+    def _fill(self, message: Mapping[str, Any]) -> None:
+        self.engine.change(Insert(table=message["table"], source=message["source"]))
+
+
+@click.command()
+@click.argument("name", type=click.Choice(tuple(ENGINES)))
+@click.option("--work", type=click.Path(path_type=Path, file_okay=False), required=True)
+@click.option("--driver-memory", required=True)
+def main(name: str, work: Path, driver_memory: str) -> None:
+    """Serve one engine until standard input ends."""
+    with _answers() as answers:
+        engine = ENGINES[name]
+        settings = dict(engine.settings)
+        if engine.package is not None:
+            settings["spark.jars.packages"] = engine.package
+        with spark_session(work, driver_memory=driver_memory, settings=settings) as spark:
+            worker = Worker(name, spark, work)
+            versions = {"pyspark": pyspark.__version__, "python": platform.python_version()}
+            send(answers, {"value": versions})
+            while (message := receive(sys.stdin)) is not None:
+                send(answers, worker.answer(message))
+
+
+def _answers() -> IO[str]:
+    """Take standard output for answers alone: the JVM's prints go where errors do."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return answers
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""The tables that suites compare: source views over Parquet, flat ORC, and databases for both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpcds_bench import product
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tpcds_bench.data import Column, Dataset
+
+CODEC = "zlib"
+"""That of ACID tables by default; another one for flat ORC would be measured as well."""
+
+
+def source_views(spark: SparkSession, data: Dataset, tables: Iterable[str]) -> None:
+    """Make the Parquet file of each table a temporary view ``source_<table>``."""
+    for table in tables:
+        spark.read.parquet(str(data.parquet(table))).createOrReplaceTempView(f"source_{table}")
+
+
+def databases(
+    spark: SparkSession, data: Dataset, tables: Iterable[str], *, acid: str, flat: str
+) -> None:
+    """Make source views, a database for flat tables, and one for ACID tables, the current one."""
+    source_views(spark, data, tables)
+    spark.sql(f"CREATE DATABASE {flat}")
+    product.create_database(spark, acid)
+
+
+def flat_table(rows: DataFrame, name: str) -> None:
+    """Write rows as a table of flat ORC."""
+    rows.write.format("orc").option("compression", CODEC).saveAsTable(name)
+
+
+def names(columns: Iterable[Column]) -> str:
+    """Return the names of columns in order, separated by commas."""
+    return ", ".join(column.name for column in columns)
+
+
+def maxima(columns: Iterable[Column]) -> str:
+    """Return a select list that has to read every value of these columns."""
+    return ", ".join(f"max({column.name})" for column in columns)
