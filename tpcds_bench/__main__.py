@@ -13,7 +13,17 @@ from typing import TypeVar
 
 import click
 
-from tpcds_bench import cases, changes, cost, deltas, maintenance, planning, queries, upkeep
+from tpcds_bench import (
+    cases,
+    changes,
+    cost,
+    deltas,
+    maintenance,
+    memory,
+    planning,
+    queries,
+    upkeep,
+)
 from tpcds_bench.data import Dataset, ExtensionMissingError, dataset
 from tpcds_bench.peers import registry
 from tpcds_bench.peers import suite as peers
@@ -237,6 +247,17 @@ def planning_command(
     """Measure how planning grows with the number of deltas and of partitions."""
     suite = partial(planning.run, deltas=number, partitions=partitions, rounds=rounds, only=only)
     settings.run("planning", 0.01, suite, planning.sections)
+    return True
+
+
+@main.command("memory")
+@click.option("--rows", default=100_000_000, show_default=True, help="Rows of the table.")
+@click.option("--deletes", default=30_000_000, show_default=True, help="Rows that are deleted.")
+@click.pass_obj
+def memory_command(settings: Settings, rows: int, deletes: int) -> bool:
+    """Measure the memory that a large table with many delete events takes."""
+    suite = partial(memory.run, rows=rows, deletes=deletes)
+    settings.run("memory", 0.01, suite, memory.sections)
     return True
 
 
