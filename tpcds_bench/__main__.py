@@ -272,22 +272,13 @@ def memory_command(settings: Settings, rows: int, deletes: int) -> bool:
     multiple=True,
     help="Engine (repeatable); all unless told.",
 )
-@click.option(
-    "--environments",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Directory that keeps an environment for each PySpark; in that of the data unless told.",
-)
 @click.pass_obj
 def peers_command(
-    settings: Settings,
-    scale: float,
-    rounds: int,
-    only: Sequence[str],
-    engines: Sequence[str],
-    environments: Path | None,
+    settings: Settings, scale: float, rounds: int, only: Sequence[str], engines: Sequence[str]
 ) -> bool:
     """Measure changes and reads on acidsql, Delta Lake, Iceberg, Hudi and plain ORC.
 
+    Environments for the releases of PySpark are made in the data directory.
     Exits with 1 when an engine fails or has other rows than the others; a missed goal is no error.
     """
     data, small = settings.dataset(scale), settings.dataset(0.01)
@@ -295,7 +286,7 @@ def peers_command(
         setup = peers.Setup(
             warm_up=make_sources(small, work / "warm-up"),
             measured=make_sources(data, work / "measured"),
-            environments=environments or settings.data / "environments",
+            environments=settings.data / "environments",
             work=work,
             driver_memory=settings.driver_memory,
         )

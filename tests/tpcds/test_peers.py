@@ -10,12 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import platformdirs
 import pytest
 
 from tpcds_bench.data import Column
 from tpcds_bench.measure import Sample
-from tpcds_bench.peers import registry
+from tpcds_bench.peers import registry, suite
 from tpcds_bench.peers.client import Client, WorkerError
 from tpcds_bench.peers.contest import Contest, Member
 from tpcds_bench.peers.flat import rewritten_sql
@@ -29,7 +28,7 @@ from tpcds_bench.peers.results import (
     difference,
     passed,
 )
-from tpcds_bench.peers.sources import Keys, Sources, sources_of
+from tpcds_bench.peers.sources import Keys, Sources, make_sources, sources_of
 from tpcds_bench.peers.statements import Compact, Delete, Maxima, Merge, Update, change_sql
 from tpcds_bench.peers.steps import TABLE, Goal, Step, Yardstick, chosen, steps
 from tpcds_bench.peers.worker import brief
@@ -373,37 +372,32 @@ def test_groups_are_those_with_a_wanted_peer() -> None:
 
 @pytest.mark.tpcds
 @pytest.mark.spark
-def test_engines_agree(data: Dataset, tmp_path: Path) -> None:
-    command = (
-        *(sys.executable, "-m", "tpcds_bench", "--data", str(data.path.parent)),
-        *("--output", str(tmp_path), "--driver-memory", "1g", "peers", "--scale", "0.01"),
-        *("--environments", platformdirs.user_cache_dir("acidsql-tests")),
-        *("--rounds", "1", "--engine", "acidsql", "--engine", "orc", "--engine", "delta"),
-        *("--only", "UPDATE of 1 row", "--only", "MERGE", "--only", "max of all columns"),
+def test_workers_agree(data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With this environment's Spark, and the engines that need no jars of others."""
+    monkeypatch.setattr(suite, "environment_python", lambda *_: Path(sys.executable))
+    sources = make_sources(data, tmp_path / "sources")
+    setup = suite.Setup(
+        warm_up=sources,
+        measured=sources,
+        environments=tmp_path,
+        work=tmp_path,
+        driver_memory="1g",
     )
-    done = subprocess.run(
-        command,
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=800,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-4000:]}"
-    (found,) = json.loads((tmp_path / "peers.json").read_text())
-    assert (found["failures"], found["differences"]) == ([], [])
-    assert [step["name"] for step in found["steps"]] == [
+    here = registry.Group(pyspark="here", engines=("acidsql", "orc"))
+    only = ("UPDATE of 1 row", "MERGE", "compact")
+    (found,) = suite.run(setup, [here], rounds=1, only=only)
+    assert passed([found]), (found.failures, found.differences)
+    assert [step.name for step in found.steps] == [
         "INSERT of all rows",
         "UPDATE of 1 row",
         "MERGE of 1.7 % with all branches",
-        "max of all columns",
-        "max of all columns of 30 days",
+        "major compaction",
         "max of all columns, compacted",
         "small table: UPDATE of 1 row",
     ]
-    for step in found["steps"]:
-        assert {engine: len(costs) for engine, costs in step["costs"].items()} == {
-            "acidsql": 1,
-            "orc": 1,
-            "delta": 1,
-        }
+    for step in found.steps:
+        for engine in here.engines:
+            (cost,) = step.costs[engine]
+            assert cost.sample.cpu > 0
+            assert (cost.written is None) == step.name.startswith("max")
+            assert cost.written != 0
