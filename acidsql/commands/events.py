@@ -203,6 +203,7 @@ def write(
     events: DataFrame,
     inserting: Sequence[int],
     *,
+    only: Target | None = None,
     once: bool = True,
 ) -> Outcome:
     """Write events and publish what they became.
@@ -210,14 +211,19 @@ def write(
     Args:
         events: their columns but ``currentTransaction``, with typed partition values.
         inserting: the statement ids that add rows.
+        only: the target of all events, if there is one only.
         once: a row id that is deleted twice is an error (MERGE), otherwise it counts as one.
     """
-    stage(transaction, shape, events, inserting)
+    stage(transaction, shape, events, inserting, only)
     return finish(transaction, shape, once=once)
 
 
 def stage(
-    transaction: WriteTransaction, shape: Shape, events: DataFrame, inserting: Sequence[int]
+    transaction: WriteTransaction,
+    shape: Shape,
+    events: DataFrame,
+    inserting: Sequence[int],
+    only: Target | None = None,
 ) -> None:
     """Write events, as ``write`` takes them, into staging."""
     parts = part_columns(shape.table)
@@ -225,7 +231,7 @@ def stage(
         others = [quote(name) for name in events.columns if name not in parts]
         events = bridge.select(events, *others, *named_sql(shape.texts(parts)))
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
-    write_events(events, transaction.staging, shape.table, transaction.write_id, rows)
+    write_events(events, transaction.staging, shape.table, transaction.write_id, rows, only)
 
 
 def finish(transaction: WriteTransaction, shape: Shape, *, once: bool = True) -> Outcome:

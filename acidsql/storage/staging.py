@@ -143,12 +143,23 @@ def write_rows(
 
 
 def named_sql(columns: Mapping[str, str]) -> list[str]:
-    """SQL expressions with their names."""
-    return [f"{value} AS {quote(name)}" for name, value in columns.items()]
+    """SQL expressions with their names.
+
+    A column that keeps its name has no alias: Spark would not know that rows are sorted by it.
+    """
+    return [
+        value if value == quote(name) else f"{value} AS {quote(name)}"
+        for name, value in columns.items()
+    ]
 
 
 def write_events(
-    events: DataFrame, staging: str, table: Table, write_id: int, rows: Sequence[Target]
+    events: DataFrame,
+    staging: str,
+    table: Table,
+    write_id: int,
+    rows: Sequence[Target],
+    only: Target | None = None,
 ) -> None:
     """Write events of any targets and partitions in one job.
 
@@ -162,15 +173,21 @@ def write_events(
         events: all columns but ``currentTransaction``; those of ``row`` are left out if there are
             no rows.
         rows: the targets that get rows.
+        only: the target of all events, if that is known. It must be said: Spark forgets that rows
+            are sorted by a constant, and sorts them again after they were numbered.
     """
     directories = directory_columns(table)
+    if only is not None:
+        directories.remove(TARGET)
+        staging = child(staging, f"{TARGET}={only.name}")
     if bridge.input_bytes(events) <= ONE_TASK_BYTES:
         placed = events.coalesce(1)
     elif table.num_buckets:
         placed = events.repartition(*directories)
     else:
         placed = bridge.rebalance(events, directories).coalesce(MAX_BUCKET_ID + 1)
-    placed = placed.sortWithinPartitions(*directories)
+    if directories:
+        placed = placed.sortWithinPartitions(*directories)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "spark_partition_id()"
     columns = _identities(rows, write_id, writer)
     if rows:
