@@ -229,7 +229,9 @@ def stage(
     parts = part_columns(shape.table)
     if parts:
         others = [quote(name) for name in events.columns if name not in parts]
-        events = bridge.select(events, *others, *named_sql(shape.texts(parts)))
+        # Never constants: Spark forgets that rows are sorted by one (storage.staging.write_events).
+        texts = {n: f"IF(spark_partition_id() < 0, '', {t})" for n, t in shape.texts(parts).items()}
+        events = bridge.select(events, *others, *named_sql(texts))
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
     write_events(events, transaction.staging, shape.table, transaction.write_id, rows, only)
 

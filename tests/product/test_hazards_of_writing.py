@@ -85,6 +85,21 @@ def test_rows_keep_their_order_when_sorts_spill(
     ]
 
 
+@pytest.mark.parametrize("spilling", [100], indirect=True)
+@pytest.mark.usefixtures("spilling")
+@pytest.mark.parametrize("planned", ["true", "false"])
+def test_rows_of_a_constant_partition_keep_their_order_when_sorts_spill(
+    lab: Lab, planned: str
+) -> None:
+    t = lab.create("id bigint", partitioned="p int, q string")
+    with lab.settings(spark__sql__optimizer__plannedWrite__enabled=planned):
+        lab.sql(f"INSERT INTO {t} SELECT id, 1, 'a' FROM {{r}}", r=lab.spark.range(0, 3000, 1, 2))
+        lab.sql(f"INSERT INTO {t} SELECT id, id % 2, 'b' FROM {{r}}", r=lab.spark.range(3000))
+        lab.sql(f"UPDATE {t} SET id = id + 1, q = 'c'")
+        files = sorted_files(lab, t)
+    assert sum(len(file.events) for file in files.values()) == 18_000
+
+
 @pytest.mark.parametrize("spilling", [3000], indirect=True)
 @pytest.mark.usefixtures("spilling")
 def test_many_delete_events_are_sorted_by_a_job_that_spills(
