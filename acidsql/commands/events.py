@@ -31,7 +31,6 @@ from acidsql.storage.staging import (
     CHECK_TARGET,
     TARGET,
     Target,
-    named_sql,
     part_columns,
     partition_text,
     staged_row_sql,
@@ -226,12 +225,9 @@ def stage(
     only: Target | None = None,
 ) -> None:
     """Write events, as ``write`` takes them, into staging."""
-    parts = part_columns(shape.table)
-    if parts:
-        others = [quote(name) for name in events.columns if name not in parts]
-        # Never constants: Spark forgets that rows are sorted by one (storage.staging.write_events).
-        texts = {n: f"IF(spark_partition_id() < 0, '', {t})" for n, t in shape.texts(parts).items()}
-        events = bridge.select(events, *others, *named_sql(texts))
+    texts = shape.texts(part_columns(shape.table))
+    if texts:
+        events = events.withColumns({name: F.expr(text) for name, text in texts.items()})
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
     write_events(events, transaction.staging, shape.table, transaction.write_id, rows, only)
 

@@ -143,14 +143,8 @@ def write_rows(
 
 
 def named_sql(columns: Mapping[str, str]) -> list[str]:
-    """SQL expressions with their names.
-
-    A column that keeps its name has no alias: Spark would not know that rows are sorted by it.
-    """
-    return [
-        value if value == quote(name) else f"{value} AS {quote(name)}"
-        for name, value in columns.items()
-    ]
+    """SQL expressions with their names."""
+    return [f"{value} AS {quote(name)}" for name, value in columns.items()]
 
 
 def write_events(
@@ -173,13 +167,16 @@ def write_events(
         events: all columns but ``currentTransaction``; those of ``row`` are left out if there are
             no rows.
         rows: the targets that get rows.
-        only: the target of all events, if that is known. It must be said: Spark forgets that rows
-            are sorted by a constant, and sorts them again after they were numbered.
+        only: the target of all events, if that is known: nothing is sorted by it.
     """
     directories = directory_columns(table)
     if only is not None:
         directories.remove(TARGET)
         staging = child(staging, f"{TARGET}={only.name}")
+    if directories:
+        # Spark forgets that rows are sorted by a constant, and would sort them after the numbering.
+        hidden = {n: F.expr(f"IF(spark_partition_id() < 0, `{n}`, `{n}`)") for n in directories}
+        events = events.withColumns(hidden)
     if bridge.input_bytes(events) <= ONE_TASK_BYTES:
         placed = events.coalesce(1)
     elif table.num_buckets:

@@ -100,6 +100,19 @@ def test_rows_of_a_constant_partition_keep_their_order_when_sorts_spill(
     assert sum(len(file.events) for file in files.values()) == 18_000
 
 
+@pytest.mark.parametrize("spilling", [100], indirect=True)
+@pytest.mark.usefixtures("spilling")
+@pytest.mark.parametrize("planned", ["true", "false"])
+def test_rows_of_a_constant_bucket_keep_their_order_when_sorts_spill(
+    lab: Lab, planned: str
+) -> None:
+    t = lab.create("k int, id bigint", partitioned="p int", clustered="(k) INTO 2 BUCKETS")
+    with lab.settings(spark__sql__optimizer__plannedWrite__enabled=planned):
+        lab.sql(f"INSERT INTO {t} SELECT 7, id, id % 2 FROM {{r}}", r=lab.spark.range(3000))
+        files = sorted_files(lab, t)
+    assert sum(len(file.events) for file in files.values()) == 3000
+
+
 @pytest.mark.parametrize("spilling", [3000], indirect=True)
 @pytest.mark.usefixtures("spilling")
 def test_many_delete_events_are_sorted_by_a_job_that_spills(
