@@ -63,6 +63,7 @@ from acidsql.bridge.row_level import (
     merge_pieces,
     update_rows,
 )
+from acidsql.bridge.rows import has_join, limit_each_task, local_rows, write_orc
 from acidsql.bridge.search import condition_of, reads_in_batches, search_options
 from acidsql.bridge.texts import (
     alias_of,
@@ -121,6 +122,7 @@ __all__ = [
     "hadoop_path",
     "hadoop_setting",
     "hadoop_user",
+    "has_join",
     "hide_columns",
     "input_bytes",
     "insert_into_files",
@@ -130,10 +132,12 @@ __all__ = [
     "job_errors",
     "join",
     "jvm_time_zone",
+    "limit_each_task",
     "list_all",
     "list_files",
     "list_names",
     "literal_sql",
+    "local_rows",
     "logical_plan",
     "merge_pieces",
     "murmur_hash",
@@ -165,4 +169,5 @@ __all__ = [
     "type_sql",
     "update_rows",
     "write_bytes",
+    "write_orc",
 ]

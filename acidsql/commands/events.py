@@ -24,8 +24,9 @@ from acidsql.schema import (
 )
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
+from acidsql.storage.few import NO_KEYS, Keys, few_keys, stage_few
 from acidsql.storage.settle import Settled, Staging
-from acidsql.storage.settle_deletes import settle
+from acidsql.storage.settle_deletes import settle, settle_keys
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     CHECK_TARGET,
@@ -202,7 +203,6 @@ def write(
     events: DataFrame,
     inserting: Sequence[int],
     *,
-    only: Target | None = None,
     once: bool = True,
 ) -> Outcome:
     """Write events and publish what they became.
@@ -210,11 +210,22 @@ def write(
     Args:
         events: their columns but ``currentTransaction``, with typed partition values.
         inserting: the statement ids that add rows.
-        only: the target of all events, if there is one only.
         once: a row id that is deleted twice is an error (MERGE), otherwise it counts as one.
     """
-    stage(transaction, shape, events, inserting, only)
-    return finish(transaction, shape, once=once)
+    rows = [Target(deletes=False, statement_id=i) for i in inserting]
+    place = transaction.staging, shape.table, transaction.write_id
+    keys = stage_few(_with_texts(shape, events), *place, rows)
+    if keys is None:
+        stage(transaction, shape, events, inserting)
+    return finish(transaction, shape, keys or NO_KEYS, once=once)
+
+
+def delete(transaction: WriteTransaction, shape: Shape, events: DataFrame) -> Outcome:
+    """Write delete events of statement id 0, and publish what they became."""
+    keys = few_keys(_with_texts(shape, events), shape.table)
+    if keys is None:
+        stage(transaction, shape, events, [], Target(deletes=True, statement_id=0))
+    return finish(transaction, shape, keys or NO_KEYS)
 
 
 def stage(
@@ -224,16 +235,31 @@ def stage(
     inserting: Sequence[int],
     only: Target | None = None,
 ) -> None:
-    """Write events, as ``write`` takes them, into staging."""
-    texts = shape.texts(part_columns(shape.table))
-    if texts:
-        events = events.withColumns({name: F.expr(text) for name, text in texts.items()})
+    """Write events, as ``write`` takes them, into staging.
+
+    Args:
+        only: the target of all events, if there is one only.
+    """
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
-    write_events(events, transaction.staging, shape.table, transaction.write_id, rows, only)
+    place = transaction.staging, shape.table, transaction.write_id
+    write_events(_with_texts(shape, events), *place, rows, only)
 
 
-def finish(transaction: WriteTransaction, shape: Shape, *, once: bool = True) -> Outcome:
-    """Settle what is in staging, and publish it."""
+def _with_texts(shape: Shape, events: DataFrame) -> DataFrame:
+    """Events with their partition values as text."""
+    texts = shape.texts(part_columns(shape.table))
+    return events.withColumns({n: F.expr(t) for n, t in texts.items()}) if texts else events
+
+
+def finish(
+    transaction: WriteTransaction, shape: Shape, keys: Keys = NO_KEYS, *, once: bool = True
+) -> Outcome:
+    """Settle what is in staging, and publish it.
+
+    Args:
+        keys: of delete events that are not in staging.
+        once: as ``write`` takes it.
+    """
     if shape.table.insert_only:
         plain = settle_plain(transaction.session, shape.table, transaction.staging)
         transaction.publish(plain)
@@ -246,7 +272,7 @@ def finish(transaction: WriteTransaction, shape: Shape, *, once: bool = True) ->
         write_id=transaction.write_id,
         once=once,
     )
-    settled = settle(staging)
+    settled = [*settle(staging), *settle_keys(staging, keys)]
     transaction.publish(settled)
     return Outcome(settled=tuple(settled))
 

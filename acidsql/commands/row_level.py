@@ -18,7 +18,7 @@ from acidsql.metastore.model import Operation, Table
 from acidsql.resolution import StatementSnapshot
 from acidsql.schema import ROW_ID_COLUMN, quote
 from acidsql.session import AcidSession
-from acidsql.storage.staging import Target, named_sql
+from acidsql.storage.staging import named_sql
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction import write_transaction
 
@@ -92,8 +92,7 @@ def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     with write_transaction(session, change_intent(table, Operation.DELETE)) as transaction:
         shape = events.shape_of(session, transaction.table)
         staged = planned(delete_events, shape, events.snapshot_of(transaction), text)
-        deletes = Target(deletes=True, statement_id=0)
-        outcome = events.write(transaction, shape, staged, inserting=[], only=deletes)
+        outcome = events.delete(transaction, shape, staged)
         transaction.commit(events.changes(outcome, [(Operation.DELETE, [0], True)]))
     deleted = outcome.events(deletes=True)
     return result.counts(session.spark, affected=deleted, deleted=deleted)

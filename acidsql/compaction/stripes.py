@@ -56,9 +56,9 @@ from acidsql.schema import data_schema, event_schema
 from acidsql.session import AcidSession
 from acidsql.storage import delete_files
 from acidsql.storage.delete_files import DeleteEvent, RowId
+from acidsql.storage.few import DRIVER_EVENTS
 from acidsql.storage.filesystem import FilePart, child
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.settle_deletes import DRIVER_EVENTS
 from acidsql.storage.staging import codec
 from acidsql.storage.tails import (
     BUCKET,

@@ -98,6 +98,21 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
     return Deletes(files=tuple(file for files in found for file in files))
 
 
+def are_listed(snapshot: TableSnapshot, deletes: Deletes) -> bool:
+    """Whether delete events are so few that a filter lists them.
+
+    It costs so little that it need not be kept from the rows that no event can concern: a scan of
+    their own would cost more.
+    """
+    few = deletes.events <= _LISTED_EVENTS
+    return few and _packing(deletes, _partitions(snapshot)) is not None
+
+
+def _partitions(snapshot: TableSnapshot) -> int:
+    """How many partitions events are told apart by."""
+    return len(snapshot.partitions) if snapshot.table.partition_columns else 1
+
+
 def less_deleted(
     session: AcidSession,
     snapshot: TableSnapshot,
@@ -113,8 +128,8 @@ def less_deleted(
         scan_events: gives a scan of them.
     """
     partitioned = bool(snapshot.table.partition_columns)
-    packing = _packing(deletes, len(snapshot.partitions) if partitioned else 1)
-    if packing is not None and deletes.events <= _LISTED_EVENTS:
+    packing = _packing(deletes, _partitions(snapshot))
+    if packing is not None and are_listed(snapshot, deletes):
         listed = ", ".join(f"{key}L" for key in _listed(session, snapshot, deletes, packing))
         # As text: a literal of PySpark's takes a call into the JVM.
         remaining = f"NOT {packing.sql()} IN ({listed})"

@@ -16,7 +16,7 @@ from acidsql import bridge
 from acidsql.format.names import DirectoryKind, is_hidden
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import KEYS, ORDINAL, columns_of_table, project
-from acidsql.scan.deletes import Deletes, find_deletes, less_deleted
+from acidsql.scan.deletes import Deletes, are_listed, find_deletes, less_deleted
 from acidsql.scan.directories import (
     DataDirectory,
     bucket_files,
@@ -58,6 +58,11 @@ class _Inserts:
     directories: tuple[DataDirectory, ...]
     originals: tuple[OriginalFile, ...]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row can be there."""
+        return not self.directories and not self.originals
+
     def split(self, deletes: Deletes) -> tuple[_Inserts, _Inserts]:
         """Those that no delete event can concern, and the others."""
         dirty = _Inserts(
@@ -71,6 +76,9 @@ class _Inserts:
             originals=tuple(f for f in self.originals if f not in dirty.originals),
         )
         return clean, dirty
+
+
+_NO_INSERTS = _Inserts(directories=(), originals=())
 
 
 def _concerns(deletes: Deletes, data: DataDirectory) -> bool:
@@ -158,6 +166,8 @@ def _surviving(
     deletes = find_deletes(session, snapshot)
     inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
     clean, dirty = inserts.split(deletes)
+    if not dirty.is_empty and are_listed(snapshot, deletes):
+        clean, dirty = _NO_INSERTS, inserts
     row = data_schema(session.spark, snapshot.table)
     parts = _insert_events(session, snapshot, clean, row, needed)
     touched = _insert_events(session, snapshot, dirty, row, needed)

@@ -20,9 +20,8 @@ def check_bucket_columns(spark: SparkSession, table: Table) -> None:
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE.
     """
-    for column in table.columns:
-        declared = bridge.parse_type(spark, column.type)
-        if column.name in table.bucket_columns and not bridge.can_hash(declared):
+    for column in (c for c in table.columns if c.name in table.bucket_columns):
+        if not bridge.can_hash(bridge.parse_type(spark, column.type)):
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE",
                 f"{table.full_name} is bucketed by {column.name}, of type {column.type}, whose "

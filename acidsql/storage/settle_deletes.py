@@ -18,8 +18,9 @@ from acidsql.errors import CardinalityError
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.schema import event_schema, guard, padded
 from acidsql.session import AcidSession
-from acidsql.storage import delete_files
+from acidsql.storage import delete_files, few
 from acidsql.storage.delete_files import DeleteEvent, RowId
+from acidsql.storage.few import Keys
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.settle import (
@@ -34,8 +35,6 @@ from acidsql.storage.settle import (
 from acidsql.storage.staging import BUCKET_COLUMN, CHECK_TARGET, codec, write_buckets
 from acidsql.storage.tails import read_tail
 
-# Up to so many delete events of a statement are sorted and written by the driver.
-DRIVER_EVENTS = 50_000
 _KEYS = ("originalTransaction", "bucket", "rowId")
 
 
@@ -53,18 +52,33 @@ def settle(staging: Staging) -> list[Settled]:
     return settled
 
 
+def settle_keys(staging: Staging, keys: Keys) -> list[Settled]:
+    """Write delete events whose row ids the driver has: nothing was staged of them.
+
+    Raises:
+        CardinalityError: a row id is there twice (MERGE_CARDINALITY_VIOLATION).
+    """
+    nowhere = {
+        StagedDirectory(target=place.target, values=place.values, path="", files=()): keys[place]
+        for place in sorted(keys)
+    }
+    settled = _write_on_driver(staging, nowhere)
+    write_versions(staging.session, settled)
+    return settled
+
+
 def _settle_deletes(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
     files = staging.session.files
     paths = [child(d.path, name) for d in directories for name in d.files]
     tails = in_parallel(lambda path: read_tail(files, path), paths)
-    if sum(tail.rows for tail in tails) <= DRIVER_EVENTS:
+    if sum(tail.rows for tail in tails) <= few.DRIVER_EVENTS:
         return _settle_on_driver(staging, directories)
     return _settle_with_spark(staging, directories)
 
 
 def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
     files = staging.session.files
-    events: dict[StagedDirectory, list[RowId]] = {
+    events = {
         d: [
             event.key
             for name in d.files
@@ -72,6 +86,13 @@ def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) 
         ]
         for d in directories
     }
+    return _write_on_driver(staging, events)
+
+
+def _write_on_driver(
+    staging: Staging, events: Mapping[StagedDirectory, Sequence[RowId]]
+) -> list[Settled]:
+    files = staging.session.files
     if staging.once:
         _check_once(events)
     settled = []

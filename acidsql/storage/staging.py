@@ -186,19 +186,22 @@ def write_events(
     if directories:
         placed = placed.sortWithinPartitions(*directories)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "spark_partition_id()"
-    columns = _identities(rows, write_id, writer)
-    if rows:
-        others = [f"{_FIELD}{i}" for i in range(1, len(table.columns))]
-        columns.update({name: f"`{name}`" for name in ("row", *others)})
+    columns = final_columns(table, rows, write_id, writer, _NEXT_ROW_ID)
     columns.update({name: f"`{name}`" for name in directories})
     _save(bridge.select(placed, *named_sql(columns)), staging, table, directories)
 
 
-def _identities(rows: Sequence[Target], write_id: int, writer: str) -> dict[str, str]:
-    """The ACID columns but ``row``, where rows get theirs: write id, bucket property, row id.
+def final_columns(
+    table: Table, rows: Sequence[Target], write_id: int, writer: str, new_row_id: str
+) -> dict[str, str]:
+    """The columns of staged files, as SQL of events by name: rows get their write id, bucket
+    property and row id.
 
-    Each target has its own counter, which moves only when it is asked, so that a writer starts at
-    0. The writer is the task, or in a bucketed table the bucket.
+    Args:
+        rows: the targets that get rows; if there are none, files have no ``row``.
+        writer: SQL of what numbers the rows: the task, or in a bucketed table the bucket.
+        new_row_id: SQL of a row id. Each target has its own, so that a counter moves only when it
+            is asked, and a writer starts at 0.
     """
 
     def of_each(value: Callable[[Target], str]) -> str:
@@ -206,13 +209,17 @@ def _identities(rows: Sequence[Target], write_id: int, writer: str) -> dict[str,
         return f", CASE {' '.join(cases)} END" if cases else ""
 
     bucket = of_each(lambda target: _bucket_sql(target, writer))
-    return {
+    columns = {
         "operation": "operation",
         "originalTransaction": f"coalesce(originalTransaction, {write_id}L)",
         "bucket": f"coalesce(bucket{bucket})",
-        "rowId": f"coalesce(rowId{of_each(lambda _: _NEXT_ROW_ID)})",
+        "rowId": f"coalesce(rowId{of_each(lambda _: new_row_id)})",
         "currentTransaction": f"{write_id}L",
     }
+    if rows:
+        others = [f"{_FIELD}{i}" for i in range(1, len(table.columns))]
+        columns.update({name: f"`{name}`" for name in ("row", *others)})
+    return columns
 
 
 def _bucket_sql(target: Target, writer: str) -> str:

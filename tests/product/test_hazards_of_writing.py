@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from acidsql.errors import CardinalityError, WriteJobError
 from acidsql.format.bucket_codec import decode_bucket
-from acidsql.storage import settle_deletes, staging
+from acidsql.storage import few, staging
 from acidsql.storage.filesystem import FileSystem
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_rows_of_a_constant_bucket_keep_their_order_when_sorts_spill(
 def test_many_delete_events_are_sorted_by_a_job_that_spills(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settle_deletes, "DRIVER_EVENTS", 10)
+    monkeypatch.setattr(few, "DRIVER_EVENTS", 10)
     t = lab.create("id bigint", properties={"orc.stripe.size": "1024"})
     lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 24_000, 1, 2))
     assert lab.sql(f"DELETE FROM {t} WHERE id % 12000 > 5") == [(23_988, 23_988)]
@@ -140,7 +140,7 @@ def test_both_ways_of_settling_deletes_give_the_same_files(
 ) -> None:
     trees = []
     for limit in (0, 1000):
-        monkeypatch.setattr(settle_deletes, "DRIVER_EVENTS", limit)
+        monkeypatch.setattr(few, "DRIVER_EVENTS", limit)
         t = lab.create("id bigint, v string", partitioned="p int")
         lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 2 FROM {{r}}", r=lab.spark.range(0, 40))
         assert lab.sql(
@@ -164,7 +164,7 @@ def test_both_ways_of_settling_deletes_give_the_same_files(
 def test_both_ways_of_settling_deletes_find_rows_matched_twice(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
-    monkeypatch.setattr(settle_deletes, "DRIVER_EVENTS", limit)
+    monkeypatch.setattr(few, "DRIVER_EVENTS", limit)
     t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")
     before = lab.state(t)
     source = "(SELECT * FROM VALUES (1, 5), (1, 6), (2, 7) AS s(id, v)) s"

@@ -1,0 +1,75 @@
+"""Rows that the driver holds: found by Spark, and written by its ORC writer without a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from acidsql.bridge.jvm import (
+    CATALYST,
+    SOURCES,
+    JavaObject,
+    java_type,
+    jvm_class,
+    scala_map,
+    scala_object,
+)
+from acidsql.bridge.plans import frame_of, logical_plan
+
+
+def has_join(frame: DataFrame) -> bool:
+    """Whether a plan joins or has subqueries: running it twice may be dear."""
+    patterns = scala_object(frame.sparkSession, f"{CATALYST}.trees.TreePattern")
+    plan = logical_plan(frame)
+    return bool(
+        plan.containsPattern(patterns.JOIN()) or plan.containsPattern(patterns.PLAN_EXPRESSION())
+    )
+
+
+def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
+    """So many rows of each task's at most: a task that has them ends."""
+    spark = frame.sparkSession
+    limit = spark._jsparkSession.sessionState().sqlParser().parseExpression(str(rows))
+    node = jvm_class(spark, f"{CATALYST}.plans.logical.LocalLimit")
+    return frame_of(spark, node(limit, logical_plan(frame)))
+
+
+def local_rows(frame: DataFrame) -> list[JavaObject]:
+    """The rows of a DataFrame as Catalyst has them, each a mutable ``UnsafeRow`` of its own."""
+    return list(frame._jdf.queryExecution().executedPlan().executeCollect())
+
+
+def write_orc(
+    spark: SparkSession,
+    path: str,
+    schema: StructType,
+    rows: Iterable[JavaObject],
+    options: Mapping[str, Any],
+) -> None:
+    """Write one ORC file as a task of Spark's would.
+
+    Args:
+        path: of the file, which must not exist.
+        schema: the first columns of the rows, which are written.
+        options: as a DataFrame's writer takes them.
+    """
+    session, wanted = spark._jsparkSession, scala_map(spark, options)
+    hadoop = "org.apache.hadoop.mapreduce"
+    job = jvm_class(spark, f"{hadoop}.Job").getInstance(
+        session.sessionState().newHadoopConfWithOptions(wanted)
+    )
+    columns = java_type(spark, schema)
+    orc = jvm_class(spark, f"{SOURCES}.orc.OrcFileFormat")()
+    writers = orc.prepareWrite(session, job, wanted, columns)
+    context = jvm_class(spark, f"{hadoop}.task.TaskAttemptContextImpl")(
+        job.getConfiguration(), jvm_class(spark, f"{hadoop}.TaskAttemptID")()
+    )
+    writer = writers.newInstance(path, columns, context)
+    try:
+        for row in rows:
+            writer.write(row)
+    finally:
+        writer.close()

@@ -1,0 +1,134 @@
+"""Events of small statements, written by the driver: a write job takes longer than finding them.
+
+A plan is run with a limit on the events of each task. If a task has as many, its events are many,
+and a write job finds them again; the tasks ended early.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from acidsql import bridge
+from acidsql.format.partitions import escape
+from acidsql.metastore.model import Table
+from acidsql.storage.delete_files import RowId
+from acidsql.storage.filesystem import child
+from acidsql.storage.staging import (
+    BUCKET_COLUMN,
+    TARGET,
+    Target,
+    directory_columns,
+    final_columns,
+    named_sql,
+    part_columns,
+    writer_options,
+)
+
+# A statement that reads more has more tasks than may each send their events to the driver.
+_MOST_BYTES = 1024 * 1024 * 1024
+# Up to so many delete events of a statement are sorted and written by the driver.
+DRIVER_EVENTS = 50_000
+# Rows with all their columns are brought to the driver up to this number of events.
+_FEW_EVENTS = 200
+_KEYS = ("originalTransaction", "bucket", "rowId")
+# Their positions among the columns of a file.
+_WRITE_ID, _BUCKET, _ROW_ID = 1, 2, 3
+
+
+class Place(NamedTuple):
+    """Where events go: the name of a target, and the values of a partition as text."""
+
+    target: str
+    values: tuple[str, ...]
+
+
+Keys = Mapping[Place, Sequence[RowId]]
+NO_KEYS: Keys = {}
+
+
+def few_keys(events: DataFrame, table: Table) -> Keys | None:
+    """The row ids of delete events; None if they are not few.
+
+    Args:
+        events: their columns but ``currentTransaction``.
+
+    Raises:
+        WriteJobError: the statement fails (as ``bridge.job_errors`` says).
+    """
+    if not _is_cheap(events):
+        return None
+    wanted = bridge.select(events, TARGET, *_KEYS, *part_columns(table))
+    with bridge.job_errors():
+        rows = bridge.limit_each_task(wanted, DRIVER_EVENTS).collect()
+    if len(rows) >= DRIVER_EVENTS:
+        return None
+    keys: dict[Place, list[RowId]] = defaultdict(list)
+    for target, write_id, bucket, row_id, *values in rows:
+        keys[Place(target, tuple(values))].append(RowId(write_id, bucket, row_id))
+    return keys
+
+
+def stage_few(
+    events: DataFrame, staging: str, table: Table, write_id: int, rows: Sequence[Target]
+) -> Keys | None:
+    """Write the rows among events into staging, as one task of a write job would.
+
+    Args:
+        events: all columns but ``currentTransaction``.
+        rows: the targets that get rows.
+
+    Returns:
+        The row ids of the delete events; None if the events are not few, and nothing was written.
+
+    Raises:
+        WriteJobError: the statement fails (as ``bridge.job_errors`` says).
+    """
+    if not _is_cheap(events):
+        return None
+    directories = directory_columns(table)
+    writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "0"
+    columns = final_columns(table, rows, write_id, writer, new_row_id="0L")
+    made = bridge.select(events, *named_sql(columns), *directories)
+    with bridge.job_errors():
+        found = bridge.local_rows(bridge.limit_each_task(made, _FEW_EVENTS))
+    if len(found) >= _FEW_EVENTS:
+        return None
+    inserts = {target.name for target in rows}
+    keys: dict[Place, list[RowId]] = defaultdict(list)
+    files: dict[tuple[Place, int], list[bridge.JavaObject]] = defaultdict(list)
+    first = len(columns)
+    for row in found:
+        target, *values = (
+            str(row.getUTF8String(first + i)) for i in range(1 + len(table.partition_columns))
+        )
+        place = Place(target, tuple(values))
+        if target in inserts:
+            bucket = row.getInt(first + len(directories) - 1) if table.num_buckets else 0
+            own = files[place, bucket]
+            row.setLong(_ROW_ID, len(own))
+            own.append(row)
+        else:
+            key = RowId(row.getLong(_WRITE_ID), row.getInt(_BUCKET), row.getLong(_ROW_ID))
+            keys[place].append(key)
+    schema = StructType(made.schema.fields[:first])
+    for (place, bucket), own in files.items():
+        path = child(staging, *_directories(table, place, bucket), "part-00000-0.orc")
+        bridge.write_orc(events.sparkSession, path, schema, own, writer_options(table))
+    return keys
+
+
+def _directories(table: Table, place: Place, bucket: int) -> list[str]:
+    """The directories below staging in which a job would write events."""
+    parts = zip(part_columns(table), place.values, strict=True)
+    buckets = [f"{BUCKET_COLUMN}={bucket}"] if table.num_buckets else []
+    return [f"{TARGET}={place.target}", *(f"{n}={escape(v)}" for n, v in parts), *buckets]
+
+
+def _is_cheap(events: DataFrame) -> bool:
+    """Whether events may be looked for twice, because they may turn out to be many."""
+    return not bridge.has_join(events) and bridge.input_bytes(events) <= _MOST_BYTES

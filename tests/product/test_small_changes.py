@@ -1,0 +1,124 @@
+"""Changes that the driver writes, beside those that a write job does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from acidsql.errors import WriteJobError
+from acidsql.storage import few
+
+if TYPE_CHECKING:
+    from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = """
+    id bigint, b boolean, t tinyint, f float, d double, e decimal(38,10), n decimal(7,2), s string,
+    c char(4), v varchar(5), x binary, day date, at timestamp, st struct<a:int,b:array<string>>,
+    m map<string,decimal(9,3)>"""
+ROWS = """
+    SELECT /*+ COALESCE(1) */ id, id % 3 = 0, CAST(id AS TINYINT), CAST(id / 7 AS FLOAT),
+    IF(id = 5, double('NaN'), id / 7), id / CAST(7 AS DECIMAL(38,10)), CAST(id / 7 AS DECIMAL(7,2)),
+    IF(id = 6, NULL, concat('é\\n', id)), 'ab', 'abc', encode(concat('\\0', id), 'UTF-8'),
+    date_add(DATE'0001-01-01', CAST(id * 20000 AS INT)),
+    TIMESTAMP'1700-02-28 12:34:56.123456' + make_interval(CAST(id * 9 AS INT)),
+    IF(id = 7, NULL, named_struct('a', CAST(id AS INT), 'b', array('x', NULL))),
+    map('k', CAST(id AS DECIMAL(9,3))), CAST(id % 2 AS INT), IF(id % 3 = 0, NULL, 'a/b')
+    FROM range(40)"""
+
+
+def _changed(lab: Lab, clustered: str) -> tuple[Any, ...]:
+    """A table after some changes: its tree, its rows, and what its files look like."""
+    t = lab.create(COLUMNS, partitioned="p int, q string", clustered=clustered)
+    lab.sql(f"INSERT INTO {t} {ROWS}")
+    before = lab.rows(t)
+    assert lab.sql(f"UPDATE {t} SET s = s WHERE id % 4 = 1") == [(10, 10)]
+    assert repr(sorted(lab.rows(t))) == repr(sorted(before))
+    assert lab.sql(f"UPDATE {t} SET p = 9, e = -e WHERE id = 5 OR id = 9") == [(2, 2)]
+    assert lab.sql(f"DELETE FROM {t} WHERE id IN (1, 2, 5)") == [(3, 3)]
+    assert lab.sql(f"DELETE FROM {t} WHERE id = -1") == [(0, 0)]
+    # A task that writes several partitions numbers their rows together.
+    looks = {
+        path: (file.fields, file.row_fields, file.codec, len(file.events), file.metadata.keys())
+        for path, file in lab.files(t).items()
+        if file.metadata["hive.acid.key.index"] == file.expected_key_index
+    }
+    return lab.tree(t), repr(lab.rows(t)), looks
+
+
+@pytest.mark.parametrize("clustered", ["", "(id) INTO 3 BUCKETS"])
+def test_the_driver_writes_what_a_job_would(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
+) -> None:
+    by_driver = _changed(lab, clustered)
+    monkeypatch.setattr(few, "_MOST_BYTES", -1)
+    assert _changed(lab, clustered) == by_driver
+    tree, _, looks = by_driver
+    assert {path for path in tree if "/bucket_" in path} == looks.keys()
+
+
+def test_the_driver_numbers_rows_as_one_task_would(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = []
+    for most in (2**30, -1):
+        monkeypatch.setattr(few, "_MOST_BYTES", most)
+        t = lab.create("id int, v string", values="(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')")
+        assert lab.sql(f"UPDATE {t} SET v = 'e' WHERE id IN (2, 4)") == [(2, 2)]
+        assert lab.sql(f"UPDATE {t} SET v = 'f' WHERE id = 4") == [(1, 1)]
+        assert lab.sql(f"DELETE FROM {t} WHERE id IN (3, 4)") == [(2, 2)]
+        assert lab.rows(t, "row__id, *") == [
+            ((1, 536870912, 0), 1, "a"),
+            ((2, 536870912, 0), 2, "e"),
+        ]
+        files.append(lab.files(t))
+    assert files[0] == files[1]
+    assert [len(file.events) for file in files[0].values()] == [2, 1, 2, 4, 2, 1]
+
+
+def test_more_events_than_the_driver_takes_are_written_by_a_job(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id bigint, v string")
+    lab.sql(f"INSERT INTO {t} SELECT id, 'a' FROM {{r}}", r=lab.spark.range(0, 100, 1, 2))
+    monkeypatch.setattr(few, "_FEW_EVENTS", 12)
+    monkeypatch.setattr(few, "DRIVER_EVENTS", 12)
+    for wanted in ("id < 5", "id < 6", "id > 50 AND id < 90", "id > -1"):
+        count = lab.sql(f"SELECT count(*) FROM {t} WHERE {wanted}")[0][0]
+        assert lab.sql(f"UPDATE {t} SET v = concat(v, 'b') WHERE {wanted}") == [(count, count)]
+    assert lab.sql(f"SELECT v, count(*) FROM {t} GROUP BY v ORDER BY v") == [
+        ("ab", 55),
+        ("abb", 40),
+        ("abbb", 5),
+    ]
+    assert lab.sql(f"DELETE FROM {t} WHERE id % 10 = 0") == [(10, 10)]
+    assert lab.sql(f"DELETE FROM {t} WHERE id % 5 > 0") == [(80, 80)]
+    assert [i for (i,) in lab.sql(f"SELECT id FROM {t} ORDER BY id")] == [*range(5, 100, 10)]
+
+
+def test_a_small_change_is_one_job(lab: Lab) -> None:
+    t = lab.create("id int, v string", partitioned="p int", values="(1, 'a', 1), (2, 'b', 2)")
+    tracker = lab.spark.sparkContext.statusTracker()
+    for name, text in {
+        "one-update": f"UPDATE {t} SET v = 'c' WHERE id = 1",
+        "one-delete": f"DELETE FROM {t} WHERE id = 2",
+    }.items():
+        lab.spark.sparkContext.setJobGroup(name, name)
+        try:
+            answer = lab.frame(text)
+        finally:
+            lab.spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        assert len(tracker.getJobIdsForGroup(name)) == 1
+        assert answer.collect()[0].num_affected_rows == 1
+    assert lab.rows(t) == [(1, "c", 1)]
+
+
+def test_a_small_change_that_fails_leaves_nothing(lab: Lab) -> None:
+    t = lab.create("id int NOT NULL, v int", values="(1, 1), (2, 0)")
+    before = lab.state(t)
+    with pytest.raises((WriteJobError, PySparkException), match="NOT_NULL_ASSERT_VIOLATION"):
+        lab.sql(f"UPDATE {t} SET id = IF(v = 0, NULL, id)")
+    assert lab.state(t) == before
