@@ -161,13 +161,14 @@ def maintenance_command(settings: Settings, scale: float) -> bool:
 @click.option(
     "--only", type=click.IntRange(1, 99), multiple=True, help="Number of a query (repeatable)."
 )
+@rounds_option(3, per="query")
 @click.pass_obj
-def queries_command(settings: Settings, scale: float, only: Sequence[int]) -> bool:
+def queries_command(settings: Settings, scale: float, only: Sequence[int], rounds: int) -> bool:
     """Run the 99 queries over ACID tables; compare with flat ORC in Spark and with DuckDB.
 
     Exits with 1 when an answer differs.
     """
-    suite = partial(queries.run, numbers=only or range(1, 100))
+    suite = partial(queries.run, numbers=only or range(1, 100), rounds=rounds)
     return queries.passed(settings.run("queries", scale, suite, queries.sections))
 
 

@@ -34,6 +34,13 @@ _TABLES = {
     "base + 5 deletes": (5, 0),
     "base + 5 deletes + 5 inserts": (5, 5),
 }
+# Names of tables of which a part of the rows, scattered, is deleted by one DELETE: which tickets,
+# and the goal of the ratio to flat ORC without them.
+_PARTS = {
+    "base less 1 %": ("ss_ticket_number % 100 = 7", 1.15),
+    "base less 10 %": ("ss_ticket_number % 10 = 7", 1.3),
+    "base less 50 %": ("ss_ticket_number % 2 = 1", 1.3),
+}
 # Goals of the ratio to flat ORC, by query.
 _GOALS = {
     "count(*)": 1.2,
@@ -70,6 +77,10 @@ def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseRes
         _make(spark, data, table, customers[:deletes], customers[:inserts])
         _make_flat(spark, table, customers[:deletes] if deletes > inserts else ())
         found += _queries(spark, data, name, table)
+    found += [
+        _less(spark, data, f"store_sales_less_{number}", name, *part)
+        for number, (name, part) in enumerate(tqdm(_PARTS.items(), desc="load"))
+    ]
     return cases.measure(spark, found, rounds=rounds, only=only)
 
 
@@ -77,9 +88,22 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
     """Return the report on a run."""
     text = (
         f"Flat ORC has the same rows and the codec of the ACID tables ({CODEC}). The rows of one "
-        "customer are deleted by one DELETE, and inserted again by one INSERT."
+        "customer are deleted by one DELETE, and inserted again by one INSERT; the tickets that are "
+        "left out of a base are deleted by one DELETE."
     )
     return cases.sections(data, "Pending deletes and inserts", text, results)
+
+
+def _less(
+    spark: SparkSession, data: Dataset, table: str, name: str, deleted: str, goal: float
+) -> Case:
+    """A table less a part of its rows, and all of its columns read."""
+    _make(spark, data, table, (), ())
+    product.execute(spark, f"DELETE FROM {table} WHERE {deleted}")
+    flat_table(spark.table(_SOURCE).where(f"NOT {deleted}"), f"{_FLAT}.{table}")
+    columns = maxima(data.columns["store_sales"])
+    texts = [f"SELECT {columns} FROM {place}.{table}" for place in (_ACID, _FLAT)]
+    return same_query(spark, f"{name}: max of all columns", goal, *texts)
 
 
 def _make(

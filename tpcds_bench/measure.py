@@ -76,7 +76,12 @@ class Duel:
 
 
 def duel(
-    subject: Contender, yardstick: Contender, *, rounds: int, progress: Callable[[], object]
+    subject: Contender,
+    yardstick: Contender,
+    *,
+    rounds: int,
+    progress: Callable[[], object],
+    warm_up: int = WARM_UP,
 ) -> Duel:
     """Run two contenders in turns, changing who begins, after rounds that warm both up.
 
@@ -85,13 +90,14 @@ def duel(
         yardstick: contender that it is compared with.
         rounds: number of rounds that count.
         progress: called after each round.
+        warm_up: number of rounds before those.
     """
     samples: tuple[list[Sample], list[Sample]] = ([], [])
-    for number in range(WARM_UP + rounds):
+    for number in range(warm_up + rounds):
         order = (0, 1) if number % 2 else (1, 0)
         for index in order:
             sample = _sample((subject, yardstick)[index], number)
-            if number >= WARM_UP:
+            if number >= warm_up:
                 samples[index].append(sample)
         progress()
     return Duel(subject=tuple(samples[0]), yardstick=tuple(samples[1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import statistics
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from tpcds_bench import product
+from tpcds_bench.cases import querying
 from tpcds_bench.check import compare_table, load
 from tpcds_bench.compare import Answer, mismatch
 from tpcds_bench.data import TABLES, duckdb_with
-from tpcds_bench.report import Section, environment
+from tpcds_bench.measure import Contender, Duel, duel
+from tpcds_bench.report import Chart, Section, environment
 from tpcds_bench.rewrites import MAX_REWRITES, REWRITES
 from tpcds_bench.tables import databases, flat_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -45,8 +47,8 @@ class QueryResult:
     Args:
         query: its number.
         rows: rows of DuckDB's answer.
-        acid_seconds: wall time over ACID tables; the first query also warms Spark up.
-        flat_seconds: wall time over flat ORC.
+        duel: costs over ACID tables and over flat ORC, after both were answered once; None if
+            that failed.
         flat: ACID tables against flat ORC.
         duckdb: ACID tables against DuckDB.
         note: what differs, what failed, or the reason of the rewrite; may be empty.
@@ -54,8 +56,7 @@ class QueryResult:
 
     query: int
     rows: int
-    acid_seconds: float
-    flat_seconds: float
+    duel: Duel | None
     flat: Verdict
     duckdb: Verdict
     note: str
@@ -73,8 +74,8 @@ class LoadError(RuntimeError):
     """A loaded ACID table differs from its source."""
 
 
-def run(stage: Stage, *, numbers: Iterable[int]) -> tuple[QueryResult, ...]:
-    """Load all tables and run the queries with the given numbers.
+def run(stage: Stage, *, numbers: Iterable[int], rounds: int) -> tuple[QueryResult, ...]:
+    """Load all tables, answer the queries with the given numbers, and measure each so many times.
 
     Raises:
         LoadError: a table is wrong before any query ran.
@@ -85,7 +86,7 @@ def run(stage: Stage, *, numbers: Iterable[int]) -> tuple[QueryResult, ...]:
     _load_flat(spark)
     _load_acid(spark, data, duck)
     return tuple(
-        _result(spark, duck, number, data.queries[number])
+        _result(spark, duck, number, data.queries[number], rounds)
         for number in tqdm(tuple(numbers), unit="query", desc="queries")
     )
 
@@ -100,6 +101,7 @@ def sections(data: Dataset, results: Sequence[QueryResult]) -> tuple[Section, ..
     flat = sum(result.flat is Verdict.EQUAL for result in results)
     duckdb = sum(result.duckdb is Verdict.EQUAL for result in results)
     nonempty = sum(result.rows > 0 for result in results)
+    duels = {result.query: result.duel for result in results if result.duel is not None}
     return (
         Section(
             title="TPC-DS queries",
@@ -108,22 +110,53 @@ def sections(data: Dataset, results: Sequence[QueryResult]) -> tuple[Section, ..
                 " they were, so that every query reads deltas and delete deltas."
                 f" Of {len(results)} queries {flat} give over ACID tables what they give over flat"
                 f" ORC; {duckdb} equal DuckDB's answer as they stand, {_rewritten(results)} after"
-                f" a rewrite; {nonempty} return rows."
+                f" a rewrite; {nonempty} return rows. {_ratios(list(duels.values()))}"
             ),
-            headers=("query", "rows", "ACID seconds", "flat seconds", "flat ORC", "DuckDB", "note"),
+            headers=(
+                "query", "rows", "ratio to flat ORC", "CPU ratio", "seconds", "flat ORC", "DuckDB",
+                "note",
+            ),
             rows=[
                 (
                     result.query,
                     result.rows,
-                    result.acid_seconds,
-                    result.flat_seconds,
+                    *_costs(result.duel),
                     result.flat.value,
                     result.duckdb.value,
                     result.note,
                 )
                 for result in results
             ],
+            chart=Chart(
+                unit="ratio of wall times",
+                bars=[(f"query {n} ÷ flat ORC", d.wall_ratio, None) for n, d in duels.items()],
+            )
+            if duels
+            else None,
         ),
+    )  # fmt: skip
+
+
+def _costs(found: Duel | None) -> tuple[str | float, ...]:
+    """Ratios of wall time and processor time to flat ORC, and seconds over ACID tables."""
+    if found is None:
+        return "", "", ""
+    seconds = statistics.median(sample.wall for sample in found.subject)
+    return found.wall_ratio, found.cpu_ratio, seconds
+
+
+def _ratios(duels: Sequence[Duel]) -> str:
+    """What all queries together cost beside flat ORC."""
+    if not duels:
+        return ""
+    mean = statistics.geometric_mean(d.wall_ratio for d in duels)
+    subject, yardstick = (
+        sum(statistics.median(s.wall for s in samples) for samples in sides)
+        for sides in ([d.subject for d in duels], [d.yardstick for d in duels])
+    )
+    return (
+        f"They take {subject:.1f} s over ACID tables and {yardstick:.1f} s over flat ORC, ratio"
+        f" {subject / yardstick:.2f}; the geometric mean of their ratios is {mean:.2f}."
     )
 
 
@@ -151,21 +184,19 @@ def _load_acid(spark: SparkSession, data: Dataset, duck: Any) -> None:
             raise LoadError(f"{table} differs after loading: {comparison.mismatches[0].difference}")
 
 
-def _result(spark: SparkSession, duck: Any, number: int, text: str) -> QueryResult:
-    flat_seconds = acid_seconds = 0.0
+def _result(spark: SparkSession, duck: Any, number: int, text: str, rounds: int) -> QueryResult:
+    found: Duel | None = None
     expected = _duckdb_answer(duck, text)
     notes: tuple[str | None, ...]
     try:
-        spark.sql(f"USE {FLAT_DATABASE}")
-        flat, flat_seconds = _spark_answer(spark.sql, text)
-        product.execute(spark, f"USE {ACID_DATABASE}")
-        acid, acid_seconds = _acid_answer(spark, text)
+        flat, acid = _over_flat(spark, text), _over_acid(spark, text)
         flat_note = mismatch(flat, acid)
         if flat_note is None and flat.columns != acid.columns:
             flat_note = f"columns {flat.columns} expected, {acid.columns} found"
         verdict, duckdb_note = _against_duckdb(spark, duck, number, text, expected, acid)
         flat_verdict = Verdict.EQUAL if flat_note is None else Verdict.DIFFERENT
         notes = (flat_note and f"flat ORC: {flat_note}", duckdb_note)
+        found = _duel(spark, text, rounds)
     except product.FAILURES as err:
         # One query that fails must not hide what the others give.
         verdict = flat_verdict = Verdict.ERROR
@@ -173,8 +204,7 @@ def _result(spark: SparkSession, duck: Any, number: int, text: str) -> QueryResu
     return QueryResult(
         query=number,
         rows=len(expected.rows),
-        acid_seconds=acid_seconds,
-        flat_seconds=flat_seconds,
+        duel=found,
         flat=flat_verdict,
         duckdb=verdict,
         note="; ".join(note for note in notes if note),
@@ -191,22 +221,44 @@ def _against_duckdb(
         return Verdict.DIFFERENT, f"DuckDB: {difference}"
     rewrite = REWRITES[number]
     rewritten = rewrite.apply(text)
-    acid, _ = _acid_answer(spark, rewritten)
-    difference = mismatch(_duckdb_answer(duck, rewritten), acid)
+    difference = mismatch(_duckdb_answer(duck, rewritten), _over_acid(spark, rewritten))
     if difference is None:
         return Verdict.EQUAL_REWRITTEN, rewrite.reason
     return Verdict.DIFFERENT, f"DuckDB, after the rewrite: {difference}"
 
 
-def _acid_answer(spark: SparkSession, text: str) -> tuple[Answer, float]:
-    return _spark_answer(lambda text: product.query(spark, text), text)
+def _over_flat(spark: SparkSession, text: str) -> Answer:
+    spark.sql(f"USE {FLAT_DATABASE}")
+    return _answer(spark.sql(text))
 
 
-def _spark_answer(query: Callable[[str], DataFrame], text: str) -> tuple[Answer, float]:
-    started = time.perf_counter()
-    frame = query(text)
+def _over_acid(spark: SparkSession, text: str) -> Answer:
+    product.execute(spark, f"USE {ACID_DATABASE}")
+    return _answer(product.query(spark, text))
+
+
+def _duel(spark: SparkSession, text: str, rounds: int) -> Duel:
+    def use_acid(_: int) -> None:
+        product.execute(spark, f"USE {ACID_DATABASE}")
+
+    def use_flat(_: int) -> None:
+        spark.sql(f"USE {FLAT_DATABASE}")
+
+    def over_acid(query: str) -> DataFrame:
+        return product.query(spark, query)
+
+    return duel(
+        Contender(prepare=use_acid, run=querying(over_acid, text).run),
+        Contender(prepare=use_flat, run=querying(spark.sql, text).run),
+        rounds=rounds,
+        warm_up=0,
+        progress=lambda: None,
+    )
+
+
+def _answer(frame: DataFrame) -> Answer:
     rows = tuple(tuple(row) for row in frame.collect())
-    return Answer(columns=tuple(frame.columns), rows=rows), time.perf_counter() - started
+    return Answer(columns=tuple(frame.columns), rows=rows)
 
 
 def _duckdb_answer(duck: Any, text: str) -> Answer:

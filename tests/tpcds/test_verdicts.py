@@ -19,9 +19,7 @@ DATA = Dataset(path=Path(), scale=0.01, queries={}, columns={})
 
 
 def query_result(number: int, *, flat: Verdict, duckdb: Verdict) -> QueryResult:
-    return QueryResult(
-        query=number, rows=1, acid_seconds=2, flat_seconds=1, flat=flat, duckdb=duckdb, note=""
-    )
+    return QueryResult(query=number, rows=1, duel=None, flat=flat, duckdb=duckdb, note="")
 
 
 def test_a_mismatch_is_reported_with_step_table_and_column() -> None:
