@@ -23,7 +23,7 @@ from acidsql.scan.pruning import EVERYTHING, Needs, Wanted, find_needs, outline_
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema import quote
 from acidsql.session import AcidSession, mirror_database
-from acidsql.storage.filesystem import Listings
+from acidsql.storage.listings import Listings
 
 _MICROSECONDS = 1_000_000
 # A table that is no larger is scanned in less time than it takes to plan a statement twice.

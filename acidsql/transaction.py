@@ -22,7 +22,8 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.intents import Intent
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session import AcidSession
-from acidsql.storage.filesystem import Listings, child
+from acidsql.storage.filesystem import child
+from acidsql.storage.listings import Listings
 from acidsql.storage.settle import Settled
 
 logger = logging.getLogger(__name__)

@@ -36,7 +36,6 @@ from acidsql.bridge.plans import (
     hide_columns,
     input_bytes,
     is_temp_view,
-    join,
     logical_plan,
     opaque,
     rebalance,
@@ -61,6 +60,7 @@ from acidsql.bridge.row_level import (
     asked_rows,
     delete_rows,
     merge_pieces,
+    merged_rows,
     update_rows,
 )
 from acidsql.bridge.rows import has_join, limit_each_task, local_rows, write_orc
@@ -130,7 +130,6 @@ __all__ = [
     "is_temp_view",
     "java_hash",
     "job_errors",
-    "join",
     "jvm_time_zone",
     "limit_each_task",
     "list_all",
@@ -140,6 +139,7 @@ __all__ = [
     "local_rows",
     "logical_plan",
     "merge_pieces",
+    "merged_rows",
     "murmur_hash",
     "opaque",
     "orc_relation",

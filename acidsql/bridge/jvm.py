@@ -126,10 +126,10 @@ def alias(
     spark: SparkSession, expression: JavaObject, name: str, expr_id: JavaObject | None = None
 ) -> JavaObject:
     """A Catalyst expression under a name, and an id if it is to be that of an attribute."""
-    nothing = scala_seq(spark, [])
+    nothing = scala_object(spark, "scala.collection.immutable.Nil")
     if expr_id is None:
         expr_id = jvm_class(spark, f"{CATALYST}.expressions.NamedExpression").newExprId()
-    none = jvm_class(spark, "scala.Option").empty()
+    none = scala_object(spark, "scala.None")
     return jvm_class(spark, f"{CATALYST}.expressions.Alias")(
         expression, name, expr_id, nothing, none, nothing
     )

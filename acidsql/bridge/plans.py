@@ -179,10 +179,7 @@ def exposed(spark: SparkSession, table: JavaObject) -> JavaObject:
     """
     if simple_name(table) == "SubqueryAlias":
         return copy_node(spark, table, {1: exposed(spark, table.child())})
-    shown = {a.exprId().id() for a in elements(table.output())}
-    hidden = [a for a in elements(table.child().output()) if a.exprId().id() not in shown]
-    columns = [*elements(table.projectList()), *hidden]
-    return copy_node(spark, table, {0: scala_seq(spark, columns)})
+    return copy_node(spark, table, {0: table.child().output()})
 
 
 def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
@@ -197,21 +194,17 @@ def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
 
 
 def join(
-    spark: SparkSession, left: DataFrame, right: DataFrame, kind: str, condition: JavaObject
-) -> DataFrame:
-    """Join two analysed DataFrames on a resolved condition (``kind``: Spark's
-    name, as ``left outer``).
-    """
-    join_type = jvm_class(spark, f"{CATALYST}.plans.JoinType").apply(kind)
-    none = scala_object(spark, f"{CATALYST}.plans.logical.JoinHint").NONE()
-    plan = jvm_class(spark, f"{CATALYST}.plans.logical.Join")(
-        logical_plan(left),
-        logical_plan(right),
-        join_type,
+    spark: SparkSession, left: JavaObject, right: JavaObject, kind: str, condition: JavaObject
+) -> JavaObject:
+    """The plan that joins two plans on a condition (``kind``: Spark's name, as ``leftouter``)."""
+    logical = f"{CATALYST}.plans.logical"
+    return jvm_class(spark, f"{logical}.Join")(
+        left,
+        right,
+        jvm_class(spark, f"{CATALYST}.plans.JoinType").apply(kind),
         jvm_class(spark, "scala.Some")(condition),
-        none,
+        scala_object(spark, f"{logical}.JoinHint").NONE(),
     )
-    return frame_of(spark, plan)
 
 
 def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:

@@ -19,7 +19,7 @@ from acidsql.bridge.jvm import (
     scala_seq,
     simple_name,
 )
-from acidsql.bridge.plans import analyze, exposed, frame_of
+from acidsql.bridge.plans import analyze, exposed, frame_of, join, logical_plan
 from acidsql.errors import AcidAnalysisError
 
 _UPDATE_ASSIGNMENTS, _UPDATE_CONDITION = 1, 2
@@ -204,16 +204,31 @@ def asked_rows(spark: SparkSession, plan: JavaObject) -> JavaObject | None:
 
 
 def _asked_by_merge(spark: SparkSession, plan: JavaObject) -> JavaObject:
-    sides = (plan.notMatchedBySourceActions().nonEmpty(), plan.notMatchedActions().nonEmpty())
-    kinds = {(True, True): "fullouter", (True, False): "leftouter", (False, True): "rightouter"}
-    logical = f"{CATALYST}.plans.logical"
-    return jvm_class(spark, f"{logical}.Join")(
-        plan.targetTable(),
-        plan.sourceTable(),
-        jvm_class(spark, f"{CATALYST}.plans.JoinType").apply(kinds.get(sides, "inner")),
-        jvm_class(spark, "scala.Some")(plan.mergeCondition()),
-        scala_object(spark, f"{logical}.JoinHint").NONE(),
+    kind = _join_kind(
+        not_matched=plan.notMatchedActions().nonEmpty(),
+        not_matched_by_source=plan.notMatchedBySourceActions().nonEmpty(),
     )
+    return join(spark, plan.targetTable(), plan.sourceTable(), kind, plan.mergeCondition())
+
+
+def _join_kind(*, not_matched: bool, not_matched_by_source: bool) -> str:
+    """How a MERGE with such clauses joins its target with its source."""
+    kinds = {(True, True): "fullouter", (True, False): "rightouter", (False, True): "leftouter"}
+    return kinds.get((not_matched, not_matched_by_source), "inner")
+
+
+def merged_rows(
+    spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
+) -> DataFrame:
+    """Target and source of a MERGE, with columns of their own added, side by side as far as its
+    clauses need them.
+    """
+    kind = _join_kind(
+        not_matched=bool(pieces.not_matched),
+        not_matched_by_source=bool(pieces.not_matched_by_source),
+    )
+    sides = logical_plan(target), logical_plan(source)
+    return frame_of(spark, join(spark, *sides, kind, pieces.condition))
 
 
 def update_rows(spark: SparkSession, plan: JavaObject, names: Sequence[str]) -> DataFrame:

@@ -20,7 +20,8 @@ from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, Table
 from acidsql.scan.directories import file_tails, row_names
 from acidsql.scan.snapshot import with_nested_originals
 from acidsql.session import AcidSession
-from acidsql.storage.filesystem import Listings, child
+from acidsql.storage.filesystem import child
+from acidsql.storage.listings import Listings
 from acidsql.storage.tails import read_tail
 
 # Names that Hive 1 and 2 gave to all columns of a file.

@@ -24,7 +24,8 @@ from acidsql.resolution import names_temp_view, qualified
 from acidsql.scan.snapshot import with_nested_originals
 from acidsql.schema import columns_of, data_schema, has_timestamp
 from acidsql.session import AcidSession
-from acidsql.storage.filesystem import Listings, child
+from acidsql.storage.filesystem import child
+from acidsql.storage.listings import Listings
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import read_tail
 from acidsql.syntax import alterations as ast

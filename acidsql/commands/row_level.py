@@ -211,16 +211,7 @@ def _joined(session: AcidSession, shape: Shape, pieces: bridge.MergePlan) -> _Jo
     parts = [f"{p} AS {name}" for p, name in zip(shape.current_parts(), old, strict=True)]
     target = bridge.select(target, "*", f"{ROW_ID_COLUMN} AS {prefix}_row_id", *parts)
     source = bridge.select(source, "*", f"true AS {prefix}_source")
-    unmatched_source, unmatched_target = pieces.not_matched, pieces.not_matched_by_source
-    if unmatched_source and unmatched_target:
-        kind = "fullouter"
-    elif unmatched_source:
-        kind = "rightouter"
-    elif unmatched_target:
-        kind = "leftouter"
-    else:
-        kind = "inner"
-    rows = bridge.join(spark, target, source, kind, pieces.condition)
+    rows = bridge.merged_rows(spark, pieces, target, source)
     return _Joined(rows=rows, prefix=prefix, old=old)
 
 

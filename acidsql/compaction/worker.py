@@ -40,7 +40,8 @@ from acidsql.scan.snapshot import (
 )
 from acidsql.schema import data_schema, why_not_written
 from acidsql.session import AcidSession
-from acidsql.storage.filesystem import Listings, child
+from acidsql.storage.filesystem import child
+from acidsql.storage.listings import Listings
 
 logger = logging.getLogger(__name__)
 

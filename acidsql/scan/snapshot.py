@@ -21,7 +21,8 @@ from acidsql.format.selection import ACID_PREFIXES, AcidState, max_write_id, sel
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Column, Partition, Table
 from acidsql.metastore.protocol import Metastore
-from acidsql.storage.filesystem import FileSystem, Listings, child
+from acidsql.storage.filesystem import FileSystem, child
+from acidsql.storage.listings import Listings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

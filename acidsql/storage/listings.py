@@ -1,0 +1,69 @@
+"""What one statement knows of directories: each is listed once, and copied at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import NamedTuple
+
+from acidsql.format.names import STAGING_PREFIX
+from acidsql.storage.filesystem import FileSystem, Listing, child
+
+
+class Copy(NamedTuple):
+    """A place for a copy; ``is_new`` as long as it is empty."""
+
+    path: str
+    is_new: bool
+
+
+class Listings:
+    """The listings of one statement: each directory is listed once.
+
+    Args:
+        txn_id: the statement's transaction, None if its plan is not run.
+    """
+
+    def __init__(self, files: FileSystem, txn_id: int | None) -> None:
+        self._files = files
+        self._txn_id = txn_id
+        self._known: dict[str, Listing] = {}
+        self._copies: dict[str, str] = {}
+        self._staging: set[str] = set()
+
+    def get(self, path: str) -> Listing:
+        """The listing of a directory."""
+        if path not in self._known:
+            self._known[path] = self._files.list(path)
+        return self._known[path]
+
+    def fetch(self, paths: Sequence[str]) -> None:
+        """List the directories that are not known yet."""
+        missing = [path for path in dict.fromkeys(paths) if path not in self._known]
+        for listing in self._files.list_all(missing):
+            self._known[listing.path] = listing
+
+    def copy_of(self, path: str, table: str) -> Copy | None:
+        """Where the statement has its copy of a directory, which is gone after it.
+
+        Args:
+            path: the directory.
+            table: the location of its table.
+
+        Returns:
+            The place, below the table and ignored by readers; None if the statement is not run.
+        """
+        if self._txn_id is None:
+            return None
+        is_new = path not in self._copies
+        if is_new:
+            staging = child(table, f"{STAGING_PREFIX}{self._txn_id}")
+            self._staging.add(staging)
+            self._copies[path] = child(staging, f"copy_{len(self._copies)}")
+        return Copy(self._copies[path], is_new)
+
+    def delete_copies(self, kept: Container[str] = ()) -> None:
+        """Delete all copies that were made, but for those in staging directories to keep."""
+        for staging in self._staging:
+            if staging not in kept:
+                self._files.delete(staging)
+        self._staging.clear()
