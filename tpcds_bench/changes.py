@@ -4,6 +4,7 @@ against what PySpark offers without a table format: writing the flat table anew.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlparse
@@ -11,7 +12,6 @@ from urllib.parse import urlparse
 from pyspark.sql import functions as F
 from tqdm import tqdm
 
-import acidsql
 from tpcds_bench import cases, product
 from tpcds_bench.cases import Case, CaseResult, querying, writing
 from tpcds_bench.measure import Contender
@@ -76,12 +76,13 @@ def storage(spark: SparkSession) -> tuple[Section, ...]:
         "DELETE 1 %": "DELETE FROM store_sales WHERE ss_ticket_number % 100 = 98",
         "UPDATE of one row": f"UPDATE store_sales SET {quantity} WHERE {_one(97)}",
     }
+    root = product.root(spark, f"{_ACID}.store_sales")
     flat = sum(sizes(Path(urlparse(_location(spark)).path)).values())
     rows: list[tuple[str, float, float]] = []
     for name, text in tqdm(statements.items(), desc="storage"):
-        before = sizes(_root(spark))
+        before = sizes(root)
         product.execute(spark, text)
-        size = written(before, sizes(_root(spark)))
+        size = written(before, sizes(root))
         rows.append((name, size / 2**20, size / flat))
     return (
         Section(
@@ -92,10 +93,6 @@ def storage(spark: SparkSession) -> tuple[Section, ...]:
             chart=Chart(unit="MiB written", bars=[(name, size, None) for name, size, _ in rows]),
         ),
     )
-
-
-def _root(spark: SparkSession) -> Path:
-    return Path(urlparse(acidsql.location(spark, f"{_ACID}.store_sales")).path)
 
 
 def _location(spark: SparkSession) -> str:
@@ -135,31 +132,25 @@ def _found_rows(spark: SparkSession, tickets: int) -> tuple[Case, ...]:
     def second(number: int) -> str:
         return _one(500 + number)
 
-    return (
+    changes: dict[str, tuple[float, str, Callable[[int], str]]] = {
+        "UPDATE of one ticket": (2.0, "UPDATE store_sales SET ss_quantity = 7", _one),
+        "DELETE of one ticket": (1.3, "DELETE FROM store_sales", second),
+        "DELETE of 0.01 % scattered": (1.3, "DELETE FROM store_sales", scattered),
+    }
+    return tuple(
         Case(
-            name="UPDATE of one ticket",
-            goal=2.0,
-            subject=_executing(
-                spark, lambda n: f"UPDATE store_sales SET ss_quantity = 7 WHERE {_one(n)}"
-            ),
-            yardstick=_selecting(spark, _one),
+            name=name,
+            goal=goal,
+            subject=_executing(spark, partial(_changing, statement, where)),
+            yardstick=_selecting(spark, where),
             against=_FINDING,
-        ),
-        Case(
-            name="DELETE of one ticket",
-            goal=1.3,
-            subject=_executing(spark, lambda n: f"DELETE FROM store_sales WHERE {second(n)}"),
-            yardstick=_selecting(spark, second),
-            against=_FINDING,
-        ),
-        Case(
-            name="DELETE of 0.01 % scattered",
-            goal=1.3,
-            subject=_executing(spark, lambda n: f"DELETE FROM store_sales WHERE {scattered(n)}"),
-            yardstick=_selecting(spark, scattered),
-            against=_FINDING,
-        ),
+        )
+        for name, (goal, statement, where) in changes.items()
     )
+
+
+def _changing(statement: str, where: Callable[[int], str], number: int) -> str:
+    return f"{statement} WHERE {where(number)}"
 
 
 def _percents(spark: SparkSession, work: Path) -> tuple[Case, ...]:

@@ -88,8 +88,8 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
     """Return the report on a run."""
     text = (
         f"Flat ORC has the same rows and the codec of the ACID tables ({CODEC}). The rows of one "
-        "customer are deleted by one DELETE, and inserted again by one INSERT; the tickets that are "
-        "left out of a base are deleted by one DELETE."
+        "customer are deleted by one DELETE, and inserted again by one INSERT; tickets that a base "
+        "is less are deleted by one DELETE."
     )
     return cases.sections(data, "Pending deletes and inserts", text, results)
 

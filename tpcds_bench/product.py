@@ -100,10 +100,14 @@ def compact(spark: SparkSession, table: str, kind: str) -> None:
         raise CompactionError(f"{kind} compaction of {table} left {left} directories: {rows}")
 
 
+def root(spark: SparkSession, table: str) -> Path:
+    """Return the directory of a table on the local disk."""
+    return Path(urlparse(acidsql.location(spark, table)).path)
+
+
 def layout(spark: SparkSession, table: str) -> Layout:
     """Count the directories of a table on the local disk."""
-    root = Path(urlparse(acidsql.location(spark, table)).path)
-    names = [path.name for path in root.rglob("*") if path.is_dir()]
+    names = [path.name for path in root(spark, table).rglob("*") if path.is_dir()]
     return Layout(
         bases=sum(name.startswith("base_") for name in names),
         deltas=sum(name.startswith("delta_") for name in names),

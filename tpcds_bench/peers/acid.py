@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlparse
 
-import acidsql
 from tpcds_bench import product
 from tpcds_bench.peers.engine import Engine
 
@@ -23,7 +21,7 @@ class Acid(Engine):
         """Make an ACID table; its files are where acidsql puts them."""
         product.execute(self.spark, f"DROP TABLE IF EXISTS {table}")
         product.create_table(self.spark, table, self.columns)
-        return Path(urlparse(acidsql.location(self.spark, table)).path)
+        return product.root(self.spark, table)
 
     def compact(self, table: str) -> None:
         """Run a major compaction and wait for the cleaner."""
