@@ -30,6 +30,8 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table
 
 ROW_ID_COLUMN = "row__id"
+# The columns of an ACID file that identify a row.
+KEYS = ("originalTransaction", "bucket", "rowId")
 # Where Spark keeps the declared type of a char or varchar column, which it reads and writes as a
 # string.
 _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
@@ -196,7 +198,7 @@ def guard(spark: SparkSession, row: StructType) -> SparkColumn:
 
 @lru_cache(maxsize=16)
 def _guard(_: SparkSession, pad: str) -> SparkColumn:
-    keys = ("originalTransaction", "bucket", "rowId", "currentTransaction")
+    keys = (*KEYS, "currentTransaction")
     return F.greatest("operation", *keys, F.col("row").getField(pad)) > F.lit(-1)
 
 

@@ -24,9 +24,9 @@ from acidsql.schema import (
 )
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
-from acidsql.storage.few import NO_KEYS, Keys, few_keys, stage_few
+from acidsql.storage.few import Keys, few_keys, stage_few
 from acidsql.storage.settle import Settled, Staging
-from acidsql.storage.settle_deletes import settle, settle_keys
+from acidsql.storage.settle_deletes import settle
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     CHECK_TARGET,
@@ -213,36 +213,28 @@ def write(
         once: a row id that is deleted twice is an error (MERGE), otherwise it counts as one.
     """
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
+    events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
-    keys = stage_few(_with_texts(shape, events), *place, rows)
+    keys = stage_few(events, *place, rows)
     if keys is None:
-        stage(transaction, shape, events, inserting)
-    return finish(transaction, shape, keys or NO_KEYS, once=once)
+        write_events(events, *place, rows)
+    return finish(transaction, shape, keys, once=once)
 
 
 def delete(transaction: WriteTransaction, shape: Shape, events: DataFrame) -> Outcome:
     """Write delete events of statement id 0, and publish what they became."""
-    keys = few_keys(_with_texts(shape, events), shape.table)
+    events = _with_texts(shape, events)
+    keys = few_keys(events, shape.table)
     if keys is None:
-        stage(transaction, shape, events, [], Target(deletes=True, statement_id=0))
-    return finish(transaction, shape, keys or NO_KEYS)
+        place = transaction.staging, shape.table, transaction.write_id
+        write_events(events, *place, [], Target(deletes=True, statement_id=0))
+    return finish(transaction, shape, keys)
 
 
-def stage(
-    transaction: WriteTransaction,
-    shape: Shape,
-    events: DataFrame,
-    inserting: Sequence[int],
-    only: Target | None = None,
-) -> None:
-    """Write events, as ``write`` takes them, into staging.
-
-    Args:
-        only: the target of all events, if there is one only.
-    """
-    rows = [Target(deletes=False, statement_id=i) for i in inserting]
+def stage(transaction: WriteTransaction, shape: Shape, events: DataFrame, target: Target) -> None:
+    """Write events that all add rows to one target, as ``write`` takes them, into staging."""
     place = transaction.staging, shape.table, transaction.write_id
-    write_events(_with_texts(shape, events), *place, rows, only)
+    write_events(_with_texts(shape, events), *place, [target], target)
 
 
 def _with_texts(shape: Shape, events: DataFrame) -> DataFrame:
@@ -252,12 +244,12 @@ def _with_texts(shape: Shape, events: DataFrame) -> DataFrame:
 
 
 def finish(
-    transaction: WriteTransaction, shape: Shape, keys: Keys = NO_KEYS, *, once: bool = True
+    transaction: WriteTransaction, shape: Shape, keys: Keys | None = None, *, once: bool = True
 ) -> Outcome:
     """Settle what is in staging, and publish it.
 
     Args:
-        keys: of delete events that are not in staging.
+        keys: as ``settle`` takes them.
         once: as ``write`` takes it.
     """
     if shape.table.insert_only:
@@ -272,7 +264,7 @@ def finish(
         write_id=transaction.write_id,
         once=once,
     )
-    settled = [*settle(staging), *settle_keys(staging, keys)]
+    settled = settle(staging, keys)
     transaction.publish(settled)
     return Outcome(settled=tuple(settled))
 

@@ -132,7 +132,7 @@ def stage_query(
     elif static is None or shape.table.num_buckets:
         event = events.insert_event(shape, statement_id, values, BUCKET_COLUMN)
         made = bridge.select(stored, *named_sql(event))
-        events.stage(transaction, shape, made, [statement_id], target)
+        events.stage(transaction, shape, made, target)
     else:
         write_rows(
             stored,

@@ -39,7 +39,6 @@ from acidsql.format.orc_stripes import (
 )
 from acidsql.format.selection import needs_row_filter
 from acidsql.metastore.model import Table
-from acidsql.scan.columns import KEYS
 from acidsql.scan.directories import (
     DataDirectory,
     delete_deltas,
@@ -52,7 +51,7 @@ from acidsql.scan.directories import (
 from acidsql.scan.plan import surviving_among
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
-from acidsql.schema import data_schema, event_schema
+from acidsql.schema import KEYS, data_schema, event_schema
 from acidsql.session import AcidSession
 from acidsql.storage import delete_files
 from acidsql.storage.delete_files import DeleteEvent, RowId

@@ -19,6 +19,7 @@ from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
 from acidsql.scan.values import with_blanks
 from acidsql.schema import (
+    KEYS,
     ROW_ID_COLUMN,
     partition_schema,
     quote,
@@ -29,8 +30,6 @@ from acidsql.session import AcidSession
 
 # The ordinal of a row's partition in the snapshot.
 ORDINAL = "__partition"
-# The columns that identify a row.
-KEYS = ("originalTransaction", "bucket", "rowId")
 # Fields of row__id, with Hive's names, and the columns that they are.
 _ROW_ID_FIELDS = dict(zip(("writeid", "bucketid", "rowid"), KEYS, strict=True))
 

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from acidsql.scan.columns import KEYS, ORDINAL
+from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, delete_deltas, delete_file_tails
 from acidsql.scan.snapshot import TableSnapshot
+from acidsql.schema import KEYS
 from acidsql.session import AcidSession
 from acidsql.storage.delete_files import DeleteEvent, read_events
 from acidsql.storage.filesystem import child
@@ -56,14 +57,28 @@ class _DeleteFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletes:
-    """The delete events of a snapshot."""
+    """The delete events of a snapshot.
+
+    Attributes:
+        packing: how their row ids become numbers; None if that takes too many bits.
+    """
 
     files: tuple[_DeleteFile, ...]
+    packing: _Packing | None
 
     @property
     def events(self) -> int:
         """Their number, with those that the snapshot does not see."""
         return sum(file.events for file in self.files)
+
+    @property
+    def are_listed(self) -> bool:
+        """Whether they are so few that a filter lists them.
+
+        It costs so little that it need not be kept from the rows that no event can concern: a scan
+        of their own would cost more.
+        """
+        return self.packing is not None and self.events <= _LISTED_EVENTS
 
     def concern(self, ordinal: int, low: int, high: int) -> bool:
         """Whether any event can delete a row of these write ids in a partition."""
@@ -95,22 +110,9 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
         return found
 
     found = in_parallel(look, delete_deltas(snapshot))
-    return Deletes(files=tuple(file for files in found for file in files))
-
-
-def are_listed(snapshot: TableSnapshot, deletes: Deletes) -> bool:
-    """Whether delete events are so few that a filter lists them.
-
-    It costs so little that it need not be kept from the rows that no event can concern: a scan of
-    their own would cost more.
-    """
-    few = deletes.events <= _LISTED_EVENTS
-    return few and _packing(deletes, _partitions(snapshot)) is not None
-
-
-def _partitions(snapshot: TableSnapshot) -> int:
-    """How many partitions events are told apart by."""
-    return len(snapshot.partitions) if snapshot.table.partition_columns else 1
+    files = tuple(file for own in found for file in own)
+    partitions = len(snapshot.partitions) if snapshot.table.partition_columns else 1
+    return Deletes(files=files, packing=_packing(files, partitions))
 
 
 def less_deleted(
@@ -128,8 +130,8 @@ def less_deleted(
         scan_events: gives a scan of them.
     """
     partitioned = bool(snapshot.table.partition_columns)
-    packing = _packing(deletes, _partitions(snapshot))
-    if packing is not None and are_listed(snapshot, deletes):
+    packing = deletes.packing
+    if packing is not None and deletes.are_listed:
         listed = ", ".join(f"{key}L" for key in _listed(session, snapshot, deletes, packing))
         # As text: a literal of PySpark's takes a call into the JVM.
         remaining = f"NOT {packing.sql()} IN ({listed})"
@@ -173,10 +175,10 @@ class _Packing:
         return f"IF({' AND '.join(inside)}, {packed}, {_NONE}L)"
 
 
-def _packing(deletes: Deletes, partitions: int) -> _Packing | None:
+def _packing(files: Sequence[_DeleteFile], partitions: int) -> _Packing | None:
     """How the row ids of delete events are packed; None if that takes too many bits."""
-    told = [file.keys for file in deletes.files if file.keys is not None]
-    if len(told) < len(deletes.files):
+    told = [file.keys for file in files if file.keys is not None]
+    if not told or len(told) < len(files):
         return None
     columns = zip(*told, strict=True)
     ranges = [_Range(min(r.least for r in c), max(r.greatest for r in c)) for c in columns]

@@ -15,8 +15,8 @@ from pyspark.sql.types import StructField, StructType
 from acidsql import bridge
 from acidsql.format.names import DirectoryKind, is_hidden
 from acidsql.format.selection import needs_row_filter
-from acidsql.scan.columns import KEYS, ORDINAL, columns_of_table, project
-from acidsql.scan.deletes import Deletes, are_listed, find_deletes, less_deleted
+from acidsql.scan.columns import ORDINAL, columns_of_table, project
+from acidsql.scan.deletes import Deletes, find_deletes, less_deleted
 from acidsql.scan.directories import (
     DataDirectory,
     bucket_files,
@@ -31,6 +31,7 @@ from acidsql.scan.search import Search, compared_types, find_search
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
 from acidsql.schema import (
+    KEYS,
     ROW_ID_COLUMN,
     data_schema,
     event_schema,
@@ -166,7 +167,7 @@ def _surviving(
     deletes = find_deletes(session, snapshot)
     inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
     clean, dirty = inserts.split(deletes)
-    if not dirty.is_empty and are_listed(snapshot, deletes):
+    if not dirty.is_empty and deletes.are_listed:
         clean, dirty = _NO_INSERTS, inserts
     row = data_schema(session.spark, snapshot.table)
     parts = _insert_events(session, snapshot, clean, row, needed)

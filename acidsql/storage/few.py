@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from acidsql import bridge
 from acidsql.format.partitions import escape
 from acidsql.metastore.model import Table
+from acidsql.schema import KEYS
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import (
@@ -35,8 +36,7 @@ _MOST_BYTES = 1024 * 1024 * 1024
 DRIVER_EVENTS = 50_000
 # Rows with all their columns are brought to the driver up to this number of events.
 _FEW_EVENTS = 200
-_KEYS = ("originalTransaction", "bucket", "rowId")
-# Their positions among the columns of a file.
+# Positions of the key among the columns of a file.
 _WRITE_ID, _BUCKET, _ROW_ID = 1, 2, 3
 
 
@@ -48,7 +48,6 @@ class Place(NamedTuple):
 
 
 Keys = Mapping[Place, Sequence[RowId]]
-NO_KEYS: Keys = {}
 
 
 def few_keys(events: DataFrame, table: Table) -> Keys | None:
@@ -62,7 +61,7 @@ def few_keys(events: DataFrame, table: Table) -> Keys | None:
     """
     if not _is_cheap(events):
         return None
-    wanted = bridge.select(events, TARGET, *_KEYS, *part_columns(table))
+    wanted = bridge.select(events, TARGET, *KEYS, *part_columns(table))
     with bridge.job_errors():
         rows = bridge.limit_each_task(wanted, DRIVER_EVENTS).collect()
     if len(rows) >= DRIVER_EVENTS:

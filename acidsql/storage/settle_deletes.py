@@ -7,7 +7,7 @@ events are sorted and written by the driver, more by a second Spark job, which s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
@@ -16,11 +16,11 @@ from pyspark.sql.types import StructType
 from acidsql import bridge
 from acidsql.errors import CardinalityError
 from acidsql.format.bucket_codec import decode_bucket_sql
-from acidsql.schema import event_schema, guard, padded
+from acidsql.schema import KEYS, event_schema, guard, padded
 from acidsql.session import AcidSession
 from acidsql.storage import delete_files, few
 from acidsql.storage.delete_files import DeleteEvent, RowId
-from acidsql.storage.few import Keys
+from acidsql.storage.few import Keys, Place
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.settle import (
@@ -35,11 +35,12 @@ from acidsql.storage.settle import (
 from acidsql.storage.staging import BUCKET_COLUMN, CHECK_TARGET, codec, write_buckets
 from acidsql.storage.tails import read_tail
 
-_KEYS = ("originalTransaction", "bucket", "rowId")
 
-
-def settle(staging: Staging) -> list[Settled]:
+def settle(staging: Staging, keys: Keys | None = None) -> list[Settled]:
     """Finish everything that a statement staged.
+
+    Args:
+        keys: the row ids of its delete events if the driver has them, and none are staged.
 
     Raises:
         CardinalityError: a row id is there twice (MERGE_CARDINALITY_VIOLATION).
@@ -47,22 +48,11 @@ def settle(staging: Staging) -> list[Settled]:
     """
     directories = staged_directories(staging.session, staging.path)
     settled = settle_rows(staging, [d for d in directories if d.target.startswith("i")])
-    settled += _settle_deletes(staging, [d for d in directories if not d.target.startswith("i")])
-    write_versions(staging.session, settled)
-    return settled
-
-
-def settle_keys(staging: Staging, keys: Keys) -> list[Settled]:
-    """Write delete events whose row ids the driver has: nothing was staged of them.
-
-    Raises:
-        CardinalityError: a row id is there twice (MERGE_CARDINALITY_VIOLATION).
-    """
-    nowhere = {
-        StagedDirectory(target=place.target, values=place.values, path="", files=()): keys[place]
-        for place in sorted(keys)
-    }
-    settled = _write_on_driver(staging, nowhere)
+    if keys is None:
+        deletes = [d for d in directories if not d.target.startswith("i")]
+        settled += _settle_deletes(staging, deletes)
+    else:
+        settled += _write_on_driver(staging, keys)
     write_versions(staging.session, settled)
     return settled
 
@@ -78,52 +68,54 @@ def _settle_deletes(staging: Staging, directories: Sequence[StagedDirectory]) ->
 
 def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
     files = staging.session.files
-    events = {
-        d: [
+    keys = {
+        _place(d): [
             event.key
             for name in d.files
             for event in delete_files.read_events(files, child(d.path, name))
         ]
         for d in directories
     }
-    return _write_on_driver(staging, events)
+    return _write_on_driver(staging, keys)
 
 
-def _write_on_driver(
-    staging: Staging, events: Mapping[StagedDirectory, Sequence[RowId]]
-) -> list[Settled]:
-    files = staging.session.files
+def _write_on_driver(staging: Staging, keys: Keys) -> list[Settled]:
     if staging.once:
-        _check_once(events)
+        _check_once(keys)
     settled = []
-    for number, (directory, keys) in enumerate(events.items()):
-        if directory.target == CHECK_TARGET or not keys:
+    for number, (place, own) in enumerate(sorted(keys.items())):
+        if place.target == CHECK_TARGET or not own:
             continue
         path = child(staging.path, f"deletes_{number}")
-        unique = sorted(set(keys))
+        unique = sorted(set(own))
         deleted = [DeleteEvent(key, staging.write_id) for key in unique]
-        delete_files.write_buckets(files, path, deleted, staging.row, codec(staging.table))
-        settled.append(_settled(directory, path, len(unique)))
+        arguments = path, deleted, staging.row, codec(staging.table)
+        delete_files.write_buckets(staging.session.files, *arguments)
+        settled.append(_settled(place, path, len(unique)))
     return settled
 
 
-def _settled(directory: StagedDirectory, path: str, events: int) -> Settled:
+def _place(directory: StagedDirectory) -> Place:
+    return Place(directory.target, directory.values)
+
+
+def _settled(place: Place, path: str, events: int) -> Settled:
     return Settled(
         path=path,
-        values=directory.values,
+        values=place.values,
         deletes=True,
-        statement_id=int(directory.target[1:]),
+        statement_id=int(place.target[1:]),
         events=events,
     )
 
 
-def _check_once(events: Mapping[StagedDirectory, Sequence[RowId]]) -> None:
+def _check_once(keys: Keys) -> None:
     seen: dict[tuple[str, ...], set[RowId]] = defaultdict(set)
-    for directory, keys in events.items():
-        for key in keys:
-            if key in seen[directory.values]:
+    for place, own in keys.items():
+        for key in own:
+            if key in seen[place.values]:
                 raise _cardinality_error(key)
-            seen[directory.values].add(key)
+            seen[place.values].add(key)
 
 
 def _cardinality_error(key: RowId) -> CardinalityError:
@@ -157,7 +149,7 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
     partitions = F.lit([values.index(d.values) for d in directories])
     events = relation.frame.where(guard(session.spark, nothing)).select(
         "operation",
-        *_KEYS,
+        *KEYS,
         "currentTransaction",
         F.lit(None).cast(event_schema(staging.row)["row"].dataType).alias("row"),
         place.alias("__place"),
@@ -165,8 +157,8 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
         F.expr(decode_bucket_sql("bucket")).alias(BUCKET_COLUMN),
     )
     # One task has all events of a partition and bucket, so it sees a row id twice side by side.
-    window = Window.partitionBy("__partition", BUCKET_COLUMN).orderBy(*_KEYS)
-    again = F.lag(F.struct(*_KEYS)).over(window) == F.struct(*_KEYS)
+    window = Window.partitionBy("__partition", BUCKET_COLUMN).orderBy(*KEYS)
+    again = F.lag(F.struct(*KEYS)).over(window) == F.struct(*KEYS)
     events = events.withColumn("__again", F.coalesce(again, F.lit(False))).drop("__partition")
     if not staging.once:
         events = events.where("NOT __again")
@@ -182,7 +174,7 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
         if directory.target != CHECK_TARGET:
             path = child(root, name)
             events_written = name_bucket_parts(session, path, row=(), deletes=True)
-            settled.append(_settled(directory, path, events_written))
+            settled.append(_settled(_place(directory), path, events_written))
     return settled
 
 

@@ -26,7 +26,7 @@ from acidsql import bridge
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
 from acidsql.format.partitions import DEFAULT_PARTITION, escape
 from acidsql.metastore.model import Table
-from acidsql.schema import quote
+from acidsql.schema import KEYS, quote
 from acidsql.storage.filesystem import child
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
@@ -233,8 +233,7 @@ def write_buckets(events: DataFrame, path: str, table: Table, directories: Seque
 
     The events of one directory must be in one task: it becomes one file.
     """
-    keys = ["originalTransaction", "bucket", "rowId"]
-    ordered = events.sortWithinPartitions(*directories, *keys)
+    ordered = events.sortWithinPartitions(*directories, *KEYS)
     _save(ordered, path, table, directories)
 
 
