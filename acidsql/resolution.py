@@ -180,22 +180,22 @@ class StatementSnapshot:
         if alias is not None or not table.database:
             name = (alias or table.name,)
         if table.table_type is TableType.VIEW:
-            return bridge.hide_columns(spark, self._view(table), 0, name)
+            return bridge.hide_columns(bridge.Draft.of(self._view(table)), 0, name)
         hidden = 0 if table.insert_only else 1
         if self.outlines is not None:
-            frame = bridge.outline(spark, outline_schema(spark, table), len(self.outlines))
+            outline = bridge.outline(spark, outline_schema(spark, table), len(self.outlines))
             self.outlines.append(table)
-            return bridge.hide_columns(spark, frame, hidden, name)
+            return bridge.hide_columns(outline, hidden, name)
         needs = self.needs.get(self.scans, EVERYTHING)
         self.scans += 1
         snapshot = self.snapshot(table, needs.partitions)
         if table.insert_only:
-            frame = insert_only.rows(self.session, snapshot)
+            rows = bridge.Draft.of(insert_only.rows(self.session, snapshot))
         else:
-            frame = scan(self.session, snapshot, needs.rows)
+            rows = scan(self.session, snapshot, needs.rows, counted=needs.counted)
         if self.expires is not None:
-            frame = frame.where(_not_expired(self.expires))
-        return bridge.hide_columns(spark, frame, hidden, name)
+            rows = rows.where(_not_expired(self.expires))
+        return bridge.hide_columns(rows, hidden, name)
 
     def _view(self, view: Table) -> DataFrame:
         self.views.add((view.database, view.name.lower()))

@@ -185,21 +185,16 @@ def padded(row: StructType) -> StructType:
     return StructType([*fields, StructField(pad_name(row.names), ByteType())])
 
 
-def guard(spark: SparkSession, row: StructType) -> SparkColumn:
-    """The filter that keeps all six columns in a scan; true for every event.
+def guard(row: StructType) -> str:
+    """The filter, as SQL, that keeps all six columns in a scan; true for every event.
 
     ORC knows ACID files by their six top-level columns and fails on a scan that asks for fewer. No
     optimizer rule can simplify the filter, push it down, or turn it into ``IS NOT NULL``:
     ``greatest`` skips nulls, where ``coalesce`` would be cut short by a filter on ``row__id``. The
     pad stands for ``row`` without being read.
     """
-    return _guard(spark, pad_name(row.names))
-
-
-@lru_cache(maxsize=16)
-def _guard(_: SparkSession, pad: str) -> SparkColumn:
-    keys = (*KEYS, "currentTransaction")
-    return F.greatest("operation", *keys, F.col("row").getField(pad)) > F.lit(-1)
+    columns = ["operation", *KEYS, "currentTransaction", f"row.{quote(pad_name(row.names))}"]
+    return f"greatest({', '.join(columns)}) > -1"
 
 
 def has_timestamp(data_type: DataType) -> bool:

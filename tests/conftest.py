@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from acidsql.session import AcidSession
 
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-# For every JVM that spark-submit starts here. Spark compiles a program of its own for nearly every
-# small query; the optimizing compiler would take a third of all processor time and not earn it back.
+# For every JVM that spark-submit starts here. Spark makes a program of its own for nearly every
+# small query; the optimizing compiler would take a third of all processor time for nothing.
 os.environ.setdefault(
     "SPARK_SUBMIT_OPTS",
     "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",

@@ -7,7 +7,8 @@ transformations, so that no callback from the JVM into Python is needed.
 
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
-from acidsql.bridge.filters import Conjunct, chosen_rows, outline, outline_conditions
+from acidsql.bridge.drafts import Draft, NamedColumns, bare_rows, hide_columns, named_columns
+from acidsql.bridge.filters import Conjunct, asked_of_outlines, chosen_rows, outline
 from acidsql.bridge.hadoop import (
     append_bytes,
     assemble_file,
@@ -33,7 +34,6 @@ from acidsql.bridge.plans import (
     analyze,
     created_table,
     frame_of,
-    hide_columns,
     input_bytes,
     is_temp_view,
     logical_plan,
@@ -47,6 +47,7 @@ from acidsql.bridge.plans import (
 )
 from acidsql.bridge.relations import (
     ScanDirectory,
+    Watch,
     collect_garbage,
     file_scan,
     orc_relation,
@@ -77,7 +78,6 @@ from acidsql.bridge.texts import (
     parse_names,
     parse_new_columns,
     parse_type,
-    project,
     renamed,
     select,
     substitute_variables,
@@ -89,10 +89,13 @@ __all__ = [
     "Clause",
     "Command",
     "Conjunct",
+    "Draft",
     "JavaObject",
     "MergePlan",
+    "NamedColumns",
     "Reference",
     "ScanDirectory",
+    "Watch",
     "active",
     "alias_of",
     "aliases_are_fresh",
@@ -100,8 +103,10 @@ __all__ = [
     "analyze_merge",
     "analyze_update",
     "append_bytes",
+    "asked_of_outlines",
     "asked_rows",
     "assemble_file",
+    "bare_rows",
     "can_hash",
     "catalog_table",
     "check_expression",
@@ -141,17 +146,16 @@ __all__ = [
     "merge_pieces",
     "merged_rows",
     "murmur_hash",
+    "named_columns",
     "opaque",
     "orc_relation",
     "outline",
-    "outline_conditions",
     "parse",
     "parse_columns",
     "parse_name",
     "parse_names",
     "parse_new_columns",
     "parse_type",
-    "project",
     "reachable",
     "read_bytes",
     "reads_in_batches",

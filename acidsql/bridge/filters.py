@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
+from acidsql.bridge.drafts import Draft
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
@@ -29,13 +30,13 @@ from acidsql.bridge.jvm import (
     simple_name,
 )
 from acidsql.bridge.plans import frame_of, logical_plan
-from acidsql.bridge.relations import file_relation
+from acidsql.bridge.relations import file_relation, rows_of
 
 # Option of an outline: which occurrence of a table it stands for.
 _OCCURRENCE = "acidsql.occurrence"
 # Words that Spark casts to dates and timestamps.
 _NOW = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
-_FILTER_LINE = re.compile(r"^(\d+) [ :+|-]*Filter ", re.MULTILINE)
+_NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -51,32 +52,40 @@ class Conjunct:
     columns: Mapping[str, JavaObject]
 
 
-def outline(spark: SparkSession, schema: StructType, occurrence: int) -> DataFrame:
+def outline(spark: SparkSession, schema: StructType, occurrence: int) -> Draft:
     """A relation of these columns without files."""
     options = {_OCCURRENCE: str(occurrence)}
     relation, _ = file_relation(spark, [], schema, options, StructType([]))
-    return DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)
+    return rows_of(spark, relation)
 
 
-def outline_conditions(
-    spark: SparkSession, plan: JavaObject
-) -> dict[int, list[tuple[Conjunct, ...]]]:
-    """The conditions directly above each outline of a plan.
+@dataclass(frozen=True)
+class Asked:
+    """What a plan asks of its outlines.
 
     The optimizer makes copies of an outline where a common table expression is used several times;
-    what is needed is what any of them needs.
+    what is asked is what any of them asks.
+
+    Attributes:
+        conditions: by the number of an outline, the conditions directly above each of its copies;
+            outlines with a copy that has none are left out.
+        counted: the numbers of those of which only the number of rows is asked.
+    """
+
+    conditions: Mapping[int, Sequence[tuple[Conjunct, ...]]]
+    counted: frozenset[int]
+
+
+def asked_of_outlines(spark: SparkSession, plan: JavaObject) -> Asked:
+    """What a plan asks of its outlines: nothing is known if that depends on when it runs.
 
     Args:
         plan: any plan, analysed or not; a command is not run.
-
-    Returns:
-        By the number of an outline, the conditions of each of its copies; outlines with a copy that
-        has none are left out, and all are if conditions depend on when the plan runs.
     """
     skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = spark._jsparkSession.sessionState().executePlan(plan, skip)
     if _depends_on_now(spark, execution.analyzed()):
-        return {}
+        return Asked(conditions={}, counted=frozenset())
     plan = execution.optimizedPlan()
     copies = _copies(plan)
     found: dict[int, list[tuple[Conjunct, ...]]] = {}
@@ -86,8 +95,12 @@ def outline_conditions(
         conjuncts = tuple(_conjuncts(spark, node.condition())) if occurrence is not None else ()
         if occurrence is not None and conjuncts:
             found.setdefault(occurrence, []).append(conjuncts)
+    counts = Counter(copies.get(_identity(leaf)) for leaf in _counted(plan))
     number = Counter(copies.values())
-    return {n: filters for n, filters in found.items() if len(filters) == number[n]}
+    return Asked(
+        conditions={n: own for n, own in found.items() if len(own) == number[n]},
+        counted=frozenset(n for n in number if counts[n] == number[n]),
+    )
 
 
 def _copies(plan: JavaObject) -> dict[int, int]:
@@ -124,13 +137,34 @@ def _depends_on_now(spark: SparkSession, plan: JavaObject) -> bool:
 
 
 def _filters(plan: JavaObject) -> Iterator[JavaObject]:
-    """Filters directly above relations, in subqueries too.
+    """Filters directly above relations, in subqueries too."""
+    return (node for node in _nodes(plan, "Filter") if _is_over_files(node.child()))
+
+
+def _counted(plan: JavaObject) -> Iterator[JavaObject]:
+    """Relations whose rows are aggregated without a look at any value.
+
+    Not those whose rows have a projection above them only: Spark looks for columns that a step
+    added to a DataFrame names below its projections, but not below aggregates.
+    """
+    for node in _nodes(plan, "Aggregate"):
+        leaf = node.child()
+        if simple_name(leaf) == "Project" and leaf.projectList().isEmpty():
+            leaf = leaf.child()
+        is_plain = node.references().isEmpty() and node.deterministic()
+        if is_plain and _is_over_files(leaf):
+            yield leaf
+
+
+def _nodes(plan: JavaObject, kind: str) -> Iterator[JavaObject]:
+    """Nodes of a kind, in subqueries too.
 
     Those behind a literal of several lines may be missing, as lines are counted.
     """
-    for number in sorted({int(n) for n in _FILTER_LINE.findall(str(plan.numberedTreeString()))}):
+    lines = _NODE_LINE.findall(str(plan.numberedTreeString()))
+    for number in sorted({int(n) for n, name in lines if name == kind}):
         node = plan.apply(number)
-        if node is not None and simple_name(node) == "Filter" and _is_over_files(node.child()):
+        if node is not None and simple_name(node) == kind:
             yield node
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
@@ -49,7 +48,7 @@ def substitute_ctes(spark: SparkSession, plan: JavaObject) -> JavaObject:
 def references(spark: SparkSession, plan: JavaObject) -> list[Reference]:
     """The unresolved relations of a plan and of all its subqueries."""
     trees = [plan, *elements(plan.subqueriesAll())]
-    if _alias_shows_hidden(spark):
+    if alias_shows_hidden(spark):
         leaves = [leaf for tree in trees for leaf in elements(tree.collectLeaves())]
         return [_reference(leaf) for leaf in leaves if simple_name(leaf) == "UnresolvedRelation"]
     return [reference for tree in trees for reference in _aliased_references(tree)]
@@ -142,34 +141,9 @@ def aliases_are_fresh(spark: SparkSession) -> bool:
     return major(spark) >= 4
 
 
-def _alias_shows_hidden(spark: SparkSession) -> bool:
+def alias_shows_hidden(spark: SparkSession) -> bool:
     """Whether hidden columns of a projection are found through an alias above it."""
     return is_at_least(spark, 4, 3)
-
-
-def hide_columns(
-    spark: SparkSession, frame: DataFrame, hidden: int, name: Sequence[str]
-) -> JavaObject:
-    """A plan named ``name`` whose last ``hidden`` columns can be selected by name but are not in
-    ``*``.
-
-    Spark resolves the hidden columns of a projection as it does those of a USING join.
-    """
-    plan, logical = logical_plan(frame), f"{CATALYST}.plans.logical"
-    alias = jvm_class(spark, f"{CATALYST}.AliasIdentifier")(
-        name[-1], scala_seq(spark, list(name[:-1]))
-    )
-    named = partial(jvm_class(spark, f"{logical}.SubqueryAlias"), alias)
-    output = plan.output()
-    if not _alias_shows_hidden(spark):
-        # The one below is there for hints.
-        qualifier = scala_seq(spark, list(name))
-        output = scala_seq(spark, [a.withQualifier(qualifier) for a in elements(output)])
-        plan = named(plan)
-    project = jvm_class(spark, f"{logical}.Project")(output.dropRight(hidden), plan)
-    tag = scala_object(spark, f"{CATALYST}.plans.logical.Project").hiddenOutputTag()
-    project.setTagValue(tag, output)
-    return named(project) if _alias_shows_hidden(spark) else project
 
 
 def exposed(spark: SparkSession, table: JavaObject) -> JavaObject:

@@ -6,10 +6,19 @@ import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jvm import SOURCES, JavaObject, java_type, jvm_class, scala_map, scala_seq
+from acidsql.bridge.drafts import Draft
+from acidsql.bridge.jvm import (
+    SOURCES,
+    JavaObject,
+    java_type,
+    jvm_class,
+    scala_map,
+    scala_object,
+    scala_seq,
+)
 
 _UNBOUNDED = 2**62  # bytes
 _BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStage")
@@ -37,11 +46,9 @@ class ScanDirectory:
 
 @dataclass(frozen=True)
 class Relation:
-    """A scan, and a weak reference to its file index: while any plan can reach the
-    index, it can run.
-    """
+    """A scan, and its file index: while any plan can reach the index, it can run."""
 
-    frame: DataFrame
+    rows: Draft
     index: JavaObject
 
 
@@ -79,7 +86,7 @@ def orc_relation(
     *,
     batches: bool | None = None,
 ) -> Relation:
-    """A DataFrame over the files of some directories, through Spark's own ORC file format.
+    """A scan of the files of some directories, through Spark's own ORC file format.
 
     The listings that the caller made are handed over in a file status cache, so that nothing is
     listed twice. The format class is named, so that settings of the session
@@ -87,9 +94,9 @@ def orc_relation(
 
     Args:
         split_bytes: files are split at multiples of so many bytes, and each split is a partition
-            of the DataFrame; None leaves it to Spark.
+            of the scan; None leaves it to Spark.
         batches: whether Spark reads in batches, whatever the settings of the session are when the
-            DataFrame runs; None leaves it to them.
+            scan runs; None leaves it to them.
     """
     session: JavaObject = None
     if split_bytes is not None or batches is not None:
@@ -110,14 +117,19 @@ def file_scan(
     file_format: str = "orc.OrcFileFormat",
     session: JavaObject = None,
 ) -> Relation:
-    """A DataFrame over the files of some directories; the arguments are those of
+    """A scan of the files of some directories; the arguments are those of
     ``file_relation``.
     """
     relation, index = file_relation(
         spark, directories, schema, options, StructType([]), session, file_format
     )
-    frame = DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)
-    return Relation(frame=frame, index=jvm_class(spark, "java.lang.ref.WeakReference")(index))
+    return Relation(rows=rows_of(spark, relation), index=index)
+
+
+def rows_of(spark: SparkSession, relation: JavaObject) -> Draft:
+    """The rows of a ``HadoopFsRelation``."""
+    plan = scala_object(spark, f"{SOURCES}.LogicalRelation").apply(relation, False)
+    return Draft(spark, plan)
 
 
 def file_relation(
@@ -170,9 +182,28 @@ def _split_at(session: JavaObject, split_bytes: int) -> None:
     session.conf().unset("spark.sql.files.maxPartitionNum")
 
 
-def reachable(relation_index: JavaObject) -> bool:
+class Watch:
+    """Which file indexes plans can still reach."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._weak = jvm_class(spark, "java.lang.ref.WeakReference")
+        self._collected = jvm_class(spark, "java.lang.ref.ReferenceQueue")()
+
+    def reference(self, index: JavaObject) -> JavaObject:
+        """A weak reference to a file index."""
+        return self._weak(index, self._collected)
+
+    def found_unreachable(self) -> bool:
+        """Whether the JVM has collected any of the indexes since it was asked last."""
+        found = False
+        while self._collected.poll() is not None:
+            found = True
+        return found
+
+
+def reachable(reference: JavaObject) -> bool:
     """Whether any plan can still reach the file index behind this weak reference."""
-    return relation_index.get() is not None
+    return reference.get() is not None
 
 
 def collect_garbage(spark: SparkSession) -> None:

@@ -20,7 +20,6 @@ from acidsql.bridge.jvm import (
     java_texts,
     jvm_class,
     major,
-    scala_seq,
     simple_name,
 )
 from acidsql.errors import AcidAnalysisError
@@ -178,14 +177,6 @@ def select(frame: DataFrame, *expressions: str) -> DataFrame:
     """A projection of SQL expressions: two calls into the JVM, however many there are."""
     spark = frame.sparkSession
     return DataFrame(frame._jdf.selectExpr(java_texts(spark, expressions)), spark)
-
-
-def project(
-    spark: SparkSession, frames: Sequence[DataFrame], columns: Sequence[Column]
-) -> list[DataFrame]:
-    """The same projection of several frames; the columns go to the JVM once."""
-    whole = scala_seq(spark, [column._jc for column in columns])
-    return [DataFrame(frame._jdf.select(whole), spark) for frame in frames]
 
 
 def renamed(frame: DataFrame, names: Sequence[str]) -> DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StringType
 
@@ -44,8 +44,8 @@ class TableColumns:
         row_id: SQL of ``row__id`` of these.
     """
 
-    data: tuple[Column, ...]
-    ids: tuple[Column, ...]
+    data: bridge.NamedColumns
+    ids: bridge.NamedColumns
     row_id: str
 
 
@@ -75,10 +75,13 @@ def _made_columns(
     names = {field: f"{prefix}_{field}" for field in _ROW_ID_FIELDS}
     fields = ", ".join(f"'{field}', {quote(name)}" for field, name in names.items())
     return TableColumns(
-        data=tuple(data),
-        ids=tuple(
-            bridge.opaque(spark, F.col(key), nullable=True).alias(names[field])
-            for field, key in _ROW_ID_FIELDS.items()
+        data=bridge.named_columns(spark, data),
+        ids=bridge.named_columns(
+            spark,
+            [
+                bridge.opaque(spark, F.col(key), nullable=True).alias(names[field])
+                for field, key in _ROW_ID_FIELDS.items()
+            ],
         ),
         row_id=f"named_struct({fields})",
     )
@@ -88,17 +91,25 @@ _known_columns = lru_cache(maxsize=256)(_made_columns)
 
 
 def project(
-    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[DataFrame]
-) -> list[DataFrame]:
+    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.Draft]
+) -> list[bridge.Draft]:
     """Insert events as the table's columns, its partition columns, and the fields of the row id."""
-    if not bridge.aliases_are_fresh(session.spark):
-        return [part.select(*_wanted(session, snapshot)) for part in parts]
-    return bridge.project(session.spark, parts, _wanted(session, snapshot))
+    fresh = bridge.aliases_are_fresh(session.spark)
+    columns = None
+    projected = []
+    for part in parts:
+        if columns is None or not fresh:
+            columns = _wanted(session, snapshot)
+        projected.append(part.project(columns))
+    return projected
 
 
-def _wanted(session: AcidSession, snapshot: TableSnapshot) -> list[Column]:
+def _wanted(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.NamedColumns]:
     columns = columns_of_table(session, snapshot.table)
-    return [*columns.data, *partition_columns(session, snapshot), *columns.ids]
+    of_partition = partition_columns(session, snapshot)
+    if not of_partition:
+        return [columns.data, columns.ids]
+    return [columns.data, bridge.named_columns(session.spark, of_partition), columns.ids]
 
 
 def partition_columns(session: AcidSession, snapshot: TableSnapshot) -> list[Column]:

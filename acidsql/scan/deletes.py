@@ -14,12 +14,13 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from acidsql import bridge
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, delete_deltas, delete_file_tails
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import KEYS
 from acidsql.session import AcidSession
-from acidsql.storage.delete_files import DeleteEvent, read_events
+from acidsql.storage.delete_files import DeleteEvent, RowId, read_events
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
@@ -118,10 +119,10 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
 def less_deleted(
     session: AcidSession,
     snapshot: TableSnapshot,
-    parts: Sequence[DataFrame],
+    parts: Sequence[bridge.Draft],
     deletes: Deletes,
     scan_events: Callable[[], DataFrame],
-) -> list[DataFrame]:
+) -> list[bridge.Draft]:
     """Insert events but for those that a delete event meets.
 
     Args:
@@ -145,7 +146,8 @@ def less_deleted(
     small = deletes.events <= _BROADCAST_EVENTS
     events = F.broadcast(events) if small else events.hint("merge")
     condition = [value == F.col(f"__d_{k}") for k, value in keys.items()]
-    return [part.join(events, condition, "left_anti") for part in parts]
+    frames = [part.frame().join(events, condition, "left_anti") for part in parts]
+    return [bridge.Draft.of(frame) for frame in frames]
 
 
 _PACKED = "__key"
@@ -194,15 +196,22 @@ def _listed(
     session: AcidSession, snapshot: TableSnapshot, deletes: Deletes, packing: _Packing
 ) -> list[int]:
     """The packed row ids of the delete events that the snapshot sees."""
+    return sorted(packing.pack(*found) for found in valid_keys(session, snapshot, deletes))
+
+
+def valid_keys(
+    session: AcidSession, snapshot: TableSnapshot, deletes: Deletes
+) -> set[tuple[int, RowId]]:
+    """The row ids of the delete events that the snapshot sees, with the ordinals of their
+    partitions.
+    """
 
     def read(file: _DeleteFile) -> list[DeleteEvent]:
         return read_events(session.files, file.path)
 
-    return sorted(
-        {
-            packing.pack(file.ordinal if packing.partitions > 1 else 0, event.key)
-            for file, events in zip(deletes.files, in_parallel(read, deletes.files), strict=True)
-            for event in events
-            if snapshot.write_ids.is_valid(event.write_id)
-        }
-    )
+    return {
+        (file.ordinal, event.key)
+        for file, events in zip(deletes.files, in_parallel(read, deletes.files), strict=True)
+        for event in events
+        if snapshot.write_ids.is_valid(event.write_id)
+    }

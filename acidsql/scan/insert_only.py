@@ -57,7 +57,7 @@ def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
         reader = _READERS[table.file_format]
         relation = bridge.file_scan(session.spark, scanned, columns, _OPTIONS, reader)
     session.leases.watch(relation.index)
-    frame = relation.frame
+    frame = relation.rows.frame()
     if table.partition_columns:
         ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
         frame = frame.select("*", ordinal.alias(ORDINAL))

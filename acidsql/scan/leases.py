@@ -60,6 +60,7 @@ class Leases:
         self._lock = threading.Lock()
         self._leases: dict[int, Lease] = {}
         self._local = threading.local()
+        self._watch = bridge.Watch(spark)
         self.max_age = max_age
 
     def begin(self, txn_id: int, delete_copies: Callable[[], object]) -> Lease:
@@ -81,7 +82,7 @@ class Leases:
         """Keep the current lease for as long as this file index can be reached."""
         lease: Lease | None = getattr(self._local, "current", None)
         if lease is not None:
-            lease.indexes.append(index)
+            lease.indexes.append(self._watch.reference(index))
 
     def prune(self, *, collect: bool = False) -> None:
         """End the leases that nothing can read under any more, and those that are too old.
@@ -95,8 +96,11 @@ class Leases:
         now = self._clock()
         with self._lock:
             candidates = [lease for lease in self._leases.values() if lease is not current]
+        # A call for each lease: only if the answer may have changed.
+        look = collect or self._watch.found_unreachable()
         for lease in candidates:
-            if now - lease.opened > self.max_age or not any(map(bridge.reachable, lease.indexes)):
+            is_over = now - lease.opened > self.max_age or not lease.indexes
+            if is_over or (look and not any(map(bridge.reachable, lease.indexes))):
                 self._end(lease)
 
     def _collect(self) -> None:

@@ -153,12 +153,12 @@ def _rows_before_splits(tail: OrcTail, split_bytes: int) -> list[int]:
 
 def original_events(
     session: AcidSession, files: Sequence[OriginalFile], row: StructType
-) -> list[DataFrame]:
+) -> list[bridge.Draft]:
     """Insert events made of the rows of such files, with the ordinal of their partition last."""
     groups: dict[tuple[str, ...], list[OriginalFile]] = defaultdict(list)
     for file in files:
         groups[file.columns].append(file)
-    return [_events(session, group, row) for group in groups.values()]
+    return [bridge.Draft.of(_events(session, group, row)) for group in groups.values()]
 
 
 def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType) -> DataFrame:
@@ -197,7 +197,7 @@ def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType
         _by_file([list(f.first_row) for f in files], ArrayType(LongType()), file), split
     )
     values = [F.col(f"`{f.name}`") for f in fields]
-    return relation.frame.select(
+    return relation.rows.frame().select(
         F.lit(0).alias("operation"),
         write_id.alias("originalTransaction"),
         _by_file([f.bucket for f in files], IntegerType(), file).alias("bucket"),

@@ -1,4 +1,4 @@
-"""From a snapshot to a Spark DataFrame: guarded ORC scans, one for each kind of directory, less the
+"""From a snapshot to a Spark plan: guarded ORC scans, one for each kind of directory, less the
 deleted rows. What the guard is for: ``schema.guard``.
 """
 
@@ -16,6 +16,7 @@ from acidsql import bridge
 from acidsql.format.names import DirectoryKind, is_hidden
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import ORDINAL, columns_of_table, project
+from acidsql.scan.counting import count_rows
 from acidsql.scan.deletes import Deletes, find_deletes, less_deleted
 from acidsql.scan.directories import (
     DataDirectory,
@@ -27,6 +28,7 @@ from acidsql.scan.directories import (
     is_raw,
 )
 from acidsql.scan.originals import OriginalFile, original_events, original_files
+from acidsql.scan.pruning import outline_schema
 from acidsql.scan.search import Search, compared_types, find_search
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
@@ -93,7 +95,9 @@ def scan(
     session: AcidSession,
     snapshot: TableSnapshot,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
-) -> DataFrame:
+    *,
+    counted: bool = False,
+) -> bridge.Draft:
     """The rows of a snapshot: the table's columns in its order, then ``row__id``.
 
     Projected below the union, so that Spark prunes the fields of ``row`` in each scan.
@@ -103,13 +107,25 @@ def scan(
     Args:
         needed: alternatives, of each the conditions that hold of the rows that are needed; others
             may be missing.
+        counted: only the number of rows is asked for: their values need not be there.
     """
+    rows = number_of_rows(session, snapshot) if counted else None
+    if rows is not None:
+        return bridge.bare_rows(session.spark, rows, outline_schema(session.spark, snapshot.table))
     parts = _surviving(session, snapshot, needed)
-    rows = _union(project(session, snapshot, parts))
+    first, *others = project(session, snapshot, parts)
     table = snapshot.table
     names = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
     row_id = columns_of_table(session, table).row_id
-    return bridge.select(rows, *names, f"{row_id} AS {ROW_ID_COLUMN}")
+    return first.union(others).select(*names, f"{row_id} AS {ROW_ID_COLUMN}")
+
+
+def number_of_rows(session: AcidSession, snapshot: TableSnapshot) -> int | None:
+    """The number of a snapshot's rows if the tails of its files tell it, else None."""
+    inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
+    if inserts.originals:
+        return None
+    return count_rows(session, snapshot, inserts.directories, find_deletes(session, snapshot))
 
 
 def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
@@ -151,18 +167,19 @@ def all_inserts(
 
 
 def _flat_union(
-    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[DataFrame]
+    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.Draft]
 ) -> DataFrame:
     row = data_schema(session.spark, snapshot.table)
     fields = [row_field(f.name).alias(f"{FIELD}{i}") for i, f in enumerate(row.fields)]
-    return _union([part.select(*_EVENT_COLUMNS, *fields) for part in parts])
+    frames = [part.frame().select(*_EVENT_COLUMNS, *fields) for part in parts]
+    return reduce(DataFrame.unionAll, frames)
 
 
 def _surviving(
     session: AcidSession,
     snapshot: TableSnapshot,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
-) -> list[DataFrame]:
+) -> list[bridge.Draft]:
     """Scans of insert events, those that delete events may concern less what these delete."""
     deletes = find_deletes(session, snapshot)
     inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
@@ -178,8 +195,8 @@ def _surviving(
 
 
 def _less(
-    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[DataFrame], deletes: Deletes
-) -> list[DataFrame]:
+    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.Draft], deletes: Deletes
+) -> list[bridge.Draft]:
     """Insert events but for those that a delete event meets."""
     return less_deleted(
         session, snapshot, parts, deletes, lambda: _delete_events(session, snapshot)
@@ -187,11 +204,8 @@ def _less(
 
 
 def _delete_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    return _union(_valid_events(session, snapshot, delete_deltas(snapshot), StructType([])))
-
-
-def _union(parts: Sequence[DataFrame]) -> DataFrame:
-    return reduce(DataFrame.unionAll, parts)
+    first, *others = _valid_events(session, snapshot, delete_deltas(snapshot), StructType([]))
+    return first.union(others).frame()
 
 
 def _inserts(
@@ -220,7 +234,7 @@ def _insert_events(
     inserts: _Inserts,
     row: StructType,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
-) -> list[DataFrame]:
+) -> list[bridge.Draft]:
     """Insert events whose ``row`` has the table's columns."""
     parts = []
     compared = compared_types(session, snapshot.table, needed)
@@ -234,10 +248,9 @@ def _insert_events(
             [StructField(n, f.dataType) for n, f in zip(columns.names, row.fields, strict=False)]
         )
         values = [row_field(name) for name in columns.names]
-        parts += [
-            events.withColumn("row", row_of(row, values))
-            for events in _valid_events(session, snapshot, directories, stored, search)
-        ]
+        for events in _valid_events(session, snapshot, directories, stored, search):
+            frame = events.frame().withColumn("row", row_of(row, values))
+            parts.append(bridge.Draft.of(frame))
     return parts + original_events(session, inserts.originals, row)
 
 
@@ -261,7 +274,7 @@ def _valid_events(
     directories: Sequence[DataDirectory],
     row: StructType,
     search: Search | None = None,
-) -> list[DataFrame]:
+) -> list[bridge.Draft]:
     """The events of some directories, less those of write ids that the snapshot does not see."""
     mixed = [d for d in directories if needs_row_filter(d.directory, snapshot.write_ids)]
     whole = [d for d in directories if d not in mixed] if mixed else list(directories)
@@ -283,7 +296,7 @@ def _relation(
     directories: Sequence[DataDirectory],
     row: StructType,
     search: Search | None = None,
-) -> DataFrame:
+) -> bridge.Draft:
     """One guarded scan.
 
     Rows that ORC passes over may come all the same, with anything in their other columns: the
@@ -316,9 +329,10 @@ def _relation(
         batches=batches,
     )
     session.leases.watch(relation.index)
-    condition = guard(session.spark, row)
-    frame = relation.frame.where(condition & search.condition if search else condition)
+    rows = relation.rows.where(guard(row))
+    if search:
+        rows = rows.where(search.condition)
     if not partitioned:
-        return frame
-    ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
-    return frame.select(*frame.columns, ordinal.alias(ORDINAL))
+        return rows
+    ordinal = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
+    return rows.select("*", f"{ordinal} AS {ORDINAL}")

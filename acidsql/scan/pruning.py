@@ -39,10 +39,12 @@ class Needs:
     Attributes:
         partitions: the values of its partitions, None for all.
         rows: alternatives, of each the conditions that all hold of its rows; none if it needs all.
+        counted: it needs no values, only to know how many rows there are.
     """
 
     partitions: Wanted | None = None
     rows: tuple[tuple[bridge.Conjunct, ...], ...] = ()
+    counted: bool = False
 
 
 EVERYTHING = Needs()
@@ -64,8 +66,11 @@ def find_needs(
         Occurrences that need everything are left out.
     """
     known: dict[str, tuple[tuple[str, ...], ...]] = {}
-    found = {}
-    for number, copies in bridge.outline_conditions(spark, plan).items():
+    asked = bridge.asked_of_outlines(spark, plan)
+    found = {
+        number: Needs(counted=True) for number in asked.counted if not tables[number].insert_only
+    }
+    for number, copies in asked.conditions.items():
         table = tables[number]
         names = {c.name for c in table.partition_columns}
         about_partitions = [[c for c in copy if c.columns.keys() <= names] for copy in copies]

@@ -147,14 +147,18 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
     place = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
     values = sorted({d.values for d in directories})
     partitions = F.lit([values.index(d.values) for d in directories])
-    events = relation.frame.where(guard(session.spark, nothing)).select(
-        "operation",
-        *KEYS,
-        "currentTransaction",
-        F.lit(None).cast(event_schema(staging.row)["row"].dataType).alias("row"),
-        place.alias("__place"),
-        F.get(partitions, place).alias("__partition"),
-        F.expr(decode_bucket_sql("bucket")).alias(BUCKET_COLUMN),
+    events = (
+        relation.rows.frame()
+        .where(guard(nothing))
+        .select(
+            "operation",
+            *KEYS,
+            "currentTransaction",
+            F.lit(None).cast(event_schema(staging.row)["row"].dataType).alias("row"),
+            place.alias("__place"),
+            F.get(partitions, place).alias("__partition"),
+            F.expr(decode_bucket_sql("bucket")).alias(BUCKET_COLUMN),
+        )
     )
     # One task has all events of a partition and bucket, so it sees a row id twice side by side.
     window = Window.partitionBy("__partition", BUCKET_COLUMN).orderBy(*KEYS)

@@ -14,7 +14,8 @@ import acidsql
 from acidsql.format.names import delta_name
 from acidsql.intents import insert_intent
 from acidsql.metastore.model import Table
-from acidsql.resolution import acid_table
+from acidsql.resolution import acid_table, latest_snapshot
+from acidsql.scan.plan import number_of_rows
 from acidsql.session import AcidSession
 from acidsql.transaction import write_transaction
 
@@ -97,6 +98,9 @@ def test_a_history_gives_the_models_rows(
         text = f"SELECT k, v, p, row__id FROM {name}"
         found = acidsql.sql(spark, text).collect()
         assert sorted((r.k, r.v, r.p) for r in found) == sorted(model.rows)
+        table = acid_table(session, (name,))
+        counted = number_of_rows(session, latest_snapshot(session).snapshot(table))
+        assert counted in (len(found), None)
         ids = {
             (r.row__id.writeid, r.row__id.bucketid, r.row__id.rowid, r.p if partitioned else 0): (
                 r.k,

@@ -1,0 +1,140 @@
+"""Plans that are put together before Spark analyses them: a DataFrame is analysed at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import lit, raise_error
+from pyspark.sql.types import StructType
+
+from acidsql.bridge.jvm import (
+    CATALYST,
+    JavaObject,
+    elements,
+    expression_of,
+    jvm_class,
+    major,
+    scala_object,
+    scala_seq,
+)
+from acidsql.bridge.plans import alias_shows_hidden, analyze, frame_of, logical_plan, opaque
+
+_LOGICAL = f"{CATALYST}.plans.logical"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedColumns:
+    """Columns with names, handed to the JVM once for many projections.
+
+    Attributes:
+        java: a Scala ``Seq``, of column nodes or, before Spark 4, of named expressions.
+    """
+
+    java: JavaObject
+
+
+def named_columns(spark: SparkSession, columns: Sequence[Column]) -> NamedColumns:
+    """Columns for ``Draft.project``; each is an attribute or has an alias."""
+    if major(spark) >= 4:
+        return NamedColumns(scala_seq(spark, [column._jc.node() for column in columns]))
+    return NamedColumns(scala_seq(spark, [column._jc.named() for column in columns]))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A plan that Spark has not analysed yet, and what would be steps of a DataFrame."""
+
+    spark: SparkSession
+    plan: JavaObject
+
+    @classmethod
+    def of(cls, frame: DataFrame) -> Draft:
+        """The plan of a DataFrame."""
+        return cls(frame.sparkSession, logical_plan(frame))
+
+    def frame(self) -> DataFrame:
+        """The DataFrame of the plan, which is analysed now."""
+        return frame_of(self.spark, self.plan)
+
+    def analyzed(self) -> JavaObject:
+        """The plan with its columns known."""
+        return self.plan if self.plan.resolved() else analyze(self.spark, self.plan)
+
+    def where(self, condition: Column | str) -> Draft:
+        """The rows for which a condition holds."""
+        if isinstance(condition, str):
+            expression = self._parser().parseExpression(condition)
+        else:
+            expression = expression_of(self.spark, condition)
+        return Draft(self.spark, jvm_class(self.spark, f"{_LOGICAL}.Filter")(expression, self.plan))
+
+    def select(self, *expressions: str) -> Draft:
+        """A projection of SQL expressions, each a column, ``*``, or with an alias."""
+        # A text of many expressions has no parser of its own.
+        parsed = self._parser().parsePlan(f"SELECT {', '.join(expressions)} FROM nothing")
+        return self._project(parsed.projectList())
+
+    def project(self, columns: Sequence[NamedColumns]) -> Draft:
+        """A projection of columns."""
+        if major(self.spark) < 4:
+            expressions = [e for some in columns for e in elements(some.java)]
+            return self._project(scala_seq(self.spark, expressions))
+        nodes = columns[0].java
+        for some in columns[1:]:
+            nodes = nodes.concat(some.java)
+        # Each projection has ids of its own for its aliases.
+        convert = scala_object(
+            self.spark, "org.apache.spark.sql.classic.ColumnNodeToExpressionConverter"
+        )
+        return self._project(nodes.map(convert))
+
+    def union(self, others: Sequence[Draft]) -> Draft:
+        """The rows of drafts with the same columns."""
+        if not others:
+            return self
+        plans = scala_seq(self.spark, [self.plan, *(other.plan for other in others)])
+        whole = jvm_class(self.spark, f"{_LOGICAL}.Union")(plans, False, False)
+        return Draft(self.spark, whole)
+
+    def _project(self, columns: JavaObject) -> Draft:
+        made = jvm_class(self.spark, f"{_LOGICAL}.Project")(columns, self.plan)
+        return Draft(self.spark, made)
+
+    def _parser(self) -> JavaObject:
+        return self.spark._jsparkSession.sessionState().sqlParser()
+
+
+def bare_rows(spark: SparkSession, number: int, schema: StructType) -> Draft:
+    """So many rows with columns of these names and types, of which any value is an error."""
+    failing = raise_error(lit("only the number of rows is known"))
+    columns = []
+    for field in schema.fields:
+        value = opaque(spark, failing.cast(field.dataType), nullable=field.nullable)
+        columns.append(value.alias(field.name))
+    return Draft.of(spark.range(number)).project([named_columns(spark, columns)])
+
+
+def hide_columns(rows: Draft, hidden: int, name: Sequence[str]) -> JavaObject:
+    """A plan named ``name`` whose last ``hidden`` columns can be selected by name but are not in
+    ``*``.
+
+    Spark resolves the hidden columns of a projection as it does those of a USING join.
+    """
+    spark, plan = rows.spark, rows.analyzed()
+    alias = jvm_class(spark, f"{CATALYST}.AliasIdentifier")(
+        name[-1], scala_seq(spark, list(name[:-1]))
+    )
+    named = partial(jvm_class(spark, f"{_LOGICAL}.SubqueryAlias"), alias)
+    output = plan.output()
+    if not alias_shows_hidden(spark):
+        # The one below is there for hints.
+        qualifier = scala_seq(spark, list(name))
+        output = scala_seq(spark, [a.withQualifier(qualifier) for a in elements(output)])
+        plan = named(plan)
+    project = jvm_class(spark, f"{_LOGICAL}.Project")(output.dropRight(hidden), plan)
+    tag = scala_object(spark, f"{_LOGICAL}.Project").hiddenOutputTag()
+    project.setTagValue(tag, output)
+    return named(project) if alias_shows_hidden(spark) else project

@@ -1,0 +1,108 @@
+"""How many rows a snapshot has: what ``count(*)`` asks, from the tails of files, without a scan.
+
+The rows of a file are there unless they were deleted. A delete event takes one of them away if the
+file has a row with its key, which the statistics prove of a dense file: one of a single write id
+and bucket property, with as many rows as there are numbers from its least row id to its greatest.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from acidsql.format.orc_tail import OrcTail
+from acidsql.format.selection import needs_row_filter
+from acidsql.scan.deletes import Deletes, valid_keys
+from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
+from acidsql.scan.snapshot import TableSnapshot
+from acidsql.session import AcidSession
+from acidsql.storage.delete_files import RowId
+from acidsql.storage.parallel import in_parallel
+from acidsql.storage.tails import BUCKET, OPERATION, ORIGINAL_WRITE_ID, ROW_ID
+
+# Tails of more files, and more delete events, are not for the driver to read.
+_MOST_FILES = 1_000
+_MOST_EVENTS = 50_000
+
+
+class Dense(NamedTuple):
+    """The row ids of a dense file, of its write id and bucket property in its partition."""
+
+    place: tuple[int, int, int]
+    least: int
+    greatest: int
+
+
+def count_rows(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    directories: Sequence[DataDirectory],
+    deletes: Deletes,
+) -> int | None:
+    """The number of rows in these directories that no delete event meets; None where the tails do
+    not tell it.
+
+    Args:
+        directories: all of the snapshot's with rows.
+        deletes: all delete events of the snapshot.
+    """
+    files = sum(len(snapshot.listings.get(d.path).names) for d in directories)
+    if files > _MOST_FILES or deletes.events > _MOST_EVENTS:
+        return None
+    if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
+        return None
+
+    def look(data: DataDirectory) -> list[tuple[int, OrcTail]]:
+        listing = snapshot.listings.get(data.path)
+        return [(data.ordinal, tail) for _, tail in file_tails(session, listing)]
+
+    found = [pair for own in in_parallel(look, directories) for pair in own]
+    if not all(_has_only_rows(tail) for _, tail in found):
+        return None
+    rows = sum(tail.rows for _, tail in found)
+    if not deletes.files:
+        return rows
+    dense = [file for file in (_dense(ordinal, tail) for ordinal, tail in found) if file]
+    keys = valid_keys(session, snapshot, deletes)
+    return rows - len(keys) if are_of(keys, dense) else None
+
+
+def _has_only_rows(tail: OrcTail) -> bool:
+    """Whether a file is an ACID file without the updates and deletes of ACID v1."""
+    operations = tail.file_int_stats(OPERATION)
+    is_read = is_acid_file(tail)
+    return is_read and (not tail.rows or (operations is not None and operations.maximum == 0))
+
+
+def _dense(ordinal: int, tail: OrcTail) -> Dense | None:
+    columns = [tail.file_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
+    write_ids, buckets, row_ids = columns
+    if write_ids is None or buckets is None or row_ids is None:
+        return None
+    is_single = write_ids.minimum == write_ids.maximum and buckets.minimum == buckets.maximum
+    if not is_single or row_ids.maximum - row_ids.minimum + 1 != tail.rows:
+        return None
+    place = ordinal, write_ids.minimum, buckets.minimum
+    return Dense(place, row_ids.minimum, row_ids.maximum)
+
+
+def are_of(keys: Collection[tuple[int, RowId]], dense: Sequence[Dense]) -> bool:
+    """Whether dense files have a row of each key, and no two files the same row.
+
+    Args:
+        keys: with the ordinals of their partitions.
+    """
+    ranges: dict[tuple[int, int, int], list[Dense]] = defaultdict(list)
+    for file in sorted(dense):
+        ranges[file.place].append(file)
+    if any(b.least <= a.greatest for own in ranges.values() for a, b in pairwise(own)):
+        return False
+    for ordinal, key in keys:
+        own = ranges[ordinal, key.write_id, key.bucket]
+        below = bisect_right(own, key.row_id, key=lambda file: file.least)
+        if not below or key.row_id > own[below - 1].greatest:
+            return False
+    return True
