@@ -132,10 +132,10 @@ def write_rows(
     path = child(staging, f"{TARGET}={target.name}", *parts)
     columns = {
         "operation": "0",
-        "originalTransaction": f"{write_id}L",
+        "originalTransaction": _constant(write_id),
         "bucket": _bucket_sql(target, "spark_partition_id()"),
         "rowId": _NEXT_ROW_ID,
-        "currentTransaction": f"{write_id}L",
+        "currentTransaction": _constant(write_id),
         **staged_row_sql(values),
     }
     placed = rows.coalesce(MAX_BUCKET_ID + 1)
@@ -211,10 +211,10 @@ def final_columns(
     bucket = of_each(lambda target: _bucket_sql(target, writer))
     columns = {
         "operation": "operation",
-        "originalTransaction": f"coalesce(originalTransaction, {write_id}L)",
+        "originalTransaction": f"coalesce(originalTransaction, {_constant(write_id)})",
         "bucket": f"coalesce(bucket{bucket})",
         "rowId": f"coalesce(rowId{of_each(lambda _: new_row_id)})",
-        "currentTransaction": f"{write_id}L",
+        "currentTransaction": _constant(write_id),
     }
     if rows:
         others = [f"{_FIELD}{i}" for i in range(1, len(table.columns))]
@@ -225,6 +225,15 @@ def final_columns(
 def _bucket_sql(target: Target, writer: str) -> str:
     """The bucket property of a writer's rows."""
     return f"{encode(0, target.statement_id)} + {writer} * {1 << 16}"
+
+
+def _constant(number: int) -> str:
+    """SQL of a number that differs between statements.
+
+    A literal would be part of the program that Spark makes of a plan, which would be compiled anew
+    for each of them; an array, and an index that cannot be folded, are given to it.
+    """
+    return f"get(array({number}L), 0 * spark_partition_id())"
 
 
 def write_buckets(events: DataFrame, path: str, table: Table, directories: Sequence[str]) -> None:
