@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit, raise_error
@@ -20,7 +21,14 @@ from acidsql.bridge.jvm import (
     scala_object,
     scala_seq,
 )
-from acidsql.bridge.plans import alias_shows_hidden, analyze, frame_of, logical_plan, opaque
+from acidsql.bridge.plans import (
+    alias_shows_hidden,
+    aliases_are_fresh,
+    analyze,
+    frame_of,
+    logical_plan,
+    opaque,
+)
 
 _LOGICAL = f"{CATALYST}.plans.logical"
 
@@ -71,6 +79,26 @@ class Draft:
             expression = expression_of(self.spark, condition)
         return Draft(self.spark, jvm_class(self.spark, f"{_LOGICAL}.Filter")(expression, self.plan))
 
+    def without(self, value: str, numbers: Collection[int]) -> Draft:
+        """The rows of which a value (SQL of a BIGINT that is never null) is none of some numbers.
+
+        What is handed over is the set that Spark would make of a list in a filter, literal by
+        literal, in its parser, analyser and optimiser.
+        """
+        spark, expressions = self.spark, f"{CATALYST}.expressions"
+        longs = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, len(numbers))
+        packed = struct.pack(f">{len(numbers)}q", *numbers)
+        jvm_class(spark, "java.nio.ByteBuffer").wrap(packed).asLongBuffer().get(longs)
+        array = jvm_class(spark, f"{expressions}.UnsafeArrayData").fromPrimitiveArray(longs)
+        kind = scala_object(spark, "org.apache.spark.sql.types.LongType")
+        objects = array.toObjectArray(kind)
+        members = scala_object(spark, "scala.Predef").wrapRefArray(objects).toSet()
+        found = jvm_class(spark, f"{expressions}.InSet")(
+            self._parser().parseExpression(value), members
+        )
+        kept = jvm_class(spark, f"{expressions}.Not")(found)
+        return Draft(spark, jvm_class(spark, f"{_LOGICAL}.Filter")(kept, self.plan))
+
     def select(self, *expressions: str) -> Draft:
         """A projection of SQL expressions, each a column, ``*``, or with an alias."""
         # A text of many expressions has no parser of its own.
@@ -109,12 +137,23 @@ class Draft:
 
 def bare_rows(spark: SparkSession, number: int, schema: StructType) -> Draft:
     """So many rows with columns of these names and types, of which any value is an error."""
+    columns = (_known_bare_columns if aliases_are_fresh(spark) else _bare_columns)(spark, schema)
+    return Draft.of(spark.range(number)).project([columns])
+
+
+def _bare_columns(spark: SparkSession, schema: StructType) -> NamedColumns:
     failing = raise_error(lit("only the number of rows is known"))
+    values = {kind: failing.cast(kind) for kind in {field.dataType for field in schema.fields}}
     columns = []
     for field in schema.fields:
-        value = opaque(spark, failing.cast(field.dataType), nullable=field.nullable)
+        value = values[field.dataType]
+        if not field.nullable:
+            value = opaque(spark, value, nullable=False)
         columns.append(value.alias(field.name))
-    return Draft.of(spark.range(number)).project([named_columns(spark, columns)])
+    return named_columns(spark, columns)
+
+
+_known_bare_columns = lru_cache(maxsize=256)(_bare_columns)
 
 
 def hide_columns(rows: Draft, hidden: int, name: Sequence[str]) -> JavaObject:

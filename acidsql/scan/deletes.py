@@ -1,8 +1,8 @@
 """Rows less those that were deleted.
 
 Few delete events are read by the driver and become a list in a filter. More are joined by Spark:
-broadcast up to a million, by sorting beyond, which spills. The three parts of a row id are packed
-into one number where the ranges of the events allow it; a join on one number is much faster.
+broadcast up to a few millions, by sorting beyond, which spills. The three parts of a row id are
+packed into one number where the ranges of the events allow it; a join on one number is faster.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
 
 # Delete events up to this number are listed in a filter.
 _LISTED_EVENTS = 1_000
-# Delete events up to this number are broadcast.
-_BROADCAST_EVENTS = 1_000_000
+# Delete events with up to this many numbers in their keys are broadcast: about 40 bytes each.
+_BROADCAST_NUMBERS = 4_000_000
 # Of no packed key: all of them are positive.
 _NONE = -1
 _MOST_BITS = 62
@@ -133,17 +133,15 @@ def less_deleted(
     partitioned = bool(snapshot.table.partition_columns)
     packing = deletes.packing
     if packing is not None and deletes.are_listed:
-        listed = ", ".join(f"{key}L" for key in _listed(session, snapshot, deletes, packing))
-        # As text: a literal of PySpark's takes a call into the JVM.
-        remaining = f"NOT {packing.sql()} IN ({listed})"
-        return [part.where(remaining) if listed else part for part in parts]
+        listed = _listed(session, snapshot, deletes, packing)
+        return [part.without(packing.sql(), listed) if listed else part for part in parts]
     events = scan_events()
     if packing is not None:
         keys = {_PACKED: F.expr(packing.sql())}
     else:
         keys = {k: F.col(k) for k in ([*KEYS, ORDINAL] if partitioned else KEYS)}
     events = events.select(*[value.alias(f"__d_{k}") for k, value in keys.items()])
-    small = deletes.events <= _BROADCAST_EVENTS
+    small = deletes.events * len(keys) <= _BROADCAST_NUMBERS
     events = F.broadcast(events) if small else events.hint("merge")
     condition = [value == F.col(f"__d_{k}") for k, value in keys.items()]
     frames = [part.frame().join(events, condition, "left_anti") for part in parts]

@@ -127,7 +127,7 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
     assert "Join" not in plan()
     monkeypatch.setattr(deletes, "_LISTED_EVENTS", 0)
     for join, events in (("BroadcastHashJoin", 1000), ("SortMergeJoin", 0)):
-        monkeypatch.setattr(deletes, "_BROADCAST_EVENTS", events)
+        monkeypatch.setattr(deletes, "_BROADCAST_NUMBERS", events)
         for bits, keys in ((62, "[if ("), (0, "[originalTransaction#")):
             monkeypatch.setattr(deletes, "_MOST_BITS", bits)
             assert f"{join} {keys}" in plan()
