@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql import bridge
 from acidsql.errors import MetastoreError
 from acidsql.metastore.model import TxnState
 from acidsql.session import AcidSession
@@ -89,3 +90,22 @@ def test_a_view_of_the_cache_keeps_its_lease(spark: SparkSession, leased: str) -
     assert txn_id in _open(session)
     assert spark.sql("SELECT count(*) FROM kept").head()[0] == 1
     spark.catalog.dropTempView("kept")
+
+
+def test_frames_are_asked_about_only_when_some_were_collected(
+    spark: SparkSession, leased: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acidsql.release(spark)
+    frames = [acidsql.sql(spark, f"SELECT * FROM {leased}") for _ in range(3)]
+    asked: list[object] = []
+
+    def reachable(reference: object) -> bool:
+        asked.append(reference)
+        return True
+
+    monkeypatch.setattr(bridge, "reachable", reachable)
+    for collected, expected in ((False, 0), (True, 3)):
+        monkeypatch.setattr(bridge.Watch, "found_unreachable", lambda _, found=collected: found)
+        AcidSession.of(spark).leases.prune()
+        assert len(asked) == expected
+    assert [frame.count() for frame in frames] == [1, 1, 1]
