@@ -77,7 +77,7 @@ class Draft:
             expression = self._parser().parseExpression(condition)
         else:
             expression = expression_of(self.spark, condition)
-        return Draft(self.spark, jvm_class(self.spark, f"{_LOGICAL}.Filter")(expression, self.plan))
+        return self._filter(expression)
 
     def without(self, value: str, numbers: Collection[int]) -> Draft:
         """The rows of which a value (SQL of a BIGINT that is never null) is none of some numbers.
@@ -96,8 +96,7 @@ class Draft:
         found = jvm_class(spark, f"{expressions}.InSet")(
             self._parser().parseExpression(value), members
         )
-        kept = jvm_class(spark, f"{expressions}.Not")(found)
-        return Draft(spark, jvm_class(spark, f"{_LOGICAL}.Filter")(kept, self.plan))
+        return self._filter(jvm_class(spark, f"{expressions}.Not")(found))
 
     def select(self, *expressions: str) -> Draft:
         """A projection of SQL expressions, each a column, ``*``, or with an alias."""
@@ -126,6 +125,10 @@ class Draft:
         plans = scala_seq(self.spark, [self.plan, *(other.plan for other in others)])
         whole = jvm_class(self.spark, f"{_LOGICAL}.Union")(plans, False, False)
         return Draft(self.spark, whole)
+
+    def _filter(self, condition: JavaObject) -> Draft:
+        made = jvm_class(self.spark, f"{_LOGICAL}.Filter")(condition, self.plan)
+        return Draft(self.spark, made)
 
     def _project(self, columns: JavaObject) -> Draft:
         made = jvm_class(self.spark, f"{_LOGICAL}.Project")(columns, self.plan)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jvm import JavaObject, copy_node, jvm_class, scala_object
+from acidsql.bridge.jvm import JavaObject, copy_node, jvm_class
 from acidsql.bridge.plans import frame_of
-from acidsql.bridge.relations import ScanDirectory, file_relation
+from acidsql.bridge.relations import ScanDirectory, file_relation, rows_of
 
 # Positions of constructor arguments, the same in all versions tried.
 _TABLE, _OVERWRITE, _IF_NOT_EXISTS = 0, 4, 5
@@ -31,8 +31,7 @@ def insert_into_files(
     )
     directory = ScanDirectory(path=path, statuses=nothing)
     relation = file_relation(spark, [directory], schema, {}, partitions)[0]
-    logical = scala_object(spark, "org.apache.spark.sql.execution.datasources.LogicalRelation")
-    target = logical.apply(relation, False)
+    target = rows_of(spark, relation).plan
     return copy_node(spark, plan, {_TABLE: target, _OVERWRITE: False, _IF_NOT_EXISTS: False})
 
 
