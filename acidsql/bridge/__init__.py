@@ -46,6 +46,7 @@ from acidsql.bridge.plans import (
     temp_view,
 )
 from acidsql.bridge.relations import (
+    FILE_ORDINAL,
     ScanDirectory,
     Watch,
     collect_garbage,
@@ -85,6 +86,7 @@ from acidsql.bridge.texts import (
 )
 
 __all__ = [
+    "FILE_ORDINAL",
     "CatalogTable",
     "Clause",
     "Command",

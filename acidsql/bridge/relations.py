@@ -20,6 +20,8 @@ from acidsql.bridge.jvm import (
     scala_seq,
 )
 
+# SQL of the ordinal (``ScanDirectory``) of a row's file, in a scan.
+FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
 _UNBOUNDED = 2**62  # bytes
 _BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStage")
 

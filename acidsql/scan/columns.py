@@ -30,8 +30,6 @@ from acidsql.session import AcidSession
 
 # The ordinal of a row's partition in the snapshot.
 ORDINAL = "__partition"
-# SQL of the ordinal that a file was handed over with.
-FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
 # Fields of row__id, with Hive's names, and the columns that they are.
 _ROW_ID_FIELDS = dict(zip(("writeid", "bucketid", "rowid"), KEYS, strict=True))
 

@@ -19,7 +19,7 @@ from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden
 from acidsql.metastore.model import FileFormat, Table
-from acidsql.scan.columns import FILE_ORDINAL, ORDINAL, partition_columns
+from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_session_zone
@@ -59,7 +59,7 @@ def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     session.leases.watch(relation.index)
     found = relation.rows
     if table.partition_columns:
-        found = found.select("*", f"{FILE_ORDINAL} AS {ORDINAL}")
+        found = found.select("*", f"{bridge.FILE_ORDINAL} AS {ORDINAL}")
     frame = found.frame()
     if is_text:
         split = F.split("value", re.escape(delimiter(table.serde_properties)), -1)

@@ -28,7 +28,7 @@ from acidsql.errors import FormatError
 from acidsql.format.bucket_codec import encode
 from acidsql.format.names import is_hidden, is_original_file
 from acidsql.format.orc_tail import OrcTail
-from acidsql.scan.columns import FILE_ORDINAL, ORDINAL
+from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, visible_columns
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import has_maps_of_nested, read_name, row_of
@@ -189,7 +189,7 @@ def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType
         batches=False if has_maps_of_nested(schema) else None,
     )
     session.leases.watch(relation.index)
-    file = F.expr(FILE_ORDINAL)
+    file = F.expr(bridge.FILE_ORDINAL)
     split = (F.col("_metadata.file_block_start") / SPLIT_BYTES).cast("int")
     position = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_TASK))
     write_id = _by_file([f.write_id for f in files], LongType(), file)

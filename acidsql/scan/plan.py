@@ -15,7 +15,7 @@ from pyspark.sql.types import StructField, StructType
 from acidsql import bridge
 from acidsql.format.names import DirectoryKind, is_hidden
 from acidsql.format.selection import needs_row_filter
-from acidsql.scan.columns import FILE_ORDINAL, ORDINAL, columns_of_table, project
+from acidsql.scan.columns import ORDINAL, columns_of_table, project
 from acidsql.scan.counting import count_rows
 from acidsql.scan.deletes import Deletes, find_deletes, less_deleted
 from acidsql.scan.directories import (
@@ -334,4 +334,4 @@ def _relation(
         rows = rows.where(search.condition)
     if not partitioned:
         return rows
-    return rows.select("*", f"{FILE_ORDINAL} AS {ORDINAL}")
+    return rows.select("*", f"{bridge.FILE_ORDINAL} AS {ORDINAL}")

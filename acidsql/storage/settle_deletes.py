@@ -144,7 +144,7 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
     relation = bridge.orc_relation(
         session.spark, scanned, event_schema(padded(nothing), deletes=True), {}
     )
-    place = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
+    place = F.expr(bridge.FILE_ORDINAL)
     values = sorted({d.values for d in directories})
     partitions = F.lit([values.index(d.values) for d in directories])
     events = (
