@@ -1,15 +1,15 @@
 """Rows less those that were deleted.
 
 Few delete events are read by the driver and become a list in a filter. More are joined by Spark:
-broadcast up to a few millions, by sorting beyond, which spills. The three parts of a row id are
-packed into one number where the ranges of the events allow it; a join on one number is faster.
+broadcast up to a few millions, by sorting beyond, which spills. The parts of a row id are packed
+into one number where they fit, on which a join is faster; where events are dense, each row of the
+join has the bits of 64 neighbours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from acidsql import bridge
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, delete_deltas, delete_file_tails
+from acidsql.scan.packing import Keys, Packing, Range, packing_of, words
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import KEYS
 from acidsql.session import AcidSession
@@ -29,16 +30,9 @@ from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
 _LISTED_EVENTS = 1_000
 # Delete events with up to this many numbers in their keys are broadcast: about 40 bytes each.
 _BROADCAST_NUMBERS = 4_000_000
-# Of no packed key: all of them are positive.
-_NONE = -1
-_MOST_BITS = 62
-
-
-class _Range(NamedTuple):
-    """The least and the greatest value."""
-
-    least: int
-    greatest: int
+# Keys are gathered in words, 64 neighbours in each, where these are so many times fewer.
+_EVENTS_IN_WORD = 4
+_PACKED = "__key"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +46,14 @@ class _DeleteFile:
     path: str
     ordinal: int
     events: int
-    write_ids: _Range
-    keys: tuple[_Range, _Range, _Range] | None
+    write_ids: Range
+    keys: Keys | None
+
+    @property
+    def words(self) -> int:
+        """The most words in which its row ids are."""
+        most = None if self.keys is None else words(self.keys)
+        return self.events if most is None else min(self.events, most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,12 @@ class Deletes:
     """
 
     files: tuple[_DeleteFile, ...]
-    packing: _Packing | None
+    packing: Packing | None
+
+    @property
+    def words(self) -> int:
+        """The most words in which their row ids are."""
+        return sum(file.words for file in self.files)
 
     @property
     def events(self) -> int:
@@ -96,7 +101,7 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
         found = []
         for name, tail in delete_file_tails(session, snapshot.listings.get(data.path)):
             columns = [tail.file_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
-            ranges = [_Range(c.minimum, c.maximum) for c in columns if c is not None]
+            ranges = [Range(c.minimum, c.maximum) for c in columns if c is not None]
             is_told = len(ranges) == len(columns)
             if tail.rows:
                 found.append(
@@ -104,8 +109,8 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
                         path=child(data.path, name),
                         ordinal=data.ordinal,
                         events=tail.rows,
-                        write_ids=ranges[0] if is_told else _Range(0, data.directory.max_write_id),
-                        keys=(ranges[0], ranges[1], ranges[2]) if is_told else None,
+                        write_ids=ranges[0] if is_told else Range(0, data.directory.max_write_id),
+                        keys=Keys(*ranges) if is_told else None,
                     )
                 )
         return found
@@ -113,7 +118,7 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
     found = in_parallel(look, delete_deltas(snapshot))
     files = tuple(file for own in found for file in own)
     partitions = len(snapshot.partitions) if snapshot.table.partition_columns else 1
-    return Deletes(files=files, packing=_packing(files, partitions))
+    return Deletes(files=files, packing=packing_of([file.keys for file in files], partitions))
 
 
 def less_deleted(
@@ -136,6 +141,8 @@ def less_deleted(
         listed = _listed(session, snapshot, deletes, packing)
         return [part.without(packing.sql(), listed) if listed else part for part in parts]
     events = scan_events()
+    if packing is not None and deletes.words * _EVENTS_IN_WORD <= deletes.events:
+        return _without_bits(parts, packing, events, deletes.words)
     if packing is not None:
         keys = {_PACKED: F.expr(packing.sql())}
     else:
@@ -148,50 +155,30 @@ def less_deleted(
     return [bridge.Draft.of(frame) for frame in frames]
 
 
-_PACKED = "__key"
+def _without_bits(
+    parts: Sequence[bridge.Draft], packing: Packing, events: DataFrame, most: int
+) -> list[bridge.Draft]:
+    """The rows without a bit in the words of the events: these are fewer than the events, so that
+    less is broadcast, or sorted.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Packing:
-    """One number for a partition's ordinal and the parts of a row id, within their ranges."""
-
-    partitions: int
-    ranges: tuple[_Range, _Range, _Range]
-
-    def pack(self, ordinal: int, key: Sequence[int]) -> int:
-        """The number of a row id."""
-        packed = ordinal
-        for part, (least, greatest) in zip(key, self.ranges, strict=True):
-            packed = packed * (greatest - least + 1) + part - least
-        return packed
-
-    def sql(self) -> str:
-        """The number of an event's row id, as SQL; ``_NONE`` outside the ranges."""
-        packed = f"CAST({ORDINAL} AS BIGINT)" if self.partitions > 1 else "0L"
-        inside = []
-        for name, (least, greatest) in zip(KEYS, self.ranges, strict=True):
-            packed = f"({packed} * {greatest - least + 1}L + ({name} - {least}L))"
-            inside.append(f"{name} BETWEEN {least} AND {greatest}")
-        return f"IF({' AND '.join(inside)}, {packed}, {_NONE}L)"
-
-
-def _packing(files: Sequence[_DeleteFile], partitions: int) -> _Packing | None:
-    """How the row ids of delete events are packed; None if that takes too many bits."""
-    told = [file.keys for file in files if file.keys is not None]
-    if not told or len(told) < len(files):
-        return None
-    columns = zip(*told, strict=True)
-    ranges = [_Range(min(r.least for r in c), max(r.greatest for r in c)) for c in columns]
-    numbers = partitions
-    for least, greatest in ranges:
-        numbers *= greatest - least + 1
-    if numbers.bit_length() > _MOST_BITS or any(r.least < 0 for r in ranges):
-        return None
-    return _Packing(partitions=partitions, ranges=(ranges[0], ranges[1], ranges[2]))
+    Args:
+        most: words at most.
+    """
+    word, bit = F.expr(packing.word_sql()), packing.bit_sql()
+    gathered = events.groupBy(word.alias("__d_word")).agg(
+        F.expr(f"bit_or(shiftleft(1L, {bit}))").alias("__d_bits")
+    )
+    small = most * 2 <= _BROADCAST_NUMBERS
+    gathered = F.broadcast(gathered) if small else gathered.hint("merge")
+    kept = f"coalesce(getbit(__d_bits, {bit}), 0) = 0"
+    frames = [
+        part.frame().join(gathered, word == F.col("__d_word"), "left").where(kept) for part in parts
+    ]
+    return [bridge.Draft.of(frame) for frame in frames]
 
 
 def _listed(
-    session: AcidSession, snapshot: TableSnapshot, deletes: Deletes, packing: _Packing
+    session: AcidSession, snapshot: TableSnapshot, deletes: Deletes, packing: Packing
 ) -> list[int]:
     """The packed row ids of the delete events that the snapshot sees."""
     return sorted(packing.pack(*found) for found in valid_keys(session, snapshot, deletes))

@@ -9,7 +9,9 @@ import pyorc
 import pytest
 from pyspark.sql import functions as F
 
-from acidsql.scan import deletes
+from acidsql.format.bucket_codec import encode
+from acidsql.scan import deletes, packing
+from acidsql.storage.delete_files import RowId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,10 +130,45 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
     monkeypatch.setattr(deletes, "_LISTED_EVENTS", 0)
     for join, events in (("BroadcastHashJoin", 1000), ("SortMergeJoin", 0)):
         monkeypatch.setattr(deletes, "_BROADCAST_NUMBERS", events)
-        for bits, keys in ((62, "[if ("), (0, "[originalTransaction#")):
-            monkeypatch.setattr(deletes, "_MOST_BITS", bits)
+        for bits, dense, keys in (
+            (62, False, "[if ("),
+            (62, True, "[shiftright(if ("),
+            (0, True, "[originalTransaction#"),
+        ):
+            monkeypatch.setattr(packing, "_MOST_BITS", bits)
+            monkeypatch.setattr(deletes, "_EVENTS_IN_WORD", 0 if dense else 1000)
             assert f"{join} {keys}" in plan()
             assert lab.rows(t, "*, row__id") == rows
+
+
+def test_packed_row_ids_are_the_same_in_spark_and_in_the_driver(lab: Lab) -> None:
+    keys = [
+        RowId(write_id, encode(bucket, statement), row_id)
+        for write_id in (0, 1, 255, 256)
+        for bucket, statement in ((0, 0), (1, 0), (1, 255), (255, 1), (256, 0), (4095, 4095))
+        for row_id in (0, 63, 64, 65535, 65536)
+    ]
+    strange = [
+        RowId(-1, encode(0), 0),
+        RowId(1, 0, 0),
+        RowId(1, 1 << 30, 0),
+        RowId(1, encode(0), -1),
+    ]
+    frame = lab.spark.createDataFrame(
+        [(*key, 3) for key in keys + strange],
+        "originalTransaction bigint, bucket int, rowId bigint, __partition int",
+    )
+    for bits in ((0, 8, 8, 8, 16), (8, 16, 13, 16, 8), (0, 0, 0, 0, 0), (2, 9, 12, 12, 17)):
+        packed = packing.Packing(bits)
+        limits = [1 << width for width in bits[1:]]
+        expected = [
+            packed.pack(3 if bits[0] else 0, key)
+            if all(0 <= part < most for part, most in zip(packing._parts(key), limits, strict=True))
+            else packing.NONE
+            for key in keys + strange
+        ]
+        found = frame.selectExpr(packed.sql(), packed.word_sql(), packed.bit_sql()).collect()
+        assert [tuple(row) for row in found] == [(n, n >> 6, n & 63) for n in expected]
 
 
 def test_filters_added_to_a_returned_frame_are_right(lab: Lab) -> None:
