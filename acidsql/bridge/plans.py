@@ -121,11 +121,16 @@ def logical_plan(frame: DataFrame) -> JavaObject:
 
 def frame_of(spark: SparkSession, plan: JavaObject) -> DataFrame:
     """The DataFrame of a plan; analyses it, and runs it if it is a command."""
+    return DataFrame(java_frame(spark, spark._jsparkSession, plan), spark)
+
+
+def java_frame(spark: SparkSession, session: JavaObject, plan: JavaObject) -> JavaObject:
+    """The Java DataFrame of a plan in a Java session, as ``frame_of`` has it."""
     package = "org.apache.spark.sql"
     dataset = jvm_class(
         spark, f"{package}.classic.Dataset" if major(spark) >= 4 else f"{package}.Dataset"
     )
-    return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
+    return dataset.ofRows(session, plan)
 
 
 def analyze(spark: SparkSession, plan: JavaObject) -> JavaObject:

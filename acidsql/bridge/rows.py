@@ -17,7 +17,10 @@ from acidsql.bridge.jvm import (
     scala_map,
     scala_object,
 )
-from acidsql.bridge.plans import frame_of, logical_plan
+from acidsql.bridge.plans import java_frame, logical_plan
+
+_EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
+_ALL_TASKS = 1_000_000
 
 
 def has_join(frame: DataFrame) -> bool:
@@ -30,11 +33,18 @@ def has_join(frame: DataFrame) -> bool:
 
 
 def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
-    """So many rows of each task's at most: a task that has them ends."""
+    """The first rows of a DataFrame, looked for in all tasks at once: each ends that has so many.
+
+    Spark's own limit tries one task first, and those below a union count in a variable with a
+    number of its own in the program that is compiled, which no other statement can use again.
+    """
     spark = frame.sparkSession
-    limit = spark._jsparkSession.sessionState().sqlParser().parseExpression(str(rows))
-    node = jvm_class(spark, f"{CATALYST}.plans.logical.LocalLimit")
-    return frame_of(spark, node(limit, logical_plan(frame)))
+    session = spark._jsparkSession.cloneSession()
+    conf, rule = session.conf(), f"{CATALYST}.optimizer.LimitPushDown"
+    conf.set("spark.sql.limit.initialNumPartitions", str(_ALL_TASKS))
+    excluded = conf.get(_EXCLUDED_RULES, "")
+    conf.set(_EXCLUDED_RULES, f"{excluded},{rule}" if excluded else rule)
+    return DataFrame(java_frame(spark, session, logical_plan(frame)).limit(rows), spark)
 
 
 def local_rows(frame: DataFrame) -> list[JavaObject]:

@@ -13,8 +13,10 @@ def counts(spark: SparkSession, **numbers: int) -> DataFrame:
     """One row of numbers of rows, under Delta Lake's names
     (``affected=3`` is ``num_affected_rows``).
     """
-    columns = ", ".join(f"{n}L AS num_{name}_rows" for name, n in numbers.items())
-    return spark.sql(f"SELECT {columns}")
+    # Not a projection of literals: it would be a program for Spark to compile, each time another.
+    values = ", ".join(f"{n}L" for n in numbers.values())
+    names = ", ".join(f"num_{name}_rows" for name in numbers)
+    return spark.sql(f"SELECT * FROM VALUES ({values}) AS t({names})")
 
 
 def nothing(spark: SparkSession) -> DataFrame:
