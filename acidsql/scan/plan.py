@@ -109,10 +109,11 @@ def scan(
             may be missing.
         counted: only the number of rows is asked for: their values need not be there.
     """
-    rows = number_of_rows(session, snapshot) if counted else None
+    inserts, deletes = _events(session, snapshot)
+    rows = _number_of_rows(session, snapshot, inserts, deletes) if counted else None
     if rows is not None:
         return bridge.bare_rows(session.spark, rows, outline_schema(session.spark, snapshot.table))
-    parts = _surviving(session, snapshot, needed)
+    parts = _surviving(session, snapshot, inserts, deletes, needed)
     first, *others = project(session, snapshot, parts)
     table = snapshot.table
     names = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
@@ -122,17 +123,29 @@ def scan(
 
 def number_of_rows(session: AcidSession, snapshot: TableSnapshot) -> int | None:
     """The number of a snapshot's rows if the tails of its files tell it, else None."""
+    return _number_of_rows(session, snapshot, *_events(session, snapshot))
+
+
+def _events(session: AcidSession, snapshot: TableSnapshot) -> tuple[_Inserts, Deletes]:
+    """Where all rows of a snapshot lie, and what deletes some of them."""
     inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
+    return inserts, find_deletes(session, snapshot)
+
+
+def _number_of_rows(
+    session: AcidSession, snapshot: TableSnapshot, inserts: _Inserts, deletes: Deletes
+) -> int | None:
     if inserts.originals:
         return None
-    return count_rows(session, snapshot, inserts.directories, find_deletes(session, snapshot))
+    return count_rows(session, snapshot, inserts.directories, deletes)
 
 
 def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     """The insert events that no delete event meets, as a major compaction takes them: five of the
     ACID columns, then the table's as ``FIELD`` with their positions.
     """
-    return _flat_union(session, snapshot, _surviving(session, snapshot))
+    parts = _surviving(session, snapshot, *_events(session, snapshot))
+    return _flat_union(session, snapshot, parts)
 
 
 def surviving_among(
@@ -178,11 +191,11 @@ def _flat_union(
 def _surviving(
     session: AcidSession,
     snapshot: TableSnapshot,
+    inserts: _Inserts,
+    deletes: Deletes,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
 ) -> list[bridge.Draft]:
     """Scans of insert events, those that delete events may concern less what these delete."""
-    deletes = find_deletes(session, snapshot)
-    inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
     clean, dirty = inserts.split(deletes)
     if not dirty.is_empty and deletes.are_listed:
         clean, dirty = _NO_INSERTS, inserts
@@ -329,9 +342,10 @@ def _relation(
         batches=batches,
     )
     session.leases.watch(relation.index)
-    rows = relation.rows.where(guard(row))
+    rows = relation.rows
     if search:
         rows = rows.where(search.condition)
+    rows = rows.where(guard(row))
     if not partitioned:
         return rows
     return rows.select("*", f"{bridge.FILE_ORDINAL} AS {ORDINAL}")
