@@ -7,11 +7,11 @@ and bucket property, with as many rows as there are numbers from its least row i
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import pyarrow as pa
 
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.selection import needs_row_filter
@@ -19,13 +19,12 @@ from acidsql.scan.deletes import Deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session import AcidSession
-from acidsql.storage.delete_files import RowId
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, OPERATION, ORIGINAL_WRITE_ID, ROW_ID
 
 # Tails of more files, and more delete events, are not for the driver to read.
 _MOST_FILES = 1_000
-_MOST_EVENTS = 50_000
+_MOST_EVENTS = 500_000
 
 
 class Dense(NamedTuple):
@@ -67,7 +66,16 @@ def count_rows(
         return rows
     dense = [file for file in (_dense(ordinal, tail) for ordinal, tail in found) if file]
     keys = valid_keys(session, snapshot, deletes)
-    return rows - len(keys) if are_of(keys, dense) else None
+    unique = keys.group_by(keys.column_names).aggregate([])
+    return rows - unique.num_rows if are_of(_ranges(unique), dense) else None
+
+
+def _ranges(keys: pa.Table) -> list[Dense]:
+    """From the least to the greatest row id of each place with any of these keys."""
+    place = ["ordinal", "write_id", "bucket"]
+    found = keys.group_by(place).aggregate([("row_id", "min"), ("row_id", "max")])
+    columns = [found[name].to_pylist() for name in (*place, "row_id_min", "row_id_max")]
+    return [Dense((o, w, b), least, most) for o, w, b, least, most in zip(*columns, strict=True)]
 
 
 def _has_only_rows(tail: OrcTail) -> bool:
@@ -89,20 +97,22 @@ def _dense(ordinal: int, tail: OrcTail) -> Dense | None:
     return Dense(place, row_ids.minimum, row_ids.maximum)
 
 
-def are_of(keys: Collection[tuple[int, RowId]], dense: Sequence[Dense]) -> bool:
-    """Whether dense files have a row of each key, and no two files the same row.
+def are_of(deleted: Sequence[Dense], dense: Sequence[Dense]) -> bool:
+    """Whether dense files have every row of some ranges of row ids, and no two files the same row.
 
     Args:
-        keys: with the ordinals of their partitions.
+        deleted: one range of each place at most.
     """
-    ranges: dict[tuple[int, int, int], list[Dense]] = defaultdict(list)
+    whole: dict[tuple[int, int, int], list[Dense]] = defaultdict(list)
     for file in sorted(dense):
-        ranges[file.place].append(file)
-    if any(b.least <= a.greatest for own in ranges.values() for a, b in pairwise(own)):
-        return False
-    for ordinal, key in keys:
-        own = ranges[ordinal, key.write_id, key.bucket]
-        below = bisect_right(own, key.row_id, key=lambda file: file.least)
-        if not below or key.row_id > own[below - 1].greatest:
+        own = whole[file.place]
+        if own and file.least <= own[-1].greatest:
             return False
-    return True
+        if own and file.least == own[-1].greatest + 1:
+            own[-1] = own[-1]._replace(greatest=file.greatest)
+        else:
+            own.append(file)
+    return all(
+        any(o.least <= range_.least and range_.greatest <= o.greatest for o in whole[range_.place])
+        for range_ in deleted
+    )

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -21,7 +23,7 @@ from acidsql.scan.packing import Keys, Packing, Range, packing_of, words
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import KEYS
 from acidsql.session import AcidSession
-from acidsql.storage.delete_files import DeleteEvent, RowId, read_events
+from acidsql.storage.delete_files import RowId, read_table
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
@@ -181,22 +183,27 @@ def _listed(
     session: AcidSession, snapshot: TableSnapshot, deletes: Deletes, packing: Packing
 ) -> list[int]:
     """The packed row ids of the delete events that the snapshot sees."""
-    return sorted(packing.pack(*found) for found in valid_keys(session, snapshot, deletes))
+    keys = valid_keys(session, snapshot, deletes).to_pylist()
+    return sorted({packing.pack(key.pop(_ORDINAL), RowId(**key)) for key in keys})
 
 
-def valid_keys(
-    session: AcidSession, snapshot: TableSnapshot, deletes: Deletes
-) -> set[tuple[int, RowId]]:
-    """The row ids of the delete events that the snapshot sees, with the ordinals of their
-    partitions.
+_ORDINAL = "ordinal"
+
+
+def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) -> pa.Table:
+    """The row ids of the delete events that the snapshot sees: the parts under their names in
+    ``RowId``, and ``ordinal``, that of the partition. A row id may be there more than once.
     """
 
-    def read(file: _DeleteFile) -> list[DeleteEvent]:
-        return read_events(session.files, file.path)
+    def read(file: _DeleteFile) -> pa.Table:
+        events = read_table(session.files, file.path)
+        valid = [w for w in _values(events["deleted_by"]) if snapshot.write_ids.is_valid(w)]
+        seen = events.filter(pc.is_in(events["deleted_by"], pa.array(valid, pa.int64())))
+        ordinals = pa.repeat(pa.scalar(file.ordinal, pa.int64()), seen.num_rows)
+        return seen.drop_columns("deleted_by").append_column(_ORDINAL, ordinals)
 
-    return {
-        (file.ordinal, event.key)
-        for file, events in zip(deletes.files, in_parallel(read, deletes.files), strict=True)
-        for event in events
-        if snapshot.write_ids.is_valid(event.write_id)
-    }
+    return pa.concat_tables(in_parallel(read, deletes.files))
+
+
+def _values(column: pa.ChunkedArray) -> list[int]:
+    return [int(value) for value in pc.unique(column).to_pylist()]

@@ -50,6 +50,17 @@ def read_events(files: FileSystem, path: str) -> list[DeleteEvent]:
     Raises:
         FormatError: it is damaged (FAILED_READ_FILE).
     """
+    columns = (column.to_pylist() for column in read_table(files, path).columns)
+    return [DeleteEvent(RowId(*key), w) for *key, w in zip(*columns, strict=True)]
+
+
+def read_table(files: FileSystem, path: str) -> pa.Table:
+    """The events of a delete file, in its order: the parts of the row id under their names in
+    ``RowId``, and ``deleted_by``, the write id of the transaction that deletes it.
+
+    Raises:
+        FormatError: it is damaged (FAILED_READ_FILE).
+    """
     try:
         with files.open(path) as stream:
             reader = pa_orc.ORCFile(stream)
@@ -57,8 +68,7 @@ def read_events(files: FileSystem, path: str) -> list[DeleteEvent]:
             table = reader.read(columns=reader.schema.names[1:5])
     except (OSError, pa.ArrowException) as error:
         raise FormatError("FAILED_READ_FILE", f"{path} cannot be read: {error}") from error
-    columns = (c.to_pylist() for c in (table.column(i) for i in range(4)))
-    return [DeleteEvent(RowId(*key), w) for *key, w in zip(*columns, strict=True)]
+    return table.rename_columns([*RowId._fields, "deleted_by"])
 
 
 def write_buckets(
