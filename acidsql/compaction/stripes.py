@@ -361,7 +361,9 @@ def _number_of_run(ends: Iterable[tuple[int, RowId]]) -> Column:
 
     def case(later: Column, one: tuple[int, tuple[int, RowId]]) -> Column:
         number, (bucket_id, last) = one
-        end = F.struct(*[F.lit(v).cast(t) for v, t in zip(last, _KEY_TYPES, strict=True)])
+        # Spark 3.5 compares only structs whose fields have the same names.
+        typed = zip(last, _KEY_TYPES, KEYS, strict=True)
+        end = F.struct(*[F.lit(value).cast(kind).alias(key) for value, kind, key in typed])
         return F.when((bucket == bucket_id) & (key <= end), number).otherwise(later)
 
     return reduce(case, reversed(numbered), F.lit(None).cast("int"))
