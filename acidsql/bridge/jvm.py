@@ -151,6 +151,17 @@ def active(spark: SparkSession) -> Iterator[None]:
             sessions.clearActiveSession()
 
 
+def cloned_session(spark: SparkSession, settings: Mapping[str, str | None]) -> JavaObject:
+    """A Java session with the settings of another but for these; None unsets one."""
+    session = spark._jsparkSession.cloneSession()
+    for key, value in settings.items():
+        if value is None:
+            session.conf().unset(key)
+        else:
+            session.conf().set(key, value)
+    return session
+
+
 def same(one: JavaObject, other: JavaObject) -> bool:
     """Whether two Java objects are equal."""
     return bool(one.equals(other))

@@ -13,6 +13,7 @@ from acidsql.bridge.drafts import Draft
 from acidsql.bridge.jvm import (
     SOURCES,
     JavaObject,
+    cloned_session,
     java_type,
     jvm_class,
     scala_map,
@@ -100,14 +101,16 @@ def orc_relation(
         batches: whether Spark reads in batches, whatever the settings of the session are when the
             scan runs; None leaves it to them.
     """
-    session: JavaObject = None
-    if split_bytes is not None or batches is not None:
-        session = spark._jsparkSession.cloneSession()
+    settings: dict[str, str | None] = {}
     if split_bytes is not None:
-        _split_at(session, split_bytes)
+        # Opening a file counts as much as a whole split, so that no two splits share a partition.
+        for key in ("maxPartitionBytes", "openCostInBytes"):
+            settings[f"spark.sql.files.{key}"] = str(split_bytes)
+        settings["spark.sql.files.maxPartitionNum"] = None
     if batches is not None:
         for key in ("spark.sql.orc.enableNestedColumnVectorizedReader", *_BATCHES * batches):
-            session.conf().set(key, str(batches).lower())
+            settings[key] = str(batches).lower()
+    session = cloned_session(spark, settings) if settings else None
     return file_scan(spark, directories, schema, options, session=session)
 
 
@@ -174,14 +177,6 @@ def file_relation(
         session,
     )
     return relation, index
-
-
-def _split_at(session: JavaObject, split_bytes: int) -> None:
-    """Have a session make a partition of each part of a file."""
-    # Opening a file counts as much as a whole split, so that no two splits share a partition.
-    for key in ("maxPartitionBytes", "openCostInBytes"):
-        session.conf().set(f"spark.sql.files.{key}", str(split_bytes))
-    session.conf().unset("spark.sql.files.maxPartitionNum")
 
 
 class Watch:

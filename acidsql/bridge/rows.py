@@ -12,6 +12,7 @@ from acidsql.bridge.jvm import (
     CATALYST,
     SOURCES,
     JavaObject,
+    cloned_session,
     java_type,
     jvm_class,
     scala_map,
@@ -39,11 +40,12 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
     number of its own in the program that is compiled, which no other statement can use again.
     """
     spark = frame.sparkSession
-    session = spark._jsparkSession.cloneSession()
-    conf, rule = session.conf(), f"{CATALYST}.optimizer.LimitPushDown"
-    conf.set("spark.sql.limit.initialNumPartitions", str(_ALL_TASKS))
-    excluded = conf.get(_EXCLUDED_RULES, "")
-    conf.set(_EXCLUDED_RULES, f"{excluded},{rule}" if excluded else rule)
+    excluded = [spark.conf.get(_EXCLUDED_RULES, ""), f"{CATALYST}.optimizer.LimitPushDown"]
+    settings = {
+        "spark.sql.limit.initialNumPartitions": str(_ALL_TASKS),
+        _EXCLUDED_RULES: ",".join(rule for rule in excluded if rule),
+    }
+    session = cloned_session(spark, settings)
     return DataFrame(java_frame(spark, session, logical_plan(frame)).limit(rows), spark)
 
 

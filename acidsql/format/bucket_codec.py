@@ -11,8 +11,9 @@ from acidsql.errors import FormatError
 MAX_BUCKET_ID = 4095
 MAX_STATEMENT_ID = 4095
 
-_VERSION_SHIFT = 29
-_BUCKET_SHIFT = 16
+# By so many bits the version and the bucket id stand above the statement id.
+VERSION_SHIFT = 29
+BUCKET_SHIFT = 16
 _MASK = 0xFFF
 
 
@@ -37,7 +38,7 @@ def encode(bucket_id: int, statement_id: int = 0) -> int:
             f"statement id {statement_id} is not between 0 and {MAX_STATEMENT_ID}: "
             "commit the transaction and go on in another",
         )
-    return 1 << _VERSION_SHIFT | bucket_id << _BUCKET_SHIFT | statement_id
+    return 1 << VERSION_SHIFT | bucket_id << BUCKET_SHIFT | statement_id
 
 
 def decode_bucket(value: int) -> int:
@@ -46,7 +47,7 @@ def decode_bucket(value: int) -> int:
     Raises:
         FormatError: the version is another one (INVALID_BUCKET_PROPERTY).
     """
-    return value >> _BUCKET_SHIFT & _MASK if _version(value) == 1 else value
+    return value >> BUCKET_SHIFT & _MASK if _version(value) == 1 else value
 
 
 def decode_statement(value: int) -> int:
@@ -59,7 +60,7 @@ def decode_statement(value: int) -> int:
 
 
 def _version(value: int) -> int:
-    version = value >> _VERSION_SHIFT & 0b111
+    version = value >> VERSION_SHIFT & 0b111
     if version > 1:
         raise FormatError(
             "INVALID_BUCKET_PROPERTY",
@@ -75,8 +76,8 @@ def decode_bucket_sql(column: str) -> str:
     Args:
         column: SQL text of an INT expression that holds bucket properties.
     """
-    version = f"shiftrightunsigned({column}, {_VERSION_SHIFT})"
-    bucket = f"shiftrightunsigned({column}, {_BUCKET_SHIFT}) & {_MASK}"
+    version = f"shiftrightunsigned({column}, {VERSION_SHIFT})"
+    bucket = f"shiftrightunsigned({column}, {BUCKET_SHIFT}) & {_MASK}"
     # An unknown version must fail: a NULL or a guess would route a delete event to a wrong file.
     failure = f"raise_error(concat('INVALID_BUCKET_PROPERTY: ', {column}))"
     return (

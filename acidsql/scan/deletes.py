@@ -150,8 +150,7 @@ def less_deleted(
     else:
         keys = {k: F.col(k) for k in ([*KEYS, ORDINAL] if partitioned else KEYS)}
     events = events.select(*[value.alias(f"__d_{k}") for k, value in keys.items()])
-    small = deletes.events * len(keys) <= _BROADCAST_NUMBERS
-    events = F.broadcast(events) if small else events.hint("merge")
+    events = _hinted(events, deletes.events * len(keys))
     condition = [value == F.col(f"__d_{k}") for k, value in keys.items()]
     frames = [part.frame().join(events, condition, "left_anti") for part in parts]
     return [bridge.Draft.of(frame) for frame in frames]
@@ -170,13 +169,17 @@ def _without_bits(
     gathered = events.groupBy(word.alias("__d_word")).agg(
         F.expr(f"bit_or(shiftleft(1L, {bit}))").alias("__d_bits")
     )
-    small = most * 2 <= _BROADCAST_NUMBERS
-    gathered = F.broadcast(gathered) if small else gathered.hint("merge")
+    gathered = _hinted(gathered, most * 2)
     kept = f"coalesce(getbit(__d_bits, {bit}), 0) = 0"
     frames = [
         part.frame().join(gathered, word == F.col("__d_word"), "left").where(kept) for part in parts
     ]
     return [bridge.Draft.of(frame) for frame in frames]
+
+
+def _hinted(rows: DataFrame, numbers: int) -> DataFrame:
+    """The right side of a join, broadcast if it has so few numbers, or else sorted."""
+    return F.broadcast(rows) if numbers <= _BROADCAST_NUMBERS else rows.hint("merge")
 
 
 def _listed(
@@ -197,13 +200,10 @@ def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) 
 
     def read(file: _DeleteFile) -> pa.Table:
         events = read_table(session.files, file.path)
-        valid = [w for w in _values(events["deleted_by"]) if snapshot.write_ids.is_valid(w)]
+        write_ids = pc.unique(events["deleted_by"]).to_pylist()
+        valid = [w for w in write_ids if snapshot.write_ids.is_valid(w)]
         seen = events.filter(pc.is_in(events["deleted_by"], pa.array(valid, pa.int64())))
         ordinals = pa.repeat(pa.scalar(file.ordinal, pa.int64()), seen.num_rows)
         return seen.drop_columns("deleted_by").append_column(_ORDINAL, ordinals)
 
     return pa.concat_tables(in_parallel(read, deletes.files))
-
-
-def _values(column: pa.ChunkedArray) -> list[int]:
-    return [int(value) for value in pc.unique(column).to_pylist()]

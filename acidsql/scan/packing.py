@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from acidsql.format.bucket_codec import BUCKET_SHIFT, VERSION_SHIFT
 from acidsql.scan.columns import ORDINAL
 from acidsql.storage.delete_files import RowId
 
@@ -17,10 +18,9 @@ from acidsql.storage.delete_files import RowId
 NONE = -1
 _MOST_BITS = 62
 _WORD_BITS = 6
-# A bucket property of version 1 in two halves (BucketCodec): the version with the bucket, and the
-# statement.
-_HALF, _LOW_HALF = 16, 0xFFFF
-_VERSION_BITS = 13
+# A bucket property of version 1 in two halves: the version with the bucket, and the statement.
+_HALF, _LOW_HALF = BUCKET_SHIFT, (1 << BUCKET_SHIFT) - 1
+_VERSION_BITS = VERSION_SHIFT - BUCKET_SHIFT
 _VERSION = 1 << _VERSION_BITS
 
 
