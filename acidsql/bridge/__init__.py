@@ -5,6 +5,7 @@ other than to hand them back to it. A Scala ``Map`` serves as the partial functi
 transformations, so that no callback from the JVM into Python is needed.
 """
 
+from acidsql.bridge.batches import StripeRows, rewrite_stripes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.drafts import Draft, NamedColumns, bare_rows, hide_columns, named_columns
@@ -27,7 +28,7 @@ from acidsql.bridge.hadoop import (
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
 from acidsql.bridge.jobs import job_errors
-from acidsql.bridge.jvm import JavaObject, active, jvm_time_zone, same
+from acidsql.bridge.jvm import JavaObject, active, jvm_memory, jvm_time_zone, same
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -97,6 +98,7 @@ __all__ = [
     "NamedColumns",
     "Reference",
     "ScanDirectory",
+    "StripeRows",
     "Watch",
     "active",
     "alias_of",
@@ -137,6 +139,7 @@ __all__ = [
     "is_temp_view",
     "java_hash",
     "job_errors",
+    "jvm_memory",
     "jvm_time_zone",
     "limit_each_task",
     "list_all",
@@ -166,6 +169,7 @@ __all__ = [
     "renamed",
     "renamed_reference",
     "replace_relations",
+    "rewrite_stripes",
     "same",
     "search_options",
     "select",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -17,6 +16,7 @@ from acidsql.bridge.jvm import (
     elements,
     expression_of,
     jvm_class,
+    long_array,
     major,
     scala_object,
     scala_seq,
@@ -86,10 +86,9 @@ class Draft:
         literal, in its parser, analyser and optimiser.
         """
         spark, expressions = self.spark, f"{CATALYST}.expressions"
-        longs = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, len(numbers))
-        packed = struct.pack(f">{len(numbers)}q", *numbers)
-        jvm_class(spark, "java.nio.ByteBuffer").wrap(packed).asLongBuffer().get(longs)
-        array = jvm_class(spark, f"{expressions}.UnsafeArrayData").fromPrimitiveArray(longs)
+        array = jvm_class(spark, f"{expressions}.UnsafeArrayData").fromPrimitiveArray(
+            long_array(spark, numbers)
+        )
         kind = scala_object(spark, "org.apache.spark.sql.types.LongType")
         objects = array.toObjectArray(kind)
         members = scala_object(spark, "scala.Predef").wrapRefArray(objects).toSet()

@@ -26,7 +26,7 @@ def job_errors() -> Iterator[None]:
     try:
         yield
     except Py4JJavaError as error:
-        message = _root_message(error.java_exception)
+        message = root_message(error.java_exception)
         if message.startswith(_NULL_IN_NOT_NULL):
             column = message.splitlines()[1]
             raise WriteJobError(
@@ -38,7 +38,7 @@ def job_errors() -> Iterator[None]:
         ) from error
 
 
-def _root_message(exception: JavaObject) -> str:
+def root_message(exception: JavaObject) -> str:
     """What went wrong first, after the file that Spark was reading if it was reading one."""
     file = ""
     while exception.getCause() is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -59,6 +60,14 @@ def scala_map(spark: SparkSession, items: Mapping[Any, Any]) -> JavaObject:
 def java_texts(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
     """A Java array of texts, none with a NUL, made by one call: py4j would take one for each."""
     return _separator(spark).split(_NUL.join(texts))
+
+
+def long_array(spark: SparkSession, numbers: Collection[int]) -> JavaObject:
+    """A Java array of 64-bit numbers, handed over at once."""
+    made = spark.sparkContext._gateway.new_array(_jvm(spark).long, len(numbers))
+    packed = struct.pack(f">{len(numbers)}q", *numbers)
+    jvm_class(spark, "java.nio.ByteBuffer").wrap(packed).asLongBuffer().get(made)
+    return made
 
 
 _NUL = "\0"
@@ -170,3 +179,8 @@ def same(one: JavaObject, other: JavaObject) -> bool:
 def jvm_time_zone(spark: SparkSession) -> str:
     """The JVM's default time zone, in which Spark's ORC writer stores wall clocks."""
     return str(jvm_class(spark, "java.util.TimeZone").getDefault().getID())
+
+
+def jvm_memory(spark: SparkSession) -> int:
+    """The bytes that the driver's JVM may take for its heap."""
+    return int(jvm_class(spark, "java.lang.Runtime").getRuntime().maxMemory())

@@ -1,6 +1,6 @@
 """What a compaction writes: merged deltas, or a base.
 
-Where it can, it copies stripes (``stripes``); the rest is done by Spark, which reads, sorts and
+Where it can, it copies stripes (``copying``); the rest is done by Spark, which reads, sorts and
 writes every row.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import replace
 from pyspark.sql import functions as F
 
 from acidsql import bridge
+from acidsql.compaction.copying import copy_base, copy_deltas, merge_few_deletes
 from acidsql.compaction.rewriting import write_buckets_of
-from acidsql.compaction.stripes import copy_base, copy_deltas, merge_few_deletes
 from acidsql.format.names import (
     COMPACTED_CONTENT,
     LONG_MIN,
@@ -34,6 +34,8 @@ from acidsql.schema import data_schema, quote
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import ONE_TASK_BYTES
+
+_ANEW = "anew"
 
 
 def write_merged(
@@ -59,14 +61,15 @@ def write_merged(
         return
     if compaction_type is CompactionType.MAJOR:
         staged = [child(staging, base_name(high, txn_id))]
-        if not copy_base(session, snapshot, staged[0], child(staging, "runs")):
+        if not copy_base(session, snapshot, staged[0], child(staging, _ANEW)):
             write_buckets_of(
                 session, snapshot.table, surviving_events(session, snapshot), staged[0]
             )
     else:
         names = delta_name(low, high, None, txn_id), delete_delta_name(low, high, None, txn_id)
         staged = [child(staging, name) for name in names]
-        _write_deltas(session, snapshot, staged, own=low if low == high else None)
+        own = low if low == high else None
+        _write_deltas(session, snapshot, staged, child(staging, _ANEW), own)
     for path in staged:
         if session.files.exists(path) or compaction_type is CompactionType.MAJOR:
             session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
@@ -76,17 +79,22 @@ def write_merged(
 
 
 def _write_deltas(
-    session: AcidSession, snapshot: TableSnapshot, staged: Sequence[str], own: int | None
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    staged: Sequence[str],
+    anew: str,
+    own: int | None,
 ) -> None:
     """Write a pair of merged deltas.
 
     Args:
+        anew: a directory for stripes that are written anew.
         own: the write id of all deltas if they have but one. Hive's vectorised reader applies no
             delete event of a compacted directory to rows of the same single write id
             (VectorizedOrcAcidRowBatchReader): they are gone from both.
     """
     inserts, deletes = staged
-    if own is not None or not copy_deltas(session, snapshot, inserts):
+    if own is not None or not copy_deltas(session, snapshot, inserts, anew):
         rows = all_inserts(session, snapshot, less_deleted=own is not None)
         write_buckets_of(session, snapshot.table, rows, inserts)
     if not merge_few_deletes(session, snapshot, deletes, but_of=own):

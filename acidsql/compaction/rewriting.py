@@ -1,8 +1,8 @@
-"""Merged files written by Spark: sorted by row id, one for each bucket or run of stripes."""
+"""Merged files written by Spark: sorted by row id, one for each bucket."""
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql.format.bucket_codec import decode_bucket_sql
@@ -21,16 +21,14 @@ def write_buckets_of(
     staged: str,
     *,
     deletes: bool = False,
-    file: Column | None = None,
 ) -> None:
     """Write events into one sorted file for each bucket, and give it its name and metadata.
 
     Args:
         events: as ``scan.plan`` gives them to a compaction.
         staged: the directory; it is not there if there are no events.
-        file: the number of an event's file, by default that of its bucket.
     """
-    bucket = F.expr(decode_bucket_sql("bucket")) if file is None else file
+    bucket = F.expr(decode_bucket_sql("bucket"))
     row = data_schema(session.spark, table)
     schema = event_schema(row)
     columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]

@@ -13,7 +13,7 @@ from acidsql.format import orc_compression
 from acidsql.format.orc_postscript import PostScript, parse_postscript, write_postscript
 from acidsql.format.orc_statistics import merge_columns
 from acidsql.format.orc_tail import OrcTail, Stripe, footer_content, parse_tail
-from acidsql.format.protobuf import octets, read_fields, write_integer, write_octets
+from acidsql.format.protobuf import integer, octets, read_fields, write_integer, write_octets
 
 # The bytes before the first stripe.
 HEADER = b"ORC"
@@ -23,6 +23,8 @@ _HEADER_LENGTH, _CONTENT_LENGTH, _STRIPES, _METADATA, _ROWS, _STATISTICS = 1, 2,
 # Postscript: version of the format, and of the writer.
 _VERSION, _WRITER_VERSION = 4, 6
 _COLUMN_STATISTICS = 1
+# CalendarKind
+_PROLEPTIC = 2
 # What a writer says of itself; another one's files may be joined with it all the same.
 _OWN_PREFIX = "hive.acid."
 
@@ -34,12 +36,16 @@ class StripeFile:
     Attributes:
         tail: its tail.
         kind: what stripes of one file have in common; files of the same kind can be joined.
+        types: its types as bytes; rows of files with the same types can be written to one.
+        is_proleptic: dates are those of the proleptic Gregorian calendar, not of the hybrid one.
         footer: the fields of its footer that make the kind, as bytes.
         postscript: its postscript.
     """
 
     tail: OrcTail
     kind: bytes
+    types: bytes
+    is_proleptic: bool
     footer: bytes
     postscript: PostScript
 
@@ -93,6 +99,8 @@ def stripe_file(last_bytes: bytes, file_length: int) -> StripeFile | None:
     return StripeFile(
         tail=tail,
         kind=codec + b"".join(versions) + footer,
+        types=b"".join(f.raw for f in fields if f.number == _TYPES),
+        is_proleptic=any(f.number == _CALENDAR and integer(f) == _PROLEPTIC for f in fields),
         footer=footer + software,
         postscript=postscript,
     )

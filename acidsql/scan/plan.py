@@ -148,20 +148,6 @@ def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame
     return _flat_union(session, snapshot, parts)
 
 
-def surviving_among(
-    session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
-) -> DataFrame:
-    """The insert events of some directories that no delete event of the snapshot meets, in the same
-    columns.
-    """
-    row = data_schema(session.spark, snapshot.table)
-    inserts = _Inserts(directories=tuple(directories), originals=())
-    parts = _insert_events(session, snapshot, inserts, row)
-    deletes = find_deletes(session, snapshot)
-    parts = _less(session, snapshot, parts, deletes) if deletes.events else parts
-    return _flat_union(session, snapshot, parts)
-
-
 def all_inserts(
     session: AcidSession, snapshot: TableSnapshot, *, less_deleted: bool = False
 ) -> DataFrame:

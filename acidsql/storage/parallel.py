@@ -13,9 +13,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_parallel(action: Callable[[T], R], items: Sequence[T]) -> list[R]:
+def in_parallel(action: Callable[[T], R], items: Sequence[T], threads: int = _THREADS) -> list[R]:
     """Run an action on every item, a few at a time; the first failure is raised."""
     if len(items) <= 1:
         return [action(item) for item in items]
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(action, items))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
+import pyarrow as pa
 import pyarrow.orc as pa_orc
 
 from acidsql.errors import FormatError
@@ -100,13 +101,25 @@ def _keys_from_statistics(tail: OrcTail) -> list[tuple[int, int, int]]:
 def last_keys(files: FileSystem, path: str, stripes: int) -> list[tuple[int, int, int]]:
     """The last key of each stripe, read from its three key columns."""
     keys = []
+    for batch in stripe_keys(files, path, range(stripes)):
+        w, b, r = (column[-1].as_py() for column in batch.columns)
+        keys.append((w, b, r))
+    return keys
+
+
+def stripe_keys(files: FileSystem, path: str, stripes: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """The key columns of some stripes of an ACID file, in the order of a row id's parts.
+
+    Raises:
+        FormatError: they are damaged (FAILED_READ_FILE).
+    """
     with files.open(path) as stream:
         reader = pa_orc.ORCFile(stream)
         names = reader.schema.names
         wanted = [names[c - 1] for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
-        for stripe in range(stripes):
-            batch = reader.read_stripe(stripe, columns=wanted)
-            last = batch.num_rows - 1
-            w, b, r = (batch.column(name)[last].as_py() for name in wanted)
-            keys.append((w, b, r))
-    return keys
+        for stripe in stripes:
+            try:
+                batch = reader.read_stripe(stripe, columns=wanted)
+            except (OSError, pa.ArrowException) as error:
+                raise FormatError("FAILED_READ_FILE", f"{path} cannot be read: {error}") from error
+            yield batch.select(wanted)

@@ -1,7 +1,11 @@
-"""Compaction copies stripes where it can, and has Spark write the others anew."""
+"""Compaction copies stripes where it can, writes those with deleted rows from file to file, and
+leaves what is in doubt to Spark.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +13,9 @@ import pyarrow.orc as pa_orc
 import pyorc
 import pytest
 
-from acidsql.compaction import merging, stripes
+from acidsql import bridge
+from acidsql.compaction import copying, merging, rewriting, stripes
+from acidsql.errors import AcidSqlError
 from acidsql.format.orc_stripes import stripe_file, stripes_of
 from tests.product.conftest import Lab
 
@@ -19,19 +25,30 @@ pytestmark = pytest.mark.spark
 STRIPES = {"orc.stripe.size": "1024", "orc.rows.between.memory.checks": "1024"}
 
 
+@dataclass
+class Written:
+    """The numbers of rows that were written: by Spark, and from file to file."""
+
+    spark: list[int] = field(default_factory=list)
+    anew: list[int] = field(default_factory=list)
+
+
 @pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of rows that compactions have Spark write, in ``merging`` and in ``stripes``."""
-    found: list[int] = []
-    modules: tuple[Any, ...] = (merging, stripes)
-    for module in modules:
-        write = module.write_buckets_of
+def written(monkeypatch: pytest.MonkeyPatch) -> Written:
+    """What compactions write, other than copies of stripes."""
+    found = Written()
+    by_spark, anew = rewriting.write_buckets_of, bridge.rewrite_stripes
 
-        def counted(*given: Any, write: Any = write, **named: Any) -> None:
-            found.append(given[2].count())
-            write(*given, **named)
+    def counted(*given: Any, **named: Any) -> None:
+        found.spark.append(given[2].count())
+        by_spark(*given, **named)
 
-        monkeypatch.setattr(module, "write_buckets_of", counted)
+    def rewritten(spark: Any, stripes: Sequence[bridge.StripeRows], *given: Any) -> None:
+        found.anew.append(sum(some.rows - len(some.left_out) for some in stripes))
+        anew(spark, stripes, *given)
+
+    monkeypatch.setattr(merging, "write_buckets_of", counted)
+    monkeypatch.setattr(bridge, "rewrite_stripes", rewritten)
     return found
 
 
@@ -78,7 +95,7 @@ def only(lab: Lab, name: str, pattern: str) -> Path:
 
 
 def test_minor_compaction_copies_rows_and_merges_deletes_without_spark(
-    lab: Lab, written: list[int]
+    lab: Lab, written: Written
 ) -> None:
     t = table(lab, 2500, 1500)
     lab.sql(f"DELETE FROM {t} WHERE id % 700 = 3")
@@ -89,7 +106,7 @@ def test_minor_compaction_copies_rows_and_merges_deletes_without_spark(
         for stripe in stripe_bytes(only(lab, t, f"delta_000000{i}_000000{i}_0000"))
     ]
     compacted(lab, t, "minor")
-    assert written == []
+    assert written == Written()
     assert stripe_bytes(only(lab, t, "delta_0000001_0000004_v*")) == expected
     assert len(expected) == 5
     (deletes,) = (
@@ -99,15 +116,14 @@ def test_minor_compaction_copies_rows_and_merges_deletes_without_spark(
     assert deletes.metadata["hive.acid.stats"] == "0,0,8"
 
 
-def test_major_compaction_writes_only_stripes_with_deleted_rows(
-    lab: Lab, written: list[int]
-) -> None:
+def test_major_compaction_writes_only_stripes_with_deleted_rows(lab: Lab, written: Written) -> None:
     t = table(lab, 5000, 3000)
     lab.sql(f"DELETE FROM {t} WHERE id BETWEEN 2046 AND 2049 OR id = 7500")
     sources = [only(lab, t, f"delta_000000{i}_000000{i}_0000") for i in (1, 2)]
     old = [stripe for source in sources for stripe in stripe_bytes(source)]
     compacted(lab, t, "major")
-    assert written == [1024 + 1024 + 952 - 5]
+    assert sorted(written.anew) == [952 - 1, 1024 + 1024 - 4]
+    assert not written.spark
     new = stripe_bytes(only(lab, t, "base_*"))
     assert len(new) == len(old) == 8
     assert [a == b for a, b in zip(old, new, strict=True)] == [
@@ -118,11 +134,11 @@ def test_major_compaction_writes_only_stripes_with_deleted_rows(
     assert file.metadata["hive.acid.stats"] == "7995,0,0"
 
 
-def test_a_stripe_whose_rows_are_all_deleted_is_gone(lab: Lab, written: list[int]) -> None:
+def test_a_stripe_whose_rows_are_all_deleted_is_gone(lab: Lab, written: Written) -> None:
     t = table(lab, 3000)
     lab.sql(f"DELETE FROM {t} WHERE id >= 1024 AND id < 2048")
     compacted(lab, t, "major")
-    assert written == [0]
+    assert written == Written()
     assert len(stripe_bytes(only(lab, t, "base_*"))) == 2
 
 
@@ -133,7 +149,7 @@ def test_everything_deleted(lab: Lab) -> None:
     assert lab.sql(f"SELECT * FROM {t}") == []
 
 
-def test_partitions_and_buckets_each_have_their_files(lab: Lab, written: list[int]) -> None:
+def test_partitions_and_buckets_each_have_their_files(lab: Lab, written: Written) -> None:
     t = lab.create(
         "id INT, t STRING",
         partitioned="p INT",
@@ -147,39 +163,60 @@ def test_partitions_and_buckets_each_have_their_files(lab: Lab, written: list[in
         before = lab.rows(t, "*, row__id")
         lab.compact(t, "major", f"p={p}")
         assert lab.rows(t, "*, row__id") == before
-    assert 0 < sum(written) < 4000
+    assert not written.spark
+    assert 0 < sum(written.anew) < 4000
     assert {n.rpartition("/")[2] for n in lab.files(t)} == {"bucket_00000", "bucket_00001"}
 
 
-def test_many_small_stripes_become_one(lab: Lab, written: list[int]) -> None:
-    t = table(lab, 3000, *[3] * 25)
-    compacted(lab, t, "minor")
-    assert len(written) == 1
-    t = table(lab, 3000, *[3] * 25)
-    compacted(lab, t, "major")
-    assert written[1:] in ([75 + 3000], [75])
+@pytest.mark.parametrize("kind", ["minor", "major"])
+def test_many_small_stripes_become_one(lab: Lab, written: Written, kind: str) -> None:
+    t = lab.create("id INT, t STRING")
+    for first in range(25):
+        insert(lab, t, first * 3, 3)
+    compacted(lab, t, kind)
+    assert written == Written(anew=[75])
+    assert len(stripe_bytes(only(lab, t, "[bd]*_v*"))) == 1
+
+
+COMPRESS = "ALTER TABLE {t} SET TBLPROPERTIES ('orc.compress'='SNAPPY')"
+STRIDE = "ALTER TABLE {t} SET TBLPROPERTIES ('orc.row.index.stride'='2000')"
 
 
 @pytest.mark.parametrize("kind", ["minor", "major"])
 @pytest.mark.parametrize(
-    "change",
+    ("change", "by_spark"),
     [
-        "ALTER TABLE {t} SET TBLPROPERTIES ('orc.compress'='SNAPPY')",
-        "ALTER TABLE {t} ADD COLUMNS (n INT)",
-        "ALTER TABLE {t} RENAME COLUMN t TO other",
-        "ALTER TABLE {t} ALTER COLUMN id TYPE BIGINT",
-        "ALTER TABLE {t} SET TBLPROPERTIES ('orc.row.index.stride'='2000')",
+        (COMPRESS, False),
+        (STRIDE, False),
+        ("ALTER TABLE {t} ADD COLUMNS (n INT)", True),
+        ("ALTER TABLE {t} RENAME COLUMN t TO other", True),
+        ("ALTER TABLE {t} ALTER COLUMN id TYPE BIGINT", True),
     ],
 )
-def test_files_of_several_kinds_are_left_to_spark(
-    lab: Lab, written: list[int], change: str, kind: str
+def test_files_of_several_kinds_are_written_anew(
+    lab: Lab, written: Written, change: str, by_spark: bool, kind: str
 ) -> None:
     t = table(lab, 2000)
     lab.sql(change.format(t=t))
     insert(lab, t, 2000, 1500, ", 1" if "ADD" in change else "")
     lab.sql(f"DELETE FROM {t} WHERE id = 1")
     compacted(lab, t, kind)
-    assert written == [3500 if kind == "minor" else 3499]
+    rows = [3500 if kind == "minor" else 3499]
+    assert written == (Written(spark=rows) if by_spark else Written(anew=rows))
+    merged = [f for p, f in lab.files(t).items() if not p.startswith("delete")]
+    assert {f.codec for f in merged} == {"SNAPPY" if change == COMPRESS else "ZLIB"}
+
+
+@pytest.mark.parametrize("change", [COMPRESS, STRIDE])
+def test_what_is_written_anew_takes_with_it_what_cannot_stand_beside_it(
+    lab: Lab, written: Written, change: str
+) -> None:
+    t = table(lab, 5000)
+    lab.sql(change.format(t=t))
+    lab.sql(f"DELETE FROM {t} WHERE id = 1")
+    compacted(lab, t, "major")
+    assert not written.spark
+    assert written.anew[-1] == 4999
 
 
 def test_a_changed_codec_is_that_of_the_next_base(lab: Lab) -> None:
@@ -189,34 +226,97 @@ def test_a_changed_codec_is_that_of_the_next_base(lab: Lab) -> None:
     assert {file.codec for file in lab.files(t).values()} == {"SNAPPY"}
 
 
-def test_many_deleted_rows_are_left_to_spark(lab: Lab, written: list[int]) -> None:
-    t = table(lab, 4000)
-    lab.sql(f"DELETE FROM {t} WHERE id % 1000 = 0 AND id < 3000")
+def test_rows_deleted_everywhere(lab: Lab, written: Written) -> None:
+    t = table(lab, 5000, 3000)
+    lab.sql(f"UPDATE {t} SET t = 'new' WHERE id % 10 = 3")
+    lab.sql(f"DELETE FROM {t} WHERE id % 7 = 1 OR id < 2000 OR id > 7000")
+    rows = lab.sql(f"SELECT count(*) FROM {t}")[0][0]
     compacted(lab, t, "major")
-    assert written == [3997]
+    assert not written.spark
+    assert sum(written.anew) == rows
+    insert(lab, t, 8000, 2000)
+    lab.sql(f"DELETE FROM {t} WHERE t = 'new' OR id BETWEEN 7900 AND 8100")
+    compacted(lab, t, "major")
+    assert not written.spark
+
+
+def test_a_cluster_writes_what_is_much(
+    lab: Lab, written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = table(lab, 3000)
+    lab.sql(f"DELETE FROM {t} WHERE id = 1")
+    monkeypatch.setattr(lab.spark.sparkContext, "master", "yarn")
+    monkeypatch.setattr(copying, "_MOST_BYTES", 1000)
+    compacted(lab, t, "major")
+    assert written == Written(spark=[2999])
+
+
+def test_more_delete_events_than_the_driver_holds_are_left_to_spark(
+    lab: Lab, written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = table(lab, 3000)
+    lab.sql(f"DELETE FROM {t} WHERE id % 100 = 1")
+    monkeypatch.setattr(stripes, "_MOST_EVENTS", 29)
+    compacted(lab, t, "major")
+    assert written == Written(spark=[2970])
+
+
+def test_a_bucket_is_written_in_pieces(
+    lab: Lab, written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = table(lab, 5000, 3000)
+    lab.sql(f"DELETE FROM {t} WHERE id % 100 = 1")
+    monkeypatch.setattr(copying, "_CHUNK_BYTES", 1000)
+    compacted(lab, t, "major")
+    assert len(written.anew) > 2
+    assert sum(written.anew) == 7920
+
+
+@pytest.mark.parametrize(
+    ("part", "condition"), [("keys", "FAILED_READ_FILE"), ("values", "WRITE_JOB_FAILED")]
+)
+def test_damage_found_by_a_compaction_is_named(lab: Lab, part: str, condition: str) -> None:
+    t = table(lab, 3000)
+    lab.sql(f"DELETE FROM {t} WHERE id = 1")
+    path = only(lab, t, "delta_*")
+    content = bytearray(path.read_bytes())
+    file = stripe_file(bytes(content), len(content))
+    assert file is not None
+    stripe = file.tail.stripes[0]
+    data = stripe.offset + stripe.index_length
+    end = data + stripe.data_length
+    start, end = (data, data + 40) if part == "keys" else (end - 40, end)
+    content[start:end] = b"\xff" * (end - start)
+    path.write_bytes(content)
+    before = lab.tree(t)
+    with pytest.raises(AcidSqlError, match=f"{path.name} c.* not be|{path.name} cannot") as error:
+        lab.compact(t, "major")
+    assert error.value.condition == condition
+    assert lab.tree(t) == before
+    assert lab.compaction(t).state == "failed"
 
 
 def test_a_column_that_was_added_later_is_null_in_copied_stripes(
-    lab: Lab, written: list[int]
+    lab: Lab, written: Written
 ) -> None:
     t = table(lab, 2000, 1000)
     lab.sql(f"ALTER TABLE {t} ADD COLUMNS (n INT)")
     compacted(lab, t, "minor")
-    assert written == []
+    assert written == Written()
     assert lab.sql(f"SELECT count(*), count(n) FROM {t}") == [(3000, 0)]
-    # Rows that are written anew would have it: they are of another kind than those beside them.
     lab.sql(f"DELETE FROM {t} WHERE id = 1500")
     compacted(lab, t, "major")
-    assert written[-1] == 2999
+    assert not written.spark
+    assert 0 < sum(written.anew) < 2999
 
 
-def test_rows_of_an_aborted_transaction_are_not_copied(lab: Lab, written: list[int]) -> None:
+def test_rows_of_an_aborted_transaction_are_not_copied(lab: Lab, written: Written) -> None:
     t = table(lab, 2000, 1000)
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
         lab.sql(f"INSERT INTO {t} SELECT 1, CAST(1 / (id - id) AS STRING) FROM range(10)")
     insert(lab, t, 3000, 1000)
     compacted(lab, t, "major")
-    assert written == []
+    assert written == Written()
     assert lab.sql(f"SELECT count(*), max(id) FROM {t}") == [(4000, 3999)]
 
 

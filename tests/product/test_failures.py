@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import PySparkException
 
+from acidsql import bridge
 from acidsql.commands import events
 from acidsql.compaction import merging, rewriting, worker
 from acidsql.errors import MetastoreError, WriteJobError
@@ -254,6 +255,7 @@ COMPACTION_STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]
     "locking": (worker, "wait_for_locks", lambda: lambda *_: True),
     "planning": (worker, "is_enough", lambda: lambda *_: True),
     "copying": (FileSystem, "assemble", lambda: lambda *_: True),
+    "rewriting": (bridge, "rewrite_stripes", lambda: lambda *_: True),
     "merging deletes": (delete_files, "encode", lambda: lambda *_: True),
     "writing": (rewriting, "write_buckets", lambda: lambda *_: True),
     "stamping": (settle, "stamp", lambda: lambda *_: True),
@@ -266,8 +268,8 @@ APPLICABLE_COMPACTIONS = [
     (kind, step)
     for kind in ("minor", "major")
     for step in COMPACTION_STEPS
-    # A major compaction puts one directory in place, and has Spark write so few rows.
-    if kind == "minor" or step not in ("second rename", "copying", "merging deletes")
+    # A major compaction puts one directory in place, a minor one copies these stripes.
+    if step not in (("second rename", "merging deletes") if kind == "major" else ("rewriting",))
 ]
 
 
@@ -281,7 +283,7 @@ def test_a_failed_compaction_leaves_everything_as_it_was(
     owner, name, when = COMPACTION_STEPS[step]
     with monkeypatch.context() as patch:
         if step in ("writing", "stamping"):
-            for copying in ("copy_deltas", "merge_few_deletes"):
+            for copying in ("copy_base", "copy_deltas", "merge_few_deletes"):
                 patch.setattr(merging, copying, lambda *_, **__: False)
         raised = failing(patch, owner, name, when=when())
         with pytest.raises(Injected, match=name):

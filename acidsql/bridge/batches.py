@@ -1,0 +1,138 @@
+"""Rows taken from ORC file to ORC file by ORC's own reader and writer, in batches of columns.
+
+Spark's writer is given rows and takes them apart value by value, which is most of what writing
+costs. Here a value is decoded into a vector and encoded from it. Nothing is cast: the new file has
+the types of the old one, and wall clocks and dates are not read by any calendar or time zone.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from py4j.java_gateway import get_field, set_field
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from acidsql.bridge.hadoop import hadoop_conf
+from acidsql.bridge.jobs import root_message
+from acidsql.bridge.jvm import JavaObject, jvm_class
+from acidsql.errors import FormatError, WriteJobError
+
+_ORC = "org.apache.orc"
+# At most so many rows make a batch, and about so many bytes, if values shrink to a tenth in a file.
+_BATCH_ROWS, _BATCH_BYTES, _SHRINK = 8192, 64 * 1024 * 1024, 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StripeRows:
+    """The rows of stripes that follow each other in an ORC file, less some.
+
+    Attributes:
+        path: qualified Hadoop path (Java object).
+        start: of the first stripe, in bytes.
+        length: of all of them, in bytes.
+        rows: their number of rows.
+        left_out: positions of rows among these, ascending.
+    """
+
+    path: JavaObject
+    start: int
+    length: int
+    rows: int
+    left_out: Sequence[int]
+
+
+def rewrite_stripes(
+    spark: SparkSession,
+    stripes: Iterable[StripeRows],
+    target: JavaObject,
+    settings: Mapping[str, str],
+) -> None:
+    """Write the rows of stripes with the same columns, one after the other, into a new file.
+
+    Args:
+        stripes: at least one.
+        target: qualified Hadoop path of the file, which must not exist.
+        settings: of ORC's reader and writer.
+
+    Raises:
+        WriteJobError: a stripe cannot be read, or the file not be written (WRITE_JOB_FAILED).
+    """
+    conf = hadoop_conf(spark)
+    for key, value in settings.items():
+        conf.set(key, value)
+    files = jvm_class(spark, f"{_ORC}.OrcFile")
+    writer = None
+    try:
+        for some in stripes:
+            # Wall clocks are those of UTC in between, which leaves out no hour.
+            known = files.readerOptions(conf).useUTCTimestamp(True)
+            with (
+                _failures(f"rows of {some.path.toString()} could not be written anew"),
+                closing(files.createReader(some.path, known)) as reader,
+            ):
+                if writer is None:
+                    wanted = files.writerOptions(conf).setSchema(reader.getSchema())
+                    writer = files.createWriter(target, wanted.useUTCTimestamp(True))
+                _copy(spark, reader, some, writer)
+    finally:
+        if writer is not None:
+            with _failures(f"{target.toString()} could not be written"):
+                writer.close()
+
+
+@contextmanager
+def _failures(what: str) -> Iterator[None]:
+    """Raise Java's exceptions, some of which PySpark translates, as an error of ours."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        reason = root_message(error.java_exception)
+        raise WriteJobError("WRITE_JOB_FAILED", f"{what}: {reason}") from error
+    except PySparkException as error:
+        raise WriteJobError("WRITE_JOB_FAILED", f"{what}: {error}") from error
+
+
+def _copy(spark: SparkSession, reader: JavaObject, stripes: StripeRows, writer: JavaObject) -> None:
+    likely = _BATCH_BYTES * stripes.rows // (stripes.length * _SHRINK)
+    # Decimals of up to 18 digits are numbers of 64 bits then.
+    version = jvm_class(spark, f"{_ORC}.TypeDescription$RowBatchVersion").USE_DECIMAL64
+    batch = reader.getSchema().createRowBatch(version, max(1, min(_BATCH_ROWS, likely)))
+    selected = get_field(batch, "selected")
+    first = 0
+    with closing(reader.rows(reader.options().range(stripes.start, stripes.length))) as rows:
+        while rows.nextBatch(batch):
+            number = get_field(batch, "size")
+            kept = _kept(stripes.left_out, first, number)
+            if len(kept) < number:
+                packed = struct.pack(f">{len(kept)}i", *kept)
+                buffer = jvm_class(spark, "java.nio.ByteBuffer").wrap(packed)
+                buffer.asIntBuffer().get(selected, 0, len(kept))
+                set_field(batch, "selectedInUse", True)
+                set_field(batch, "size", len(kept))
+            writer.addRowBatch(batch)
+            first += number
+    if first != stripes.rows:
+        path = stripes.path.toString()
+        raise FormatError(
+            "FAILED_READ_FILE", f"{path} gave {first} rows in place of {stripes.rows}"
+        )
+
+
+def _kept(left_out: Sequence[int], first: int, number: int) -> Sequence[int]:
+    """Which of so many rows, beginning at a position, are not left out: counted from there."""
+    start, end = bisect_left(left_out, first), bisect_left(left_out, first + number)
+    if start == end:
+        return range(number)
+    kept: list[int] = []
+    begin = 0
+    for position in left_out[start:end]:
+        kept.extend(range(begin, position - first))
+        begin = position - first + 1
+    kept.extend(range(begin, number))
+    return kept

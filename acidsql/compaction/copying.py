@@ -1,0 +1,295 @@
+"""Compaction without Spark: the stripes of a bucket's files, one after the other in one file.
+
+Stripes in which a row was deleted are written anew, and so are many small ones in a row; all others
+are copied byte for byte. Whatever is in doubt (files of several schemas, rows that are not all
+seen, an order that cannot be told from statistics) is left to Spark as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from acidsql import bridge
+from acidsql.compaction.stripes import (
+    Buckets,
+    Placed,
+    less_deleted,
+    placed_stripes,
+    stripes_by_bucket,
+)
+from acidsql.errors import FormatError
+from acidsql.format.acid_metadata import footer_items
+from acidsql.format.names import bucket_file_name
+from acidsql.format.orc_stripes import HEADER, joined_tail
+from acidsql.format.selection import needs_row_filter
+from acidsql.metastore.model import Table
+from acidsql.scan.directories import (
+    delete_deltas,
+    delete_file_tails,
+    insert_deltas,
+    insert_directories,
+)
+from acidsql.scan.snapshot import TableSnapshot
+from acidsql.schema import data_schema, event_schema
+from acidsql.session import AcidSession
+from acidsql.storage import delete_files
+from acidsql.storage.delete_files import DeleteEvent
+from acidsql.storage.few import DRIVER_EVENTS
+from acidsql.storage.filesystem import FilePart, child
+from acidsql.storage.parallel import in_parallel
+from acidsql.storage.staging import codec
+
+# Stripes with fewer rows and bytes are small; so many of them in a row are written anew.
+_SMALL_ROWS, _SMALL_BYTES = 10_000, 1024 * 1024
+_MANY_SMALL = 20
+# Of a cluster's table, more bytes are not written anew by the driver.
+_MOST_BYTES = 4 * 1024 * 1024 * 1024
+# So many bytes of stripes are written anew by one thread; it needs so much memory of the JVM.
+_CHUNK_BYTES, _THREAD_MEMORY = 128 * 1024 * 1024, 512 * 1024 * 1024
+
+
+def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: str) -> bool:
+    """Write the merged insert deltas of a minor compaction.
+
+    Args:
+        staged: their directory.
+        anew: a directory for stripes that are written anew.
+
+    Returns:
+        False if Spark has to; nothing is written to ``staged`` then.
+    """
+    buckets = stripes_by_bucket(session, snapshot, insert_deltas(snapshot))
+    if buckets is None:
+        return False
+    return _merge(session, snapshot.table, buckets, staged, anew)
+
+
+def copy_base(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: str) -> bool:
+    """Write the base of a major compaction; arguments and result are those of ``copy_deltas``."""
+    if any(p.state.originals for p in snapshot.partitions):
+        return False
+    buckets = stripes_by_bucket(session, snapshot, insert_directories(snapshot))
+    left = buckets and less_deleted(session, snapshot, buckets)
+    if left is None:
+        return False
+    return _merge(session, snapshot.table, left, staged, anew, compression=codec(snapshot.table))
+
+
+def merge_few_deletes(
+    session: AcidSession, snapshot: TableSnapshot, staged: str, *, but_of: int | None
+) -> bool:
+    """Write the merged delete deltas of a minor compaction, if there are so few events that the
+    driver can.
+
+    Args:
+        but_of: a write id whose rows are left out.
+    """
+    events = _few_delete_events(session, snapshot)
+    if events is None:
+        return False
+    unique = {event.key: event for event in events if event.key.write_id != but_of}
+    row = event_schema(data_schema(session.spark, snapshot.table))["row"].dataType
+    ordered = [unique[key] for key in sorted(unique)]
+    delete_files.write_buckets(session.files, staged, ordered, row, codec(snapshot.table))
+    return True
+
+
+def _few_delete_events(session: AcidSession, snapshot: TableSnapshot) -> list[DeleteEvent] | None:
+    """The delete events of a snapshot; None if they are many, or not all of them are seen."""
+    directories = delete_deltas(snapshot)
+    if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
+        return None
+    paths, number = [], 0
+    for data in directories:
+        for name, tail in delete_file_tails(session, snapshot.listings.get(data.path)):
+            number += tail.rows
+            paths += [child(data.path, name)] if tail.rows else []
+    if number > DRIVER_EVENTS:
+        return None
+    files = session.files
+    read = in_parallel(lambda path: delete_files.read_events(files, path), paths)
+    return [event for events in read for event in events]
+
+
+# A stripe to copy, or stripes to write anew.
+_Piece = Placed | tuple[Placed, ...]
+
+
+def _merge(
+    session: AcidSession,
+    table: Table,
+    buckets: Buckets,
+    staged: str,
+    anew: str,
+    compression: str | None = None,
+) -> bool:
+    """Write a file for each bucket.
+
+    Args:
+        compression: that the files must have; by default the one that they have.
+
+    Returns:
+        False if there is too much to write anew.
+    """
+    pieces = {
+        bucket_id: [tuple(stripes)] if _is_mixed(stripes, compression) else _pieces(stripes)
+        for bucket_id, stripes in buckets.items()
+    }
+    if _is_too_much(session, pieces):
+        return False
+    merged = _with_new(session, table, pieces, child(anew, "parts"))
+    # Stripes of another writer cannot stand beside those that were written anew.
+    mixed = [b for b, stripes in merged.items() if _is_mixed(stripes, compression)]
+    if mixed:
+        whole: dict[int, list[_Piece]] = {b: [tuple(buckets[b])] for b in mixed}
+        if _is_too_much(session, whole):
+            return False
+        merged |= _with_new(session, table, whole, child(anew, "whole"))
+    _assemble(session, staged, merged)
+    return True
+
+
+def _is_mixed(stripes: Sequence[Placed], compression: str | None) -> bool:
+    """Whether stripes cannot all be copied to one file, which may have to be compressed so."""
+    files = {placed.path: placed.copied.file for placed in stripes}.values()
+    others = {file.tail.compression for file in files} - {compression}
+    return len({file.kind for file in files}) > 1 or bool(compression and others)
+
+
+def _pieces(stripes: Sequence[Placed]) -> list[_Piece]:
+    """What becomes of a bucket's stripes: those next to each other that are written anew are one
+    piece.
+    """
+    small = {i for run in _small_runs(stripes) for i in run}
+    pieces: list[_Piece] = []
+    run: list[Placed] = []
+    for i, placed in enumerate(stripes):
+        if len(placed.left_out) == placed.rows:
+            continue
+        if placed.left_out or i in small:
+            run.append(placed)
+            continue
+        pieces += [tuple(run)] if run else []
+        pieces.append(placed)
+        run = []
+    return [*pieces, tuple(run)] if run else pieces
+
+
+def _small_runs(stripes: Sequence[Placed]) -> list[range]:
+    """The positions of many small stripes in a row."""
+
+    def is_small(placed: Placed) -> bool:
+        return placed.rows < _SMALL_ROWS and placed.copied.length < _SMALL_BYTES
+
+    found, start = [], 0
+    for i in range(len(stripes) + 1):
+        if i == len(stripes) or not is_small(stripes[i]):
+            if i - start >= _MANY_SMALL:
+                found.append(range(start, i))
+            start = i + 1
+    return found
+
+
+def _is_too_much(session: AcidSession, pieces: Mapping[int, Sequence[_Piece]]) -> bool:
+    """Whether stripes are better written anew by a cluster than by the driver."""
+    if session.spark.sparkContext.master.startswith("local"):
+        return False
+    runs = [piece for own in pieces.values() for piece in own if isinstance(piece, tuple)]
+    return sum(placed.copied.length for run in runs for placed in run) > _MOST_BYTES
+
+
+def _with_new(
+    session: AcidSession, table: Table, pieces: Mapping[int, Sequence[_Piece]], anew: str
+) -> dict[int, list[Placed]]:
+    """The stripes of each bucket, new ones in place of those that are written anew."""
+    chunks = [
+        (bucket_id, chunk)
+        for bucket_id, own in pieces.items()
+        for piece in own
+        for chunk in (_chunks(piece) if isinstance(piece, tuple) else ())
+    ]
+
+    def write(number: int) -> list[Placed]:
+        bucket_id, chunk = chunks[number]
+        return _write_anew(session, table, bucket_id, chunk, child(anew, str(number)))
+
+    memory = bridge.jvm_memory(session.spark)
+    threads = max(1, min(os.cpu_count() or 1, memory // _THREAD_MEMORY))
+    written = iter(in_parallel(write, range(len(chunks)), threads))
+    merged: dict[int, list[Placed]] = {bucket_id: [] for bucket_id in pieces}
+    for bucket_id, own in pieces.items():
+        for piece in own:
+            if isinstance(piece, Placed):
+                merged[bucket_id].append(piece)
+                continue
+            for _ in _chunks(piece):
+                merged[bucket_id] += next(written)
+    return merged
+
+
+def _chunks(run: Sequence[Placed]) -> list[list[Placed]]:
+    """A run of stripes cut into pieces of about the same number of bytes."""
+    chunks: list[list[Placed]] = [[]]
+    for placed in run:
+        if sum(p.copied.length for p in chunks[-1]) >= _CHUNK_BYTES:
+            chunks.append([])
+        chunks[-1].append(placed)
+    return chunks
+
+
+def _write_anew(
+    session: AcidSession, table: Table, bucket_id: int, stripes: Sequence[Placed], path: str
+) -> list[Placed]:
+    """Write the rows of stripes that are not deleted to a file; its stripes."""
+    rows = [
+        _rows_of(session, [placed for _, placed in some])
+        # A file's stripes that follow each other are read at once.
+        for _, some in groupby(
+            enumerate(stripes), lambda one: (one[1].path, one[1].copied.number - one[0])
+        )
+    ]
+    settings = {key: value for key, value in table.properties.items() if key.startswith("orc.")}
+    settings["orc.compress"] = codec(table).upper()
+    settings["orc.proleptic.gregorian"] = str(stripes[0].copied.file.is_proleptic).lower()
+    bridge.rewrite_stripes(session.spark, rows, session.files.hadoop_path(path)[1], settings)
+    written = placed_stripes(session, path, bucket_id)
+    if written is None:
+        raise FormatError(
+            "UNEXPECTED_STAGED_FILE",
+            f"{path} has not the statistics that ORC writes: report this with the Spark version "
+            "and the session's configuration",
+        )
+    return written
+
+
+def _rows_of(session: AcidSession, stripes: Sequence[Placed]) -> bridge.StripeRows:
+    """The rows of stripes that follow each other in a file."""
+    first = stripes[0]
+    left_out: list[int] = []
+    rows = 0
+    for placed in stripes:
+        left_out += [rows + position for position in placed.left_out]
+        rows += placed.rows
+    return bridge.StripeRows(
+        path=session.files.hadoop_path(first.path)[1],
+        start=first.copied.stripe.offset,
+        length=sum(placed.copied.length for placed in stripes),
+        rows=rows,
+        left_out=left_out,
+    )
+
+
+def _assemble(session: AcidSession, staged: str, buckets: Buckets) -> None:
+    """Write a file for each bucket of its stripes."""
+
+    def write(one: tuple[int, Sequence[Placed]]) -> None:
+        bucket_id, stripes = one
+        rows = sum(placed.rows for placed in stripes)
+        items = footer_items([placed.last for placed in stripes], rows, 0)
+        tail = joined_tail([placed.copied for placed in stripes], items)
+        parts = [FilePart(p.path, p.copied.stripe.offset, p.copied.length) for p in stripes]
+        session.files.assemble(child(staged, bucket_file_name(bucket_id)), HEADER, parts, tail)
+
+    in_parallel(write, [(b, stripes) for b, stripes in buckets.items() if stripes])
