@@ -16,7 +16,7 @@ import acidsql
 from acidsql.format.bucket_codec import decode_bucket
 from acidsql.format.names import parse_directory
 from acidsql.session import AcidSession
-from acidsql.storage.delete_files import read_events
+from acidsql.storage.delete_files import RowId, read_events
 from acidsql.storage.filesystem import child
 
 _TABLE = "STORED AS ORC LOCATION '{location}' TBLPROPERTIES ('transactional'='true')"
@@ -56,7 +56,8 @@ def listing(spark: SparkSession, table: str) -> dict[str, list[int]]:
             for file in inside[1:]:
                 bucket = int(file.removeprefix("bucket_"))
                 assert file == f"bucket_{bucket:05d}"
-                keys = [event.key for event in read_events(files, child(path, name, file))]
+                events = read_events(files, child(path, name, file)).select(RowId._fields)
+                keys = [RowId(**event) for event in events.to_pylist()]
                 assert keys, f"{name}/{file} is empty"
                 assert all(a < b for a, b in pairwise(keys)), f"{name}/{file} is not sorted"
                 assert {decode_bucket(key.bucket) for key in keys} == {bucket}

@@ -66,7 +66,7 @@ from acidsql.bridge.row_level import (
     merged_rows,
     update_rows,
 )
-from acidsql.bridge.rows import has_join, limit_each_task, local_rows, write_orc
+from acidsql.bridge.rows import arrow_table, has_join, limit_each_task, local_rows, write_orc
 from acidsql.bridge.search import condition_of, reads_in_batches, search_options
 from acidsql.bridge.texts import (
     alias_of,
@@ -107,6 +107,7 @@ __all__ = [
     "analyze_merge",
     "analyze_update",
     "append_bytes",
+    "arrow_table",
     "asked_of_outlines",
     "asked_rows",
     "assemble_file",

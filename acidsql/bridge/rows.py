@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from acidsql.bridge.jvm import (
@@ -13,6 +15,7 @@ from acidsql.bridge.jvm import (
     SOURCES,
     JavaObject,
     cloned_session,
+    is_at_least,
     java_type,
     jvm_class,
     scala_map,
@@ -52,6 +55,16 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
 def local_rows(frame: DataFrame) -> list[JavaObject]:
     """The rows of a DataFrame as Catalyst has them, each a mutable ``UnsafeRow`` of its own."""
     return list(frame._jdf.queryExecution().executedPlan().executeCollect())
+
+
+def arrow_table(frame: DataFrame) -> pa.Table:
+    """The rows of a DataFrame as Arrow's columns."""
+    if is_at_least(frame.sparkSession, 4):
+        return frame.toArrow()
+    batches = cast(Any, frame)._collect_as_arrow()
+    return (
+        pa.Table.from_batches(batches) if batches else to_arrow_schema(frame.schema).empty_table()
+    )
 
 
 def write_orc(

@@ -11,6 +11,9 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from acidsql import bridge
 from acidsql.compaction.stripes import (
     Buckets,
@@ -35,7 +38,6 @@ from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import data_schema, event_schema
 from acidsql.session import AcidSession
 from acidsql.storage import delete_files
-from acidsql.storage.delete_files import DeleteEvent
 from acidsql.storage.few import DRIVER_EVENTS
 from acidsql.storage.filesystem import FilePart, child
 from acidsql.storage.parallel import in_parallel
@@ -89,14 +91,16 @@ def merge_few_deletes(
     events = _few_delete_events(session, snapshot)
     if events is None:
         return False
-    unique = {event.key: event for event in events if event.key.write_id != but_of}
-    row = event_schema(data_schema(session.spark, snapshot.table))["row"].dataType
-    ordered = [unique[key] for key in sorted(unique)]
-    delete_files.write_buckets(session.files, staged, ordered, row, codec(snapshot.table))
+    if but_of is not None:
+        events = events.filter(pc.field("write_id") != but_of)
+    if len(events):
+        row = event_schema(data_schema(session.spark, snapshot.table))["row"].dataType
+        unique = delete_files.distinct(events)
+        delete_files.write_buckets(session.files, staged, unique, row, codec(snapshot.table))
     return True
 
 
-def _few_delete_events(session: AcidSession, snapshot: TableSnapshot) -> list[DeleteEvent] | None:
+def _few_delete_events(session: AcidSession, snapshot: TableSnapshot) -> pa.Table | None:
     """The delete events of a snapshot; None if they are many, or not all of them are seen."""
     directories = delete_deltas(snapshot)
     if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
@@ -109,8 +113,8 @@ def _few_delete_events(session: AcidSession, snapshot: TableSnapshot) -> list[De
     if number > DRIVER_EVENTS:
         return None
     files = session.files
-    read = in_parallel(lambda path: delete_files.read_events(files, path), paths)
-    return [event for events in read for event in events]
+    tables = in_parallel(lambda path: delete_files.read_events(files, path), paths)
+    return pa.concat_tables([delete_files.NO_EVENTS, *tables])
 
 
 # A stripe to copy, or stripes to write anew.

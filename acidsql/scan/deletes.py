@@ -23,7 +23,7 @@ from acidsql.scan.packing import Keys, Packing, Range, packing_of, words
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import KEYS
 from acidsql.session import AcidSession
-from acidsql.storage.delete_files import RowId, read_table
+from acidsql.storage.delete_files import DELETED_BY, RowId, read_events
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
@@ -199,11 +199,11 @@ def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) 
     """
 
     def read(file: _DeleteFile) -> pa.Table:
-        events = read_table(session.files, file.path)
-        write_ids = pc.unique(events["deleted_by"]).to_pylist()
+        events = read_events(session.files, file.path)
+        write_ids = pc.unique(events[DELETED_BY]).to_pylist()
         valid = [w for w in write_ids if snapshot.write_ids.is_valid(w)]
-        seen = events.filter(pc.is_in(events["deleted_by"], pa.array(valid, pa.int64())))
+        seen = events.filter(pc.is_in(events[DELETED_BY], pa.array(valid, pa.int64())))
         ordinals = pa.repeat(pa.scalar(file.ordinal, pa.int64()), seen.num_rows)
-        return seen.drop_columns("deleted_by").append_column(_ORDINAL, ordinals)
+        return seen.drop_columns(DELETED_BY).append_column(_ORDINAL, ordinals)
 
     return pa.concat_tables(in_parallel(read, deletes.files))

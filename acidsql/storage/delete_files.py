@@ -1,13 +1,15 @@
-"""Delete files written by the driver: a few thousand keys are not worth a Spark job."""
+"""Delete files as the driver reads and writes them: a million row ids are not worth a Spark job."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from io import BytesIO
+from itertools import accumulate, repeat
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.orc as pa_orc
 import pyorc
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
@@ -16,10 +18,13 @@ from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import footer_items
 from acidsql.format.bucket_codec import decode_bucket
 from acidsql.format.names import bucket_file_name
+from acidsql.format.orc_tail import append_metadata, parse_tail
 from acidsql.schema import event_schema
 from acidsql.storage.filesystem import FileSystem, child
 
 _DELETE = 2
+# Events that are objects of Python's at once.
+_ROWS = 65_536
 _CODECS = {
     "none": pyorc.CompressionKind.NONE,
     "zlib": pyorc.CompressionKind.ZLIB,
@@ -37,26 +42,18 @@ class RowId(NamedTuple):
     row_id: int
 
 
-class DeleteEvent(NamedTuple):
-    """The row that is deleted, and the write id of the transaction that deletes it."""
-
-    key: RowId
-    write_id: int
+# The column of events that has the write id of the transaction that deletes the row.
+DELETED_BY = "deleted_by"
 
 
-def read_events(files: FileSystem, path: str) -> list[DeleteEvent]:
-    """The events of a delete file, in its order.
-
-    Raises:
-        FormatError: it is damaged (FAILED_READ_FILE).
-    """
-    columns = (column.to_pylist() for column in read_table(files, path).columns)
-    return [DeleteEvent(RowId(*key), w) for *key, w in zip(*columns, strict=True)]
+_KEY_TYPES = dict(zip(RowId._fields, (pa.int64(), pa.int32(), pa.int64()), strict=True))
+NO_KEYS = pa.schema(_KEY_TYPES).empty_table()
+NO_EVENTS = pa.schema({**_KEY_TYPES, DELETED_BY: pa.int64()}).empty_table()
 
 
-def read_table(files: FileSystem, path: str) -> pa.Table:
+def read_events(files: FileSystem, path: str) -> pa.Table:
     """The events of a delete file, in its order: the parts of the row id under their names in
-    ``RowId``, and ``deleted_by``, the write id of the transaction that deletes it.
+    ``RowId``, and ``DELETED_BY``.
 
     Raises:
         FormatError: it is damaged (FAILED_READ_FILE).
@@ -68,25 +65,35 @@ def read_table(files: FileSystem, path: str) -> pa.Table:
             table = reader.read(columns=reader.schema.names[1:5])
     except (OSError, pa.ArrowException) as error:
         raise FormatError("FAILED_READ_FILE", f"{path} cannot be read: {error}") from error
-    return table.rename_columns([*RowId._fields, "deleted_by"])
+    return table.rename_columns([*RowId._fields, DELETED_BY])
+
+
+def distinct(events: pa.Table) -> pa.Table:
+    """Events sorted by row id, each once: with the least write id of those that delete the row."""
+    others = [(DELETED_BY, "min")] if DELETED_BY in events.column_names else []
+    unique = events.group_by(list(RowId._fields)).aggregate(others)
+    named = unique.rename_columns([*RowId._fields, *(name for name, _ in others)])
+    return named.sort_by([(name, "ascending") for name in RowId._fields])
 
 
 def write_buckets(
-    files: FileSystem, directory: str, events: Iterable[DeleteEvent], row: StructType, codec: str
+    files: FileSystem, directory: str, events: pa.Table, row: StructType, codec: str
 ) -> None:
-    """Write sorted events, each to the file of its bucket; the other arguments are ``encode``'s."""
-    buckets: dict[int, list[DeleteEvent]] = defaultdict(list)
-    for event in events:
-        buckets[decode_bucket(event.key.bucket)].append(event)
-    for bucket_id, own in buckets.items():
+    """Write events, each to the file of its bucket; the other arguments are ``encode``'s."""
+    buckets: dict[int, list[int]] = defaultdict(list)
+    for value in pc.unique(events["bucket"]).to_pylist():
+        buckets[decode_bucket(value)].append(value)
+    for bucket_id, values in buckets.items():
+        wanted = pa.array(values, events["bucket"].type)
+        own = events.filter(pc.is_in(events["bucket"], wanted)) if len(buckets) > 1 else events
         files.write(child(directory, bucket_file_name(bucket_id)), encode(own, row, codec))
 
 
-def encode(events: Sequence[DeleteEvent], row: StructType, codec: str) -> bytes:
+def encode(events: pa.Table, row: StructType, codec: str) -> bytes:
     """The bytes of a delete file.
 
     Args:
-        events: sorted by row id, each row id once; so few that they make one stripe.
+        events: as ``distinct`` gives them, at least one.
         row: the table's columns: the file has them in its schema, and null in every event.
         codec: name of the compression, as the table property ``orc.compress`` has
             it, in lower case.
@@ -94,10 +101,23 @@ def encode(events: Sequence[DeleteEvent], row: StructType, codec: str) -> bytes:
     buffer = BytesIO()
     writer = pyorc.Writer(buffer, _orc_type(event_schema(row)), compression=_CODECS[codec])
     with writer:
-        for key, write_id in events:
-            writer.write((_DELETE, *key, write_id, None))
-        writer.set_user_metadata(**footer_items([e.key for e in events[-1:]], 0, len(events)))
-    return buffer.getvalue()
+        for batch in events.to_batches(_ROWS):
+            columns = [batch[name].to_pylist() for name in (*RowId._fields, DELETED_BY)]
+            writer.writerows(zip(repeat(_DELETE), *columns, repeat(None)))
+        writer.set_user_metadata(**_items(events, [len(events)]))
+    content = buffer.getvalue()
+    stripes = parse_tail(content, len(content)).stripes
+    if len(stripes) == 1:
+        return content
+    items = _items(events, [stripe.rows for stripe in stripes])
+    return content + append_metadata(content, len(content), items)
+
+
+def _items(events: pa.Table, stripes: Sequence[int]) -> dict[str, bytes]:
+    """The user metadata of a file whose stripes have so many events."""
+    ends = [end - 1 for end in accumulate(stripes)]
+    lasts = events.take(ends).select(RowId._fields).to_pylist()
+    return footer_items([RowId(**last) for last in lasts], 0, len(events))
 
 
 _ORC_NAMES = {

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -17,7 +18,7 @@ from acidsql import bridge
 from acidsql.format.partitions import escape
 from acidsql.metastore.model import Table
 from acidsql.schema import KEYS
-from acidsql.storage.delete_files import RowId
+from acidsql.storage.delete_files import NO_KEYS, RowId
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
@@ -32,8 +33,8 @@ from acidsql.storage.staging import (
 
 # A statement that reads more has more tasks than may each send their events to the driver.
 _MOST_BYTES = 1024 * 1024 * 1024
-# Up to so many delete events of a statement are sorted and written by the driver.
-DRIVER_EVENTS = 50_000
+# Up to so many delete events are sorted and written by the driver: about 20 bytes of each.
+DRIVER_EVENTS = 1_000_000
 # Rows with all their columns are brought to the driver up to this number of events.
 _FEW_EVENTS = 200
 # Positions of the key among the columns of a file.
@@ -47,7 +48,8 @@ class Place(NamedTuple):
     values: tuple[str, ...]
 
 
-Keys = Mapping[Place, Sequence[RowId]]
+# Row ids: the parts under their names in ``RowId``.
+Keys = Mapping[Place, pa.Table]
 
 
 def few_keys(events: DataFrame, table: Table) -> Keys | None:
@@ -59,16 +61,31 @@ def few_keys(events: DataFrame, table: Table) -> Keys | None:
     Raises:
         WriteJobError: the statement fails (as ``bridge.job_errors`` says).
     """
-    if not _is_cheap(events):
+    if bridge.input_bytes(events) > _MOST_BYTES:
         return None
     wanted = bridge.select(events, TARGET, *KEYS, *part_columns(table))
     with bridge.job_errors():
-        rows = bridge.limit_each_task(wanted, DRIVER_EVENTS).collect()
-    if len(rows) >= DRIVER_EVENTS:
-        return None
-    keys: dict[Place, list[RowId]] = defaultdict(list)
-    for target, write_id, bucket, row_id, *values in rows:
-        keys[Place(target, tuple(values))].append(RowId(write_id, bucket, row_id))
+        found = bridge.arrow_table(bridge.limit_each_task(wanted, DRIVER_EVENTS))
+    return keys_by_place(found, table) if len(found) < DRIVER_EVENTS else None
+
+
+def keys_by_place(found: pa.Table, table: Table) -> Keys:
+    """Row ids by where they go.
+
+    Args:
+        found: columns with the name of the target, the parts of the row id, and the values of the
+            partition.
+    """
+    parts = part_columns(table)
+    named = found.rename_columns([TARGET, *RowId._fields, *parts])
+    ordered = named.sort_by([(name, "ascending") for name in (TARGET, *parts)])
+    counted = ordered.group_by([TARGET, *parts], use_threads=False).aggregate([([], "count_all")])
+    keys = {}
+    first = 0
+    for row in counted.to_pylist():
+        place = Place(row[TARGET], tuple(row[name] for name in parts))
+        keys[place] = ordered.slice(first, row["count_all"]).select(RowId._fields)
+        first += row["count_all"]
     return keys
 
 
@@ -87,7 +104,8 @@ def stage_few(
     Raises:
         WriteJobError: the statement fails (as ``bridge.job_errors`` says).
     """
-    if not _is_cheap(events):
+    # The events may be looked for twice, because they may turn out to be many.
+    if bridge.has_join(events) or bridge.input_bytes(events) > _MOST_BYTES:
         return None
     directories = directory_columns(table)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "0"
@@ -118,7 +136,10 @@ def stage_few(
     for (place, bucket), own in files.items():
         path = child(staging, *_directories(table, place, bucket), "part-00000-0.orc")
         bridge.write_orc(events.sparkSession, path, schema, own, writer_options(table))
-    return keys
+    return {
+        place: pa.Table.from_pylist([k._asdict() for k in own], NO_KEYS.schema)
+        for place, own in keys.items()
+    }
 
 
 def _directories(table: Table, place: Place, bucket: int) -> list[str]:
@@ -126,8 +147,3 @@ def _directories(table: Table, place: Place, bucket: int) -> list[str]:
     parts = zip(part_columns(table), place.values, strict=True)
     buckets = [f"{BUCKET_COLUMN}={bucket}"] if table.num_buckets else []
     return [f"{TARGET}={place.target}", *(f"{n}={escape(v)}" for n, v in parts), *buckets]
-
-
-def _is_cheap(events: DataFrame) -> bool:
-    """Whether events may be looked for twice, because they may turn out to be many."""
-    return not bridge.has_join(events) and bridge.input_bytes(events) <= _MOST_BYTES

@@ -1,6 +1,6 @@
 """Delete events: read back from staging, sorted by row id, written to the file of their bucket.
 
-The pass sees a row id twice if a MERGE matched it twice, before anything is visible. A few thousand
+The pass sees a row id twice if a MERGE matched it twice, before anything is visible. A million
 events are sorted and written by the driver, more by a second Spark job, which spills.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -19,7 +21,7 @@ from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.schema import KEYS, event_schema, guard, padded
 from acidsql.session import AcidSession
 from acidsql.storage import delete_files, few
-from acidsql.storage.delete_files import DeleteEvent, RowId
+from acidsql.storage.delete_files import RowId
 from acidsql.storage.few import Keys, Place
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
@@ -68,28 +70,26 @@ def _settle_deletes(staging: Staging, directories: Sequence[StagedDirectory]) ->
 
 def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
     files = staging.session.files
-    keys = {
-        _place(d): [
-            event.key
-            for name in d.files
-            for event in delete_files.read_events(files, child(d.path, name))
-        ]
-        for d in directories
-    }
-    return _write_on_driver(staging, keys)
+    paths = [(_place(d), child(d.path, name)) for d in directories for name in d.files]
+    tables = in_parallel(lambda one: delete_files.read_events(files, one[1]), paths)
+    found: dict[Place, list[pa.Table]] = defaultdict(list)
+    for (place, _), table in zip(paths, tables, strict=True):
+        found[place].append(table.select(RowId._fields))
+    return _write_on_driver(staging, {p: pa.concat_tables(own) for p, own in found.items()})
 
 
 def _write_on_driver(staging: Staging, keys: Keys) -> list[Settled]:
     if staging.once:
         _check_once(keys)
     settled = []
-    for number, (place, own) in enumerate(sorted(keys.items())):
-        if place.target == CHECK_TARGET or not own:
+    for number, (place, own) in enumerate(sorted(keys.items(), key=lambda item: item[0])):
+        if place.target == CHECK_TARGET or not len(own):
             continue
         path = child(staging.path, f"deletes_{number}")
-        unique = sorted(set(own))
-        deleted = [DeleteEvent(key, staging.write_id) for key in unique]
-        arguments = path, deleted, staging.row, codec(staging.table)
+        unique = delete_files.distinct(own)
+        by = pa.repeat(pa.scalar(staging.write_id, pa.int64()), len(unique))
+        events = unique.append_column(delete_files.DELETED_BY, by)
+        arguments = path, events, staging.row, codec(staging.table)
         delete_files.write_buckets(staging.session.files, *arguments)
         settled.append(_settled(place, path, len(unique)))
     return settled
@@ -110,12 +110,15 @@ def _settled(place: Place, path: str, events: int) -> Settled:
 
 
 def _check_once(keys: Keys) -> None:
-    seen: dict[tuple[str, ...], set[RowId]] = defaultdict(set)
+    partitions: dict[tuple[str, ...], list[pa.Table]] = defaultdict(list)
     for place, own in keys.items():
-        for key in own:
-            if key in seen[place.values]:
-                raise _cardinality_error(key)
-            seen[place.values].add(key)
+        partitions[place.values].append(own)
+    for tables in partitions.values():
+        seen = pa.concat_tables(tables)
+        if len(delete_files.distinct(seen)) < len(seen):
+            counted = seen.group_by(list(RowId._fields)).aggregate([([], "count_all")])
+            twice = counted.filter(pc.field("count_all") > 1).select(RowId._fields)
+            raise _cardinality_error(RowId(**twice.to_pylist()[0]))
 
 
 def _cardinality_error(key: RowId) -> CardinalityError:
@@ -187,4 +190,5 @@ def _first_key(session: AcidSession, root: str) -> RowId:
     path = root
     while not (parts := [n for n in session.files.names(path) if n.startswith("part-")]):
         path = child(path, next(n for n in session.files.names(path) if "=" in n))
-    return delete_files.read_events(session.files, child(path, parts[0]))[0].key
+    events = delete_files.read_events(session.files, child(path, parts[0]))
+    return RowId(**events.select(RowId._fields).slice(0, 1).to_pylist()[0])

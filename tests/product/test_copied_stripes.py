@@ -125,11 +125,8 @@ def test_major_compaction_writes_only_stripes_with_deleted_rows(lab: Lab, writte
     assert sorted(written.anew) == [952 - 1, 1024 + 1024 - 4]
     assert not written.spark
     new = stripe_bytes(only(lab, t, "base_*"))
-    assert len(new) == len(old) == 8
-    assert [a == b for a, b in zip(old, new, strict=True)] == [
-        *(True, False, False, True, True),
-        *(True, True, False),
-    ]
+    assert len(old) == 8
+    assert [stripe for stripe in new if stripe in old] == [old[i] for i in (0, 3, 4, 5, 6)]
     (file,) = lab.files(t).values()
     assert file.metadata["hive.acid.stats"] == "7995,0,0"
 
