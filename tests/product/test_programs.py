@@ -1,4 +1,4 @@
-"""What differs between two runs of a statement is data, not program text: Spark compiles nothing."""
+"""What differs between two runs of a statement is data, not program: Spark compiles nothing anew."""
 
 from __future__ import annotations
 
