@@ -1,4 +1,4 @@
-"""What differs between two runs of a statement is data, not program: Spark compiles nothing anew."""
+"""What differs between two runs of a statement is data: Spark compiles no program anew."""
 
 from __future__ import annotations
 
