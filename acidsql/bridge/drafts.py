@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import struct
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit, raise_error
@@ -87,7 +89,7 @@ class Draft:
         """
         spark, expressions = self.spark, f"{CATALYST}.expressions"
         array = jvm_class(spark, f"{expressions}.UnsafeArrayData").fromPrimitiveArray(
-            long_array(spark, numbers)
+            long_array(spark, struct.pack(f">{len(numbers)}q", *numbers))
         )
         kind = scala_object(spark, "org.apache.spark.sql.types.LongType")
         objects = array.toObjectArray(kind)
@@ -96,6 +98,30 @@ class Draft:
             self._parser().parseExpression(value), members
         )
         return self._filter(jvm_class(spark, f"{expressions}.Not")(found))
+
+    def without_bits(
+        self, bitmaps: Mapping[tuple[int, ...], bytes], indexes: Sequence[str], bit: str
+    ) -> Draft:
+        """The rows whose bit is not set, or is not there.
+
+        Args:
+            bitmaps: 64-bit words, big-endian, by the indexes of their array: arrays in each other.
+            indexes: SQL of these indexes and, in the end, of that of the word in its array.
+            bit: SQL of an INT, the place of the bit in the word.
+        """
+        spark, expressions = self.spark, f"{CATALYST}.expressions"
+        types = reduce(lambda inner, _: f"array<{inner}>", indexes, "bigint")
+        kind = jvm_class(spark, "org.apache.spark.sql.types.DataType").fromDDL(types)
+        found = jvm_class(spark, f"{expressions}.Literal")(_nested_arrays(spark, bitmaps), kind)
+        item = jvm_class(spark, f"{expressions}.GetArrayItem")
+        for index in indexes:
+            found = item(found, self._parser().parseExpression(index), False)
+        value = jvm_class(spark, f"{expressions}.BitwiseGet")(
+            found, self._parser().parseExpression(bit)
+        )
+        none = self._parser().parseExpression("0Y")
+        known = jvm_class(spark, f"{expressions}.Coalesce")(scala_seq(spark, [value, none]))
+        return self._filter(jvm_class(spark, f"{expressions}.EqualTo")(known, none))
 
     def select(self, *expressions: str) -> Draft:
         """A projection of SQL expressions, each a column, ``*``, or with an alias."""
@@ -135,6 +161,22 @@ class Draft:
 
     def _parser(self) -> JavaObject:
         return self.spark._jsparkSession.sessionState().sqlParser()
+
+
+def _nested_arrays(spark: SparkSession, bitmaps: Mapping[tuple[int, ...], bytes]) -> JavaObject:
+    """Arrays in each other by indexes, the innermost of 64-bit words; null where there is none."""
+    if () in bitmaps:
+        arrays = jvm_class(spark, f"{CATALYST}.expressions.UnsafeArrayData")
+        return arrays.fromPrimitiveArray(long_array(spark, bitmaps[()]))
+    inner: dict[int, dict[tuple[int, ...], bytes]] = defaultdict(dict)
+    for (first, *others), words in bitmaps.items():
+        inner[first][tuple(others)] = words
+    items = spark.sparkContext._gateway.new_array(
+        jvm_class(spark, "java.lang.Object"), max(inner, default=-1) + 1
+    )
+    for index, own in inner.items():
+        items[index] = _nested_arrays(spark, own)
+    return jvm_class(spark, f"{CATALYST}.util.GenericArrayData")(items)
 
 
 def bare_rows(spark: SparkSession, number: int, schema: StructType) -> Draft:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -62,10 +61,9 @@ def java_texts(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
     return _separator(spark).split(_NUL.join(texts))
 
 
-def long_array(spark: SparkSession, numbers: Collection[int]) -> JavaObject:
-    """A Java array of 64-bit numbers, handed over at once."""
-    made = spark.sparkContext._gateway.new_array(_jvm(spark).long, len(numbers))
-    packed = struct.pack(f">{len(numbers)}q", *numbers)
+def long_array(spark: SparkSession, packed: bytes) -> JavaObject:
+    """A Java array of 64-bit numbers, big-endian, handed over at once."""
+    made = spark.sparkContext._gateway.new_array(_jvm(spark).long, len(packed) // 8)
     jvm_class(spark, "java.nio.ByteBuffer").wrap(packed).asLongBuffer().get(made)
     return made
 

@@ -1,9 +1,9 @@
 """Rows less those that were deleted.
 
-Few delete events are read by the driver and become a list in a filter. More are joined by Spark:
-broadcast up to a few millions, by sorting beyond, which spills. The parts of a row id are packed
-into one number where they fit, on which a join is faster; where events are dense, each row of the
-join has the bits of 64 neighbours.
+Few delete events are read by the driver and become a list in a filter, more become bits
+(``bitmaps``). What would take too much there is joined by Spark: broadcast up to a few millions, by
+sorting beyond, which spills. The parts of a row id are packed into one number where they fit, on
+which a join is faster; where events are dense, each row of the join has the bits of 64 neighbours.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
+from acidsql.scan.bitmaps import BIT, INDEXES, bitmaps_of
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, delete_deltas, delete_file_tails
 from acidsql.scan.packing import Keys, Packing, Range, packing_of, words
@@ -30,6 +31,8 @@ from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
 
 # Delete events up to this number are listed in a filter.
 _LISTED_EVENTS = 1_000
+# Up to this number the driver makes bits of them.
+_MARKED_EVENTS = 2_000_000
 # Delete events with up to this many numbers in their keys are broadcast: about 40 bytes each.
 _BROADCAST_NUMBERS = 4_000_000
 # Keys are gathered in words, 64 neighbours in each, where these are so many times fewer.
@@ -79,15 +82,6 @@ class Deletes:
         """Their number, with those that the snapshot does not see."""
         return sum(file.events for file in self.files)
 
-    @property
-    def are_listed(self) -> bool:
-        """Whether they are so few that a filter lists them.
-
-        It costs so little that it need not be kept from the rows that no event can concern: a scan
-        of their own would cost more.
-        """
-        return self.packing is not None and self.events <= _LISTED_EVENTS
-
     def concern(self, ordinal: int, low: int, high: int) -> bool:
         """Whether any event can delete a row of these write ids in a partition."""
         return any(
@@ -123,14 +117,39 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
     return Deletes(files=files, packing=packing_of([file.keys for file in files], partitions))
 
 
-def less_deleted(
-    session: AcidSession,
+def filter_of(
+    session: AcidSession, snapshot: TableSnapshot, deletes: Deletes
+) -> Callable[[bridge.Draft], bridge.Draft] | None:
+    """What takes the deleted rows from a scan of insert events without a join.
+
+    It costs so little that it need not be kept from the rows that no event can concern: a scan of
+    their own would cost more.
+
+    Returns:
+        None if there are too many for that.
+    """
+    packing = deletes.packing
+    if packing is not None and deletes.events <= _LISTED_EVENTS:
+        listed = _listed(session, snapshot, deletes, packing)
+        value = packing.sql()
+        return lambda part: part.without(value, listed) if listed else part
+    if deletes.events > _MARKED_EVENTS:
+        return None
+    partitioned = bool(snapshot.table.partition_columns)
+    bitmaps = bitmaps_of(valid_keys(session, snapshot, deletes), partitioned=partitioned)
+    if bitmaps is None:
+        return None
+    indexes = INDEXES if partitioned else INDEXES[1:]
+    return lambda part: part.without_bits(bitmaps, indexes, BIT) if bitmaps else part
+
+
+def less_joined(
     snapshot: TableSnapshot,
     parts: Sequence[bridge.Draft],
     deletes: Deletes,
     scan_events: Callable[[], DataFrame],
 ) -> list[bridge.Draft]:
-    """Insert events but for those that a delete event meets.
+    """Insert events but for those that a delete event meets, by a join.
 
     Args:
         parts: scans of insert events.
@@ -139,9 +158,6 @@ def less_deleted(
     """
     partitioned = bool(snapshot.table.partition_columns)
     packing = deletes.packing
-    if packing is not None and deletes.are_listed:
-        listed = _listed(session, snapshot, deletes, packing)
-        return [part.without(packing.sql(), listed) if listed else part for part in parts]
     events = scan_events()
     if packing is not None and deletes.words * _EVENTS_IN_WORD <= deletes.events:
         return _without_bits(parts, packing, events, deletes.words)

@@ -17,7 +17,7 @@ from acidsql.format.names import DirectoryKind, is_hidden
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import ORDINAL, columns_of_table, project
 from acidsql.scan.counting import count_rows
-from acidsql.scan.deletes import Deletes, find_deletes, less_deleted
+from acidsql.scan.deletes import Deletes, filter_of, find_deletes, less_joined
 from acidsql.scan.directories import (
     DataDirectory,
     bucket_files,
@@ -79,9 +79,6 @@ class _Inserts:
             originals=tuple(f for f in self.originals if f not in dirty.originals),
         )
         return clean, dirty
-
-
-_NO_INSERTS = _Inserts(directories=(), originals=())
 
 
 def _concerns(deletes: Deletes, data: DataDirectory) -> bool:
@@ -161,7 +158,11 @@ def all_inserts(
     parts = _insert_events(session, snapshot, inserts, row)
     if less_deleted:
         deletes = find_deletes(session, snapshot)
-        parts = _less(session, snapshot, parts, deletes) if deletes.events else parts
+        kept = filter_of(session, snapshot, deletes)
+        if kept is not None:
+            parts = [kept(part) for part in parts]
+        else:
+            parts = _joined(session, snapshot, parts, deletes)
     return _flat_union(session, snapshot, parts)
 
 
@@ -183,23 +184,22 @@ def _surviving(
 ) -> list[bridge.Draft]:
     """Scans of insert events, those that delete events may concern less what these delete."""
     clean, dirty = inserts.split(deletes)
-    if not dirty.is_empty and deletes.are_listed:
-        clean, dirty = _NO_INSERTS, inserts
     row = data_schema(session.spark, snapshot.table)
-    parts = _insert_events(session, snapshot, clean, row, needed)
-    touched = _insert_events(session, snapshot, dirty, row, needed)
-    if touched:
-        parts += _less(session, snapshot, touched, deletes)
+    kept = None if dirty.is_empty else filter_of(session, snapshot, deletes)
+    if kept is not None:
+        parts = [kept(part) for part in _insert_events(session, snapshot, inserts, row, needed)]
+    else:
+        parts = _insert_events(session, snapshot, clean, row, needed)
+        touched = _insert_events(session, snapshot, dirty, row, needed)
+        parts += _joined(session, snapshot, touched, deletes) if touched else []
     return parts or [_relation(session, snapshot, [], row)]
 
 
-def _less(
+def _joined(
     session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.Draft], deletes: Deletes
 ) -> list[bridge.Draft]:
-    """Insert events but for those that a delete event meets."""
-    return less_deleted(
-        session, snapshot, parts, deletes, lambda: _delete_events(session, snapshot)
-    )
+    """Insert events but for those that a delete event meets, by a join."""
+    return less_joined(snapshot, parts, deletes, lambda: _delete_events(session, snapshot))
 
 
 def _delete_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
