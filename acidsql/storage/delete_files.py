@@ -8,6 +8,7 @@ from io import BytesIO
 from itertools import accumulate, repeat
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.orc as pa_orc
@@ -70,10 +71,13 @@ def read_events(files: FileSystem, path: str) -> pa.Table:
 
 def distinct(events: pa.Table) -> pa.Table:
     """Events sorted by row id, each once: with the least write id of those that delete the row."""
-    others = [(DELETED_BY, "min")] if DELETED_BY in events.column_names else []
-    unique = events.group_by(list(RowId._fields)).aggregate(others)
-    named = unique.rename_columns([*RowId._fields, *(name for name, _ in others)])
-    return named.sort_by([(name, "ascending") for name in RowId._fields])
+    names = [name for name in (*RowId._fields, DELETED_BY) if name in events.column_names]
+    columns = [events[name].to_numpy() for name in names]
+    order = np.lexsort(columns[::-1])
+    is_new = np.ones(len(order), np.bool_)
+    keys = [column[order] for column in columns[: len(RowId._fields)]]
+    is_new[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+    return events.take(order[is_new])
 
 
 def write_buckets(

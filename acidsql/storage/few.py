@@ -66,10 +66,10 @@ def few_keys(events: DataFrame, table: Table) -> Keys | None:
     wanted = bridge.select(events, TARGET, *KEYS, *part_columns(table))
     with bridge.job_errors():
         found = bridge.arrow_table(bridge.limit_each_task(wanted, DRIVER_EVENTS))
-    return keys_by_place(found, table) if len(found) < DRIVER_EVENTS else None
+    return _by_place(found, table) if len(found) < DRIVER_EVENTS else None
 
 
-def keys_by_place(found: pa.Table, table: Table) -> Keys:
+def _by_place(found: pa.Table, table: Table) -> Keys:
     """Row ids by where they go.
 
     Args:

@@ -1,0 +1,81 @@
+"""Delete events in Arrow's columns, and the files that the driver makes of them, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from io import BytesIO
+
+import pyarrow as pa
+import pyarrow.orc as pa_orc
+import pyorc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from acidsql.format.acid_metadata import KEY_INDEX, STATS, parse_key_index
+from acidsql.format.bucket_codec import encode as bucket_property
+from acidsql.format.orc_tail import parse_tail
+from acidsql.storage import delete_files
+from acidsql.storage.delete_files import NO_EVENTS, RowId, distinct, encode
+
+ROW = StructType([StructField("a", IntegerType())])
+
+_events = st.tuples(
+    st.builds(
+        RowId,
+        st.integers(1, 3),
+        st.builds(bucket_property, st.integers(0, 1), st.integers(0, 1)),
+        st.integers(0, 5),
+    ),
+    st.integers(1, 9),
+)
+
+
+def table(events: Sequence[tuple[RowId, int]]) -> pa.Table:
+    rows = [{**key._asdict(), delete_files.DELETED_BY: by} for key, by in events]
+    return pa.Table.from_pylist(rows, NO_EVENTS.schema)
+
+
+@given(events=st.lists(_events, max_size=40))
+def test_events_are_sorted_and_there_once(events: list[tuple[RowId, int]]) -> None:
+    least: dict[RowId, int] = {}
+    for key, by in events:
+        least[key] = min(by, least.get(key, by))
+    expected = [(key, least[key]) for key in sorted(least)]
+    found = distinct(table(events))
+    assert [
+        (RowId(*key), by) for *key, by in zip(*found.to_pydict().values(), strict=True)
+    ] == expected
+    keys = distinct(table(events).select(RowId._fields))
+    assert [RowId(*key) for key in zip(*keys.to_pydict().values(), strict=True)] == sorted(least)
+
+
+@pytest.mark.parametrize("stripe_size", [None, 10_000])
+def test_a_file_knows_the_last_key_of_each_stripe(
+    monkeypatch: pytest.MonkeyPatch, stripe_size: int | None
+) -> None:
+    if stripe_size:
+        small = partial(pyorc.Writer, stripe_size=stripe_size, batch_size=1000)
+        monkeypatch.setattr(pyorc, "Writer", small)
+    bucket = bucket_property(2)
+    events = [(RowId(i // 90_000 + 1, bucket, i * 2654435761 % 2**40), 50) for i in range(200_000)]
+    content = encode(distinct(table(events)), ROW, "zlib")
+    tail = parse_tail(content, len(content))
+    assert (len(tail.stripes) > 1) is (stripe_size is not None)
+    read = pa_orc.ORCFile(BytesIO(content))
+    lasts = [
+        tuple(read.read_stripe(i).column(n)[-1].as_py() for n in range(1, 4))
+        for i in range(len(tail.stripes))
+    ]
+    assert list(parse_key_index(tail.metadata[KEY_INDEX])) == lasts
+    assert tail.metadata[STATS] == b"0,0,200000"
+    assert read.read().to_pylist()[0] == {
+        "operation": 2,
+        "originalTransaction": 1,
+        "bucket": bucket,
+        "rowId": 0,
+        "currentTransaction": 50,
+        "row": None,
+    }
