@@ -24,7 +24,7 @@ from acidsql.scan.packing import Keys, Packing, Range, packing_of, words
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import KEYS
 from acidsql.session import AcidSession
-from acidsql.storage.delete_files import DELETED_BY, RowId, read_events
+from acidsql.storage.delete_files import DELETED_BY, NO_KEYS, RowId, read_events
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
@@ -207,6 +207,7 @@ def _listed(
 
 
 _ORDINAL = "ordinal"
+_NO_KEYS = NO_KEYS.append_column(_ORDINAL, pa.nulls(0, pa.int64()))
 
 
 def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) -> pa.Table:
@@ -222,4 +223,4 @@ def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) 
         ordinals = pa.repeat(pa.scalar(file.ordinal, pa.int64()), seen.num_rows)
         return seen.drop_columns(DELETED_BY).append_column(_ORDINAL, ordinals)
 
-    return pa.concat_tables(in_parallel(read, deletes.files))
+    return pa.concat_tables([_NO_KEYS, *in_parallel(read, deletes.files)])

@@ -41,6 +41,17 @@ def test_two_branches_into_one_partition(lab: Lab) -> None:
     assert lab.rows(t, "id") == [(1,), (11,), (13,)]
 
 
+def test_a_minor_compaction_merges_the_branches(lab: Lab) -> None:
+    t = lab.create("id int")
+    lab.sql(f"FROM {SOURCE} INSERT INTO {t} SELECT id INSERT INTO {t} SELECT id + 10")
+    before = lab.rows(t, "row__id, id")
+    assert len(before) == 6
+    entry = lab.compact(t, "minor")
+    assert entry.state == "succeeded"
+    assert lab.directories(t) == [f"delta_0000001_0000001_v{entry.txnid:07d}"]
+    assert lab.rows(t, "row__id, id") == before
+
+
 def test_several_tables_and_one_without_partitions_twice(lab: Lab) -> None:
     t, u = lab.create("id int", values="(0)"), lab.create("v string, id int")
     lab.sql(
