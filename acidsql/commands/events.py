@@ -25,7 +25,7 @@ from acidsql.schema import (
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.few import Keys, few_keys, stage_few
-from acidsql.storage.settle import Settled, Staging
+from acidsql.storage.settle import Settled, Staging, Twice
 from acidsql.storage.settle_deletes import settle
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
@@ -203,14 +203,14 @@ def write(
     events: DataFrame,
     inserting: Sequence[int],
     *,
-    once: bool = True,
+    twice: Twice = Twice.NEVER,
 ) -> Outcome:
     """Write events and publish what they became.
 
     Args:
         events: their columns but ``currentTransaction``, with typed partition values.
         inserting: the statement ids that add rows.
-        once: a row id that is deleted twice is an error (MERGE), otherwise it counts as one.
+        twice: whether it may be that the events delete a row id twice.
     """
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
     events = _with_texts(shape, events)
@@ -218,7 +218,7 @@ def write(
     keys = stage_few(events, *place, rows)
     if keys is None:
         write_events(events, *place, rows)
-    return finish(transaction, shape, keys, once=once)
+    return finish(transaction, shape, keys, twice)
 
 
 def delete(transaction: WriteTransaction, shape: Shape, events: DataFrame) -> Outcome:
@@ -244,13 +244,16 @@ def _with_texts(shape: Shape, events: DataFrame) -> DataFrame:
 
 
 def finish(
-    transaction: WriteTransaction, shape: Shape, keys: Keys | None = None, *, once: bool = True
+    transaction: WriteTransaction,
+    shape: Shape,
+    keys: Keys | None = None,
+    twice: Twice = Twice.NEVER,
 ) -> Outcome:
     """Settle what is in staging, and publish it.
 
     Args:
         keys: as ``settle`` takes them.
-        once: as ``write`` takes it.
+        twice: as ``write`` takes it.
     """
     if shape.table.insert_only:
         plain = settle_plain(transaction.session, shape.table, transaction.staging)
@@ -262,7 +265,7 @@ def finish(
         table=shape.table,
         row=shape.row,
         write_id=transaction.write_id,
-        once=once,
+        twice=twice,
     )
     settled = settle(staging, keys)
     transaction.publish(settled)

@@ -18,6 +18,7 @@ from acidsql.metastore.model import Operation, Table
 from acidsql.resolution import StatementSnapshot
 from acidsql.schema import ROW_ID_COLUMN, quote
 from acidsql.session import AcidSession
+from acidsql.storage.settle import Twice
 from acidsql.storage.staging import named_sql
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction import write_transaction
@@ -115,9 +116,9 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
         clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
-        once = not _is_lone_delete(pieces.matched)
+        twice = Twice.AS_ONE if _is_lone_delete(pieces.matched) else Twice.AN_ERROR
         staged = merge_events(shape, pieces)
-        outcome = events.write(transaction, shape, staged, inserting, once=once)
+        outcome = events.write(transaction, shape, staged, inserting, twice=twice)
         kinds = [
             (Operation.UPDATE, ids["update"], True),
             (Operation.DELETE, ids["delete"], True),

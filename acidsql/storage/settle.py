@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from pyspark.sql.types import StructType
 
@@ -24,6 +25,14 @@ from acidsql.storage.staging import BUCKET_COLUMN, PART, TARGET
 from acidsql.storage.tails import BUCKET, read_tail, stamp
 
 
+class Twice(Enum):
+    """What it is if a statement deletes a row id twice."""
+
+    NEVER = "the statement sees each row once"
+    AN_ERROR = "MERGE's cardinality violation"
+    AS_ONE = "one event"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staging:
     """What a statement staged, and for whom.
@@ -31,8 +40,6 @@ class Staging:
     Attributes:
         path: the staging directory.
         row: the table's columns, for the schema of delete files.
-        once: a row id that is there twice is an error, MERGE's cardinality violation; otherwise it
-            counts as one event.
     """
 
     session: AcidSession
@@ -40,7 +47,7 @@ class Staging:
     table: Table
     row: StructType
     write_id: int
-    once: bool = True
+    twice: Twice = Twice.NEVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Delete events: read back from staging, sorted by row id, written to the file of their bucket.
 
-The pass sees a row id twice if a MERGE matched it twice, before anything is visible. A million
-events are sorted and written by the driver, more by a second Spark job, which spills.
+A row id that a MERGE matched twice is found before anything is visible. A million events are sorted
+and written by the driver, more by a second Spark job, which spills.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from acidsql import bridge
@@ -29,13 +28,17 @@ from acidsql.storage.settle import (
     Settled,
     StagedDirectory,
     Staging,
+    Twice,
     name_bucket_parts,
     settle_rows,
     staged_directories,
     write_versions,
 )
-from acidsql.storage.staging import BUCKET_COLUMN, CHECK_TARGET, codec, write_buckets
+from acidsql.storage.staging import BUCKET_COLUMN, CHECK_TARGET, codec, write_keys
 from acidsql.storage.tails import read_tail
+
+# Of a staged directory, and of the first one of the same partition.
+_PLACE, _PARTITION = "__place", "__partition"
 
 
 def settle(staging: Staging, keys: Keys | None = None) -> list[Settled]:
@@ -79,7 +82,7 @@ def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) 
 
 
 def _write_on_driver(staging: Staging, keys: Keys) -> list[Settled]:
-    if staging.once:
+    if staging.twice is Twice.AN_ERROR:
         _check_once(keys)
     settled = []
     for number, (place, own) in enumerate(sorted(keys.items(), key=lambda item: item[0])):
@@ -130,8 +133,36 @@ def _cardinality_error(key: RowId) -> CardinalityError:
 
 
 def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
-    """Sort and write the events in a second job."""
+    """Sort and write the events in a second job.
+
+    A task sorts all events of a file and holds nothing else: what would hold rows beside its sort,
+    such as a window, leaves so little memory that the sort spills thousands of times.
+    """
     session = staging.session
+    if staging.twice is Twice.AN_ERROR:
+        _check_once_with_spark(_staged_keys(session, directories))
+    written = [d for d in directories if d.target != CHECK_TARGET]
+    if not written:
+        return []
+    keys = _staged_keys(session, written)
+    if staging.twice is Twice.AS_ONE:
+        keys = keys.dropDuplicates()
+    out = child(staging.path, "deletes")
+    bucket = f"{decode_bucket_sql('bucket')} AS {BUCKET_COLUMN}"
+    placed = bridge.select(keys, *KEYS, _PLACE, bucket)
+    write_keys(placed, out, staging.table, staging.row, staging.write_id, [_PLACE, BUCKET_COLUMN])
+    settled = []
+    for name in session.files.names(out):
+        path = child(out, name)
+        events = name_bucket_parts(session, path, row=(), deletes=True)
+        settled.append(_settled(_place(written[int(name.partition("=")[2])]), path, events))
+    return settled
+
+
+def _staged_keys(session: AcidSession, directories: Sequence[StagedDirectory]) -> DataFrame:
+    """The row ids of staged delete events, the number of their directory, and that of the first
+    one of its partition.
+    """
     scanned = []
     for ordinal, directory in enumerate(directories):
         listing = session.files.list(directory.path)
@@ -144,51 +175,17 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
             )
         )
     nothing = StructType([])
-    relation = bridge.orc_relation(
-        session.spark, scanned, event_schema(padded(nothing), deletes=True), {}
-    )
-    place = F.expr(bridge.FILE_ORDINAL)
-    values = sorted({d.values for d in directories})
-    partitions = F.lit([values.index(d.values) for d in directories])
-    events = (
-        relation.rows.frame()
-        .where(guard(nothing))
-        .select(
-            "operation",
-            *KEYS,
-            "currentTransaction",
-            F.lit(None).cast(event_schema(staging.row)["row"].dataType).alias("row"),
-            place.alias("__place"),
-            F.get(partitions, place).alias("__partition"),
-            F.expr(decode_bucket_sql("bucket")).alias(BUCKET_COLUMN),
-        )
-    )
-    # One task has all events of a partition and bucket, so it sees a row id twice side by side.
-    window = Window.partitionBy("__partition", BUCKET_COLUMN).orderBy(*KEYS)
-    again = F.lag(F.struct(*KEYS)).over(window) == F.struct(*KEYS)
-    events = events.withColumn("__again", F.coalesce(again, F.lit(False))).drop("__partition")
-    if not staging.once:
-        events = events.where("NOT __again")
-    out = child(staging.path, "deletes")
-    write_buckets(events, out, staging.table, ["__again", "__place", BUCKET_COLUMN])
-    twice = child(out, "__again=true")
-    if session.files.exists(twice):
-        raise _cardinality_error(_first_key(session, twice))
-    settled = []
-    root = child(out, "__again=false")
-    for name in session.files.names(root):
-        directory = directories[int(name.partition("=")[2])]
-        if directory.target != CHECK_TARGET:
-            path = child(root, name)
-            events_written = name_bucket_parts(session, path, row=(), deletes=True)
-            settled.append(_settled(_place(directory), path, events_written))
-    return settled
+    schema = event_schema(padded(nothing), deletes=True)
+    relation = bridge.orc_relation(session.spark, scanned, schema, {})
+    values = [d.values for d in directories]
+    firsts = ", ".join(str(values.index(own)) for own in values)
+    rows = relation.rows.frame().where(guard(nothing))
+    placed = bridge.select(rows, *KEYS, f"{bridge.FILE_ORDINAL} AS {_PLACE}")
+    return bridge.select(placed, "*", f"get(array({firsts}), {_PLACE}) AS {_PARTITION}")
 
 
-def _first_key(session: AcidSession, root: str) -> RowId:
-    """Any row id below a directory that a write job filled."""
-    path = root
-    while not (parts := [n for n in session.files.names(path) if n.startswith("part-")]):
-        path = child(path, next(n for n in session.files.names(path) if "=" in n))
-    events = delete_files.read_events(session.files, child(path, parts[0]))
-    return RowId(**events.select(RowId._fields).slice(0, 1).to_pylist()[0])
+def _check_once_with_spark(keys: DataFrame) -> None:
+    with bridge.job_errors():
+        found = keys.groupBy(_PARTITION, *KEYS).count().where("count > 1").select(*KEYS).take(1)
+    if found:
+        raise _cardinality_error(RowId(*found[0]))

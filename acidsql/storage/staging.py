@@ -20,13 +20,13 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DecimalType, StructField
+from pyspark.sql.types import DecimalType, StructField, StructType
 
 from acidsql import bridge
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
 from acidsql.format.partitions import DEFAULT_PARTITION, escape
 from acidsql.metastore.model import Table
-from acidsql.schema import KEYS, quote
+from acidsql.schema import KEYS, event_schema, quote
 from acidsql.storage.filesystem import child
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
@@ -244,6 +244,32 @@ def write_buckets(events: DataFrame, path: str, table: Table, directories: Seque
     """
     ordered = events.sortWithinPartitions(*directories, *KEYS)
     _save(ordered, path, table, directories)
+
+
+def write_keys(
+    keys: DataFrame,
+    path: str,
+    table: Table,
+    row: StructType,
+    write_id: int,
+    directories: Sequence[str],
+) -> None:
+    """Write row ids as sorted delete events, those of a directory into one file.
+
+    Args:
+        keys: ``KEYS`` and the columns that name the directories (none of them text); nothing else
+            is shuffled and sorted.
+        row: the table's columns, for the schema of the file.
+    """
+    ordered = keys.repartition(*directories).sortWithinPartitions(*directories, *KEYS)
+    nothing = bridge.type_sql(keys.sparkSession, event_schema(row)["row"].dataType)
+    columns = {
+        "operation": "2",
+        **{key: key for key in KEYS},
+        "currentTransaction": _constant(write_id),
+        "row": f"CAST(NULL AS {nothing})",
+    }
+    _save(bridge.select(ordered, *named_sql(columns), *directories), path, table, directories)
 
 
 def _save(events: DataFrame, path: str, table: Table, directories: Sequence[str] = ()) -> None:
