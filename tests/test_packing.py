@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.format.bucket_codec import encode
-from acidsql.scan.packing import Keys, Range, packing_of, words
+from acidsql.scan.packing import Keys, Range, most_words, packing_of
 from acidsql.storage.delete_files import RowId
 
 _ids = st.builds(
@@ -14,6 +14,10 @@ _ids = st.builds(
     st.integers(0, 2**15),
     st.builds(encode, st.integers(0, 4095), st.integers(0, 3)),
     st.integers(0, 2**20),
+)
+
+_few_ids = st.builds(
+    RowId, st.integers(1, 2), st.sampled_from([encode(0), encode(0, 1)]), st.integers(0, 300)
 )
 
 
@@ -63,7 +67,31 @@ def test_row_ids_that_are_not_packed() -> None:
 
 
 def test_words_are_counted_by_row_ids() -> None:
-    bucket = encode(1)
-    assert words(_keys(RowId(1, bucket, 63), RowId(1, bucket, 64))) == 2
-    assert words(_keys(RowId(1, bucket, 64), RowId(1, bucket, 127))) == 1
-    assert words(_keys(RowId(1, bucket, 64), RowId(2, bucket, 64))) is None
+    bucket = encode(0)
+    events = {
+        2: (63, 64),
+        1: (64, 127),
+        3: (0, 1, 64, 128),
+    }
+    for expected, row_ids in events.items():
+        keys = _keys(*(RowId(1, bucket, row_id) for row_id in row_ids))
+        assert most_words([(0, len(row_ids), keys)]) == expected
+    assert most_words([(0, 5, None)]) == 5
+    assert most_words([(0, 7, _keys(RowId(1, bucket, 64), RowId(2, bucket, 64)))]) == 7
+
+
+def test_words_of_several_files_are_counted_once() -> None:
+    one, other = (_keys(RowId(1, encode(0), 0), RowId(1, encode(0), most)) for most in (640, 6400))
+    elsewhere = _keys(RowId(1, encode(1), 0), RowId(1, encode(1), 640))
+    assert most_words([(0, 600, one), (0, 600, other)]) == 101
+    assert most_words([(0, 600, one), (1, 600, one), (0, 600, elsewhere)]) == 33
+    assert most_words([(0, 6, one), (0, 60, other)]) == 66
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.lists(_few_ids, min_size=1, max_size=30)), max_size=4)
+)
+def test_there_are_no_more_words_than_are_counted(files: list[tuple[int, list[RowId]]]) -> None:
+    most = most_words((ordinal, len(own), _keys(*own)) for ordinal, own in files)
+    found = {(o, e.write_id, e.bucket, e.row_id >> 6) for o, own in files for e in own}
+    assert len(found) <= most <= sum(len(own) for _, own in files)

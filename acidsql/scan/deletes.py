@@ -20,7 +20,7 @@ from acidsql import bridge
 from acidsql.scan.bitmaps import BIT, INDEXES, bitmaps_of
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, delete_deltas, delete_file_tails
-from acidsql.scan.packing import Keys, Packing, Range, packing_of, words
+from acidsql.scan.packing import Keys, Packing, Range, most_words, packing_of
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import KEYS
 from acidsql.session import AcidSession
@@ -54,12 +54,6 @@ class _DeleteFile:
     write_ids: Range
     keys: Keys | None
 
-    @property
-    def words(self) -> int:
-        """The most words in which its row ids are."""
-        most = None if self.keys is None else words(self.keys)
-        return self.events if most is None else min(self.events, most)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletes:
@@ -75,7 +69,7 @@ class Deletes:
     @property
     def words(self) -> int:
         """The most words in which their row ids are."""
-        return sum(file.words for file in self.files)
+        return most_words((file.ordinal, file.events, file.keys) for file in self.files)
 
     @property
     def events(self) -> int:

@@ -6,7 +6,8 @@ have the same: Spark compiles a program for each text of a filter, and Java comp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,12 +86,27 @@ class Packing:
         return f"CAST({self.sql()} & {(1 << _WORD_BITS) - 1} AS INT)"
 
 
-def words(keys: Keys) -> int | None:
-    """The most words in which row ids of a delete file are; None if it cannot be told."""
-    if any(part.least < part.greatest for part in (keys.write_ids, keys.buckets)):
-        return None
-    least, greatest = (row_id >> _WORD_BITS for row_id in keys.row_ids)
-    return greatest - least + 1
+def most_words(files: Iterable[tuple[int, int, Keys | None]]) -> int:
+    """The most words in which the row ids of delete files are.
+
+    Args:
+        files: the ordinal of its partition, the events, and the keys of each.
+    """
+    events: dict[tuple[int, Range, Range], int] = defaultdict(int)
+    row_ids: dict[tuple[int, Range, Range], list[Range]] = defaultdict(list)
+    total = 0
+    for ordinal, number, keys in files:
+        if keys is None or any(p.least < p.greatest for p in (keys.write_ids, keys.buckets)):
+            total += number
+        else:
+            place = ordinal, keys.write_ids, keys.buckets
+            events[place] += number
+            row_ids[place].append(keys.row_ids)
+    for place, ranges in row_ids.items():
+        least = min(own.least for own in ranges) >> _WORD_BITS
+        greatest = max(own.greatest for own in ranges) >> _WORD_BITS
+        total += min(events[place], greatest - least + 1)
+    return total
 
 
 def packing_of(files: Sequence[Keys | None], partitions: int) -> Packing | None:

@@ -185,6 +185,30 @@ def test_both_ways_of_settling_deletes_find_rows_matched_twice(
     assert lab.rows(t) == [(3, 3)]
 
 
+def test_a_task_that_sorts_delete_events_holds_no_other_rows(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A window keeps all rows of a file in memory beside the sort: that of 15 million events in a
+    heap of 4 GiB spilled them one by one, until the buffers of its spill files filled the heap.
+    """
+    monkeypatch.setattr(few, "DRIVER_EVENTS", 0)
+    t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")
+    store = lab.spark._jsparkSession.sharedState().statusStore()
+    before = store.executionsCount()
+    lab.sql(f"DELETE FROM {t} WHERE id = 3")
+    lab.sql(
+        f"MERGE INTO {t} USING (SELECT 1 AS id) s ON {t}.id = s.id "
+        f"WHEN MATCHED THEN UPDATE SET v = 9 WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    )
+    executions = store.executionsList()
+    plans = [
+        executions.apply(i).physicalPlanDescription() for i in range(before, executions.size())
+    ]
+    sorting = [plan for plan in plans if "rowId" in plan and "Sort" in plan]
+    assert len(sorting) >= 2
+    assert not any("Window" in plan for plan in sorting)
+
+
 def test_rows_of_a_union_get_different_ids(lab: Lab) -> None:
     t = lab.create("id bigint")
     numbers = lab.spark.range(0, 20, 1, 2)
