@@ -138,7 +138,7 @@ def hive_items(file: AcidFile) -> dict[str, str]:
 def last_execution(lab: Lab) -> int:
     """The number of the newest query that Spark keeps the plan of."""
     found = lab.spark._jsparkSession.sharedState().statusStore().executionsList()
-    return max(found.apply(i).executionId() for i in range(found.size()))
+    return max(int(found.apply(i).executionId()) for i in range(found.size()))
 
 
 def plans_since(lab: Lab, last: int) -> list[str]:
