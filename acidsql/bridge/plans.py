@@ -194,6 +194,22 @@ def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     return DataFrame(hinted, spark)
 
 
+def at_most_tasks(frame: DataFrame, most: int) -> DataFrame:
+    """The rows of a DataFrame, in at most so many tasks.
+
+    A ``coalesce`` parts the generated program in two, and each row is copied in between. It is left
+    out where the plan, without a shuffle, tells its tasks.
+    """
+    spark = frame.sparkSession
+    plan = frame._jdf.queryExecution().executedPlan()
+    is_adaptive = str(spark.conf.get("spark.sql.adaptive.enabled")).lower() == "true"
+    if is_adaptive and simple_name(plan) == "WholeStageCodegenExec":
+        inputs = elements(plan.child().inputRDDs())
+        if len(inputs) == 1 and inputs[0].getNumPartitions() <= most:
+            return frame
+    return frame.coalesce(most)
+
+
 def input_bytes(frame: DataFrame) -> int:
     """Spark's estimate of what a plan reads: the bytes of its leaves, and of its subqueries'."""
     plan = logical_plan(frame)

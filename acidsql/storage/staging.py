@@ -36,6 +36,8 @@ _ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
 _FIELD = "__field_"
 # A plan that reads no more than this runs as one task: a shuffle would cost more than it brings.
 ONE_TASK_BYTES = 4 * 1024 * 1024
+# Up to this size it takes longer to plan rows once more than to copy each.
+_PLANNED_ONCE_BYTES = 16 * 1024 * 1024
 # The task's number is in the bits above.
 _NEXT_ROW_ID = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
 
@@ -138,7 +140,10 @@ def write_rows(
         "currentTransaction": _constant(write_id),
         **staged_row_sql(values),
     }
-    placed = rows.coalesce(MAX_BUCKET_ID + 1)
+    if bridge.input_bytes(rows) <= _PLANNED_ONCE_BYTES:
+        placed = rows.coalesce(MAX_BUCKET_ID + 1)
+    else:
+        placed = bridge.at_most_tasks(rows, MAX_BUCKET_ID + 1)
     _save(bridge.select(placed, *named_sql(columns)), path, table)
 
 

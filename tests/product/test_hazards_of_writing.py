@@ -235,7 +235,11 @@ def test_rows_of_a_union_get_different_ids(lab: Lab) -> None:
         ]
 
 
-def test_no_more_writers_than_bucket_ids(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most", [2**30, -1])
+def test_no_more_writers_than_bucket_ids(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(staging, "_PLANNED_ONCE_BYTES", most)
     monkeypatch.setattr(staging, "MAX_BUCKET_ID", 2)
     t = lab.create("id bigint")
     lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 70, 1, 7))
@@ -243,6 +247,23 @@ def test_no_more_writers_than_bucket_ids(lab: Lab, monkeypatch: pytest.MonkeyPat
     assert [path[-5:] for path in files] == ["00000", "00001", "00002"]
     row_ids_from_zero(files)
     assert lab.sql(f"SELECT count(DISTINCT id), count(DISTINCT row__id) FROM {t}") == [(70, 70)]
+
+
+def test_tasks_that_are_known_to_be_few_are_one_program(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "_PLANNED_ONCE_BYTES", -1)
+    t = lab.create("id bigint")
+    before = last_execution(lab)
+    lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}} WHERE id >= 0", r=lab.spark.range(0, 70, 1, 7))
+    assert not any("Coalesce" in plan for plan in plans_since(lab, before))
+    before = last_execution(lab)
+    lab.sql(f"INSERT INTO {t} SELECT DISTINCT id FROM {{r}}", r=lab.spark.range(70, 90, 1, 7))
+    assert any("Coalesce" in plan for plan in plans_since(lab, before))
+    files = sorted_files(lab, t)
+    assert len([path for path in files if path.startswith("delta_0000001")]) == 7
+    row_ids_from_zero(files)
+    assert lab.sql(f"SELECT count(DISTINCT id), count(DISTINCT row__id) FROM {t}") == [(90, 90)]
 
 
 @pytest.mark.parametrize("one_task", [True, False])
