@@ -9,7 +9,7 @@ from typing import TypeAlias
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from acidsql import api, bridge
-from acidsql.schema import quote
+from acidsql.syntax.lexis import quote
 
 Expression: TypeAlias = str | Column
 

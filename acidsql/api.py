@@ -12,9 +12,9 @@ from acidsql import bridge
 from acidsql.commands import dispatch
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.resolution import acid_table, leased_snapshot
-from acidsql.schema import quote
 from acidsql.session import AcidSession
 from acidsql.syntax import bind
+from acidsql.syntax.lexis import quote
 
 
 def sql(

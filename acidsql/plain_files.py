@@ -15,13 +15,14 @@ from acidsql.format.names import original_file_name
 from acidsql.format.partitions import escape
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.insert_only import check_text_columns, delimiter, null_text
-from acidsql.schema import data_schema, quote
+from acidsql.schema import data_schema
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.settle import Settled, staged_directories
 from acidsql.storage.staging import ONE_TASK_BYTES, TARGET, part_columns, writer_options
 from acidsql.storage.tails import read_tail
+from acidsql.syntax.lexis import quote
 
 _SOURCES = "org.apache.spark.sql.execution.datasources"
 _WRITERS = {

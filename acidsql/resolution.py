@@ -21,9 +21,9 @@ from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
 from acidsql.scan.pruning import EVERYTHING, Needs, Wanted, find_needs, outline_schema
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
-from acidsql.schema import quote
 from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.listings import Listings
+from acidsql.syntax.lexis import quote
 
 _MICROSECONDS = 1_000_000
 # A table that is no larger is scanned in less time than it takes to plan a statement twice.
@@ -253,15 +253,15 @@ class StatementSnapshot:
                 references=parsed.references,
                 tables={**found.tables, **tables},
             )
-        relations = {
-            r.node: self.relation(found.tables[r.parts], r.alias)
+        relations = [
+            (r.node, self.relation(found.tables[r.parts], r.alias))
             for r in found.references
             if r.parts in found.tables
-        }
+        ]
         for r in found.references:
             if r.parts not in found.tables and self._is_hidden(found, r):
                 name = (CATALOG, spark.catalog.currentDatabase(), *r.parts)
-                relations[r.node] = bridge.renamed_reference(spark, r, name)
+                relations.append((r.node, bridge.renamed_reference(spark, r, name)))
         return bridge.replace_relations(spark, found.plan, relations)
 
     def _is_hidden(self, found: Found, reference: bridge.Reference) -> bool:

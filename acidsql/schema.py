@@ -28,6 +28,7 @@ from pyspark.sql.types import (
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table
+from acidsql.syntax.lexis import quote
 
 ROW_ID_COLUMN = "row__id"
 # The columns of an ACID file that identify a row.
@@ -37,11 +38,6 @@ KEYS = ("originalTransaction", "bucket", "rowId")
 _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 # Where Spark keeps the SQL text of a column's default.
 DEFAULT_KEY = "CURRENT_DEFAULT"
-
-
-def quote(name: str) -> str:
-    """A name as a quoted identifier."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def literal(value: object) -> str:

@@ -14,8 +14,8 @@ import acidsql
 from acidsql.bridge import parse_type
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.metastore.model import Column, Partition
-from acidsql.schema import quote
 from acidsql.session import AcidSession
+from acidsql.syntax.lexis import quote
 
 # What a metastore computes or notes by itself.
 _NOTES = frozenset(

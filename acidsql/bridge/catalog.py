@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jvm import JavaObject, elements, jvm_class
+from acidsql.bridge.jvm import JavaObject, elements, jvm_class, session_state
 
 _TABLE_TYPE = 1  # the place of the type among the fields of CatalogTable
 
@@ -79,7 +79,7 @@ def forget_table(spark: SparkSession, database: str, name: str) -> None:
 
 
 def _named(spark: SparkSession, database: str, name: str) -> tuple[JavaObject, JavaObject]:
-    state = spark._jsparkSession.sessionState()
+    state = session_state(spark)
     return state.catalog(), state.sqlParser().parseTableIdentifier(f"`{database}`.`{name}`")
 
 

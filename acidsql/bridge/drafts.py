@@ -22,6 +22,7 @@ from acidsql.bridge.jvm import (
     major,
     scala_object,
     scala_seq,
+    session_state,
 )
 from acidsql.bridge.plans import (
     alias_shows_hidden,
@@ -160,7 +161,7 @@ class Draft:
         return Draft(self.spark, made)
 
     def _parser(self) -> JavaObject:
-        return self.spark._jsparkSession.sessionState().sqlParser()
+        return session_state(self.spark).sqlParser()
 
 
 def _nested_arrays(spark: SparkSession, bitmaps: Mapping[tuple[int, ...], bytes]) -> JavaObject:

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -27,6 +27,7 @@ from acidsql.bridge.jvm import (
     jvm_class,
     scala_object,
     scala_seq,
+    session_state,
     simple_name,
 )
 from acidsql.bridge.plans import frame_of, logical_plan
@@ -54,9 +55,13 @@ class Conjunct:
 
 def outline(spark: SparkSession, schema: StructType, occurrence: int) -> Draft:
     """A relation of these columns without files."""
+    return rows_of(spark, _without_files(spark, schema, occurrence))
+
+
+@lru_cache(maxsize=256)
+def _without_files(spark: SparkSession, schema: StructType, occurrence: int) -> JavaObject:
     options = {_OCCURRENCE: str(occurrence)}
-    relation, _ = file_relation(spark, [], schema, options, StructType([]))
-    return rows_of(spark, relation)
+    return file_relation(spark, [], schema, options, StructType([]))[0]
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ def asked_of_outlines(spark: SparkSession, plan: JavaObject) -> Asked:
         plan: any plan, analysed or not; a command is not run.
     """
     skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
-    execution = spark._jsparkSession.sessionState().executePlan(plan, skip)
+    execution = session_state(spark).executePlan(plan, skip)
     if _depends_on_now(spark, execution.analyzed()):
         return Asked(conditions={}, counted=frozenset())
     plan = execution.optimizedPlan()

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.jvm import JavaObject, java_texts, jvm_class, simple_name
+from acidsql.bridge.jvm import JavaObject, java_texts, jvm_class, session_state, simple_name
 
 
 def hadoop_conf(spark: SparkSession) -> JavaObject:
     """The session's Hadoop configuration, a copy as of now."""
-    return spark._jsparkSession.sessionState().newHadoopConf()
+    return session_state(spark).newHadoopConf()
 
 
 def hadoop_setting(spark: SparkSession, key: str) -> str | None:

@@ -7,12 +7,26 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+from py4j.java_gateway import JavaClass, JavaMember
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
 JavaObject = Any  # py4j has no static types
 CATALYST = "org.apache.spark.sql.catalyst"
 SOURCES = "org.apache.spark.sql.execution.datasources"
+_PYTHON = "org.apache.spark.api.python.PythonUtils"
+# As many as List.of and Map.of take.
+_FEW = 10
+
+
+class _KnownClass(JavaClass):  # type: ignore[misc]
+    """A class whose static methods are looked up once: py4j asks the JVM each time."""
+
+    def __getattr__(self, name: str) -> JavaObject:
+        found = super().__getattr__(name)
+        if isinstance(found, JavaMember):
+            self.__dict__[name] = found
+        return found
 
 
 def _jvm(spark: SparkSession) -> JavaObject:
@@ -30,7 +44,7 @@ def jvm_class(spark: SparkSession, name: str) -> JavaObject:
         found = jvm
         for part in name.split("."):
             found = getattr(found, part)
-        known[name] = found
+        known[name] = _KnownClass(name, found._gateway_client)
     return known[name]
 
 
@@ -44,16 +58,24 @@ def scala_object(spark: SparkSession, name: str) -> JavaObject:
 
 
 def scala_seq(spark: SparkSession, items: Sequence[Any]) -> JavaObject:
-    """A Scala ``Seq``."""
-    return jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(list(items))
+    """A Scala ``Seq``, of a Java list that takes one call if it is short, else one per item."""
+    is_short = len(items) <= _FEW and all(item is not None for item in items)
+    listed = jvm_class(spark, "java.util.List").of(*items) if is_short else list(items)
+    return jvm_class(spark, _PYTHON).toSeq(listed)
 
 
-def scala_map(spark: SparkSession, items: Mapping[Any, Any]) -> JavaObject:
-    """A Scala ``Map``."""
+def scala_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObject:
+    """A Scala ``Map`` of pairs without nulls, no key twice.
+
+    They are no ``dict``: its hashes of Java objects would be calls.
+    """
+    if len(pairs) <= _FEW:
+        flat = [part for pair in pairs for part in pair]
+        return jvm_class(spark, _PYTHON).toScalaMap(jvm_class(spark, "java.util.Map").of(*flat))
     java_map = jvm_class(spark, "java.util.HashMap")()
-    for key, value in items.items():
+    for key, value in pairs:
         java_map[key] = value
-    return jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toScalaMap(java_map)
+    return jvm_class(spark, _PYTHON).toScalaMap(java_map)
 
 
 def java_texts(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
@@ -96,9 +118,22 @@ def is_at_least(spark: SparkSession, *version: int) -> bool:
     return tuple(map(int, spark.version.split(".")[:2])) >= version
 
 
+def session_state(spark: SparkSession) -> JavaObject:
+    """Spark's parser, analyser, catalog and settings of a session, which it has one of."""
+    known: dict[str, JavaObject] = spark.__dict__
+    if "_acidsql_state" not in known:
+        known["_acidsql_state"] = spark._jsparkSession.sessionState()
+    return known["_acidsql_state"]
+
+
 def simple_name(node: JavaObject) -> str:
-    """The class of a tree node, without its package."""
-    return str(node.getClass().getSimpleName())
+    """The class of a Java object, without its package."""
+    return str(_class_names(node._gateway_client).getSimpleName(node, ""))
+
+
+@lru_cache(maxsize=1)
+def _class_names(gateway_client: JavaObject) -> JavaObject:
+    return _KnownClass("org.apache.commons.lang3.ClassUtils", gateway_client)
 
 
 def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[int, Any]) -> JavaObject:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -21,6 +21,7 @@ from acidsql.bridge.jvm import (
     scala_map,
     scala_object,
     scala_seq,
+    session_state,
     simple_name,
 )
 
@@ -108,9 +109,13 @@ def renamed_reference(spark: SparkSession, reference: Reference, name: Sequence[
 
 
 def replace_relations(
-    spark: SparkSession, plan: JavaObject, relations: Mapping[JavaObject, JavaObject]
+    spark: SparkSession, plan: JavaObject, relations: Sequence[tuple[JavaObject, JavaObject]]
 ) -> JavaObject:
-    """The plan with these unresolved relations replaced, in its subqueries too."""
+    """The plan with these unresolved relations replaced, in its subqueries too.
+
+    Args:
+        relations: each with what takes its place.
+    """
     return plan.transformDownWithSubqueries(scala_map(spark, relations))
 
 
@@ -136,7 +141,7 @@ def java_frame(spark: SparkSession, session: JavaObject, plan: JavaObject) -> Ja
 def analyze(spark: SparkSession, plan: JavaObject) -> JavaObject:
     """The analysed and checked plan, not executed even if it is a command."""
     skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
-    execution = spark._jsparkSession.sessionState().executePlan(plan, skip)
+    execution = session_state(spark).executePlan(plan, skip)
     execution.assertAnalyzed()
     return execution.analyzed()
 
@@ -220,12 +225,10 @@ def input_bytes(frame: DataFrame) -> int:
 
 def is_temp_view(spark: SparkSession, parts: Sequence[str]) -> bool:
     """Whether the name is a temporary view (or a global one, with its database)."""
-    return bool(
-        spark._jsparkSession.sessionState().catalog().isTempView(scala_seq(spark, list(parts)))
-    )
+    return bool(session_state(spark).catalog().isTempView(scala_seq(spark, list(parts))))
 
 
 def temp_view(spark: SparkSession, name: str) -> JavaObject | None:
     """Spark's definition of a local temporary view, to be compared with a later one."""
-    found = spark._jsparkSession.sessionState().catalog().getRawTempView(name)
+    found = session_state(spark).catalog().getRawTempView(name)
     return found.get() if found.isDefined() else None

@@ -157,11 +157,11 @@ def file_relation(
     cache = jvm_class(spark, f"{SOURCES}.SharedInMemoryCache")(_UNBOUNDED, -1).createForNewClient()
     for directory in directories:
         cache.putLeafFiles(directory.path, _scan_statuses(spark, directory))
-    nothing = jvm_class(spark, "scala.Option").empty()
+    nothing = scala_object(spark, "scala.None")
     index = jvm_class(spark, f"{SOURCES}.InMemoryFileIndex")(
         session,
         scala_seq(spark, [d.path for d in directories]),
-        scala_map(spark, {}),
+        scala_map(spark, []),
         jvm_class(spark, "scala.Some")(java_type(spark, schema)),
         cache,
         nothing,
@@ -173,7 +173,7 @@ def file_relation(
         java_type(spark, schema),
         nothing,
         jvm_class(spark, f"{SOURCES}.{file_format}")(),
-        scala_map(spark, dict(options)),
+        scala_map(spark, list(options.items())),
         session,
     )
     return relation, index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,10 +17,12 @@ from acidsql.bridge.jvm import (
     jvm_class,
     scala_object,
     scala_seq,
+    session_state,
     simple_name,
 )
 from acidsql.bridge.plans import analyze, exposed, frame_of, join, logical_plan
 from acidsql.errors import AcidAnalysisError
+from acidsql.syntax.lexis import quote
 
 _UPDATE_ASSIGNMENTS, _UPDATE_CONDITION = 1, 2
 _MERGE_CONDITION, _MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOURCE = 2, 3, 4, 5
@@ -41,7 +43,7 @@ def _align(
 
 def _never_resolved(spark: SparkSession) -> JavaObject:
     """An expression that no rule can resolve and none complains of: a cast that does not exist."""
-    return spark._jsparkSession.sessionState().sqlParser().parseExpression("CAST(array(1) AS INT)")
+    return session_state(spark).sqlParser().parseExpression("CAST(array(1) AS INT)")
 
 
 def _analyze_partly(
@@ -53,24 +55,28 @@ def _analyze_partly(
     the casts of ``AssignmentUtils``, which follow the store-assignment policy, are made later.
     """
     held = copy_node(spark, plan, {position: condition})
-    return spark._jsparkSession.sessionState().analyzer().execute(held)
+    return session_state(spark).analyzer().execute(held)
 
 
 def _resolved(assignments: JavaObject) -> bool:
     return all(a.resolved() for a in elements(assignments))
 
 
-def analyze_update(spark: SparkSession, plan: JavaObject) -> JavaObject:
-    """The analysed ``UpdateTable``, with one assignment per column of the table, in its order."""
+def _analyze_update(spark: SparkSession, plan: JavaObject) -> tuple[JavaObject, set[str]]:
+    """The analysed ``UpdateTable``, with one assignment per column of the table, in its order; and
+    the names, in lower case, of the columns that are given values.
+    """
     some = jvm_class(spark, "scala.Some")
     partly = _analyze_partly(spark, plan, _UPDATE_CONDITION, some(_never_resolved(spark)))
     assignments = partly.assignments()
     if not (_resolved(assignments) and partly.table().resolved()):
-        return analyze(spark, plan)
+        analyze(spark, plan)  # says what it cannot resolve
+        raise AcidAnalysisError("UNRESOLVED_ASSIGNMENT", "Spark cannot resolve a column of SET")
     aligned = _align(spark, "alignUpdateAssignments", partly.table().output(), assignments)
     condition = plan.productElement(_UPDATE_CONDITION)
     whole = copy_node(spark, partly, {_UPDATE_ASSIGNMENTS: aligned, _UPDATE_CONDITION: condition})
-    return analyze(spark, whole)
+    roots = [a.key().references().toSeq().head() for a in elements(assignments)]
+    return analyze(spark, whole), {str(root.name()).lower() for root in roots}
 
 
 def analyze_merge(spark: SparkSession, plan: JavaObject) -> JavaObject:
@@ -94,7 +100,7 @@ def analyze_merge(spark: SparkSession, plan: JavaObject) -> JavaObject:
         changes[position] = scala_seq(spark, actions)
     # Not checked as a command, which would refuse rand() in values; its parts are, where they are
     # used.
-    return spark._jsparkSession.sessionState().analyzer().execute(copy_node(spark, partly, changes))
+    return session_state(spark).analyzer().execute(copy_node(spark, partly, changes))
 
 
 def _check_merge_condition(spark: SparkSession, clause: str, condition: JavaObject) -> None:
@@ -231,15 +237,27 @@ def merged_rows(
     return frame_of(spark, join(spark, *sides, kind, pieces.condition))
 
 
-def update_rows(spark: SparkSession, plan: JavaObject, names: Sequence[str]) -> DataFrame:
-    """The rows that an analysed ``UpdateTable`` matches, and their new values under these names."""
+def update_rows(spark: SparkSession, plan: JavaObject, names: Mapping[str, str]) -> DataFrame:
+    """The rows that an ``UpdateTable`` matches, and a new value of each of the table's columns.
+
+    Args:
+        plan: not analysed.
+        names: those of the new values, by those of all columns in their order.
+    """
+    plan, set_names = _analyze_update(spark, plan)
+    changed = {name for name in names if name.lower() in set_names}
     rows = _filtered(spark, exposed(spark, plan.table()), plan.condition())
-    values = [a.value() for a in elements(plan.assignments())]
-    aliases = [alias(spark, v, name) for v, name in zip(values, names, strict=True)]
+    # What has no new value is taken from the row by a text: one call for all such columns.
+    kept = [f"{quote(c)} AS {quote(name)}" for c, name in names.items() if c not in changed]
+    parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {', '.join(['*', *kept])}")
     converters = jvm_class(spark, "scala.collection.JavaConverters")
-    columns = jvm_class(spark, "java.util.ArrayList")(converters.seqAsJavaList(rows.output()))
-    for value in aliases:
-        columns.add(value)
+    columns = jvm_class(spark, "java.util.ArrayList")(
+        converters.seqAsJavaList(parsed.projectList())
+    )
+    assignments = plan.assignments()
+    for position, (column_name, name) in enumerate(names.items()):
+        if column_name in changed:
+            columns.add(alias(spark, assignments.apply(position).value(), name))
     whole = jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(columns)
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     return frame_of(spark, project(whole, rows))
@@ -257,6 +275,6 @@ def _filtered(spark: SparkSession, table: JavaObject, condition: JavaObject) -> 
 
 def _with_condition(spark: SparkSession, table: JavaObject, condition: JavaObject) -> JavaObject:
     if condition.resolved() and condition.dataType().typeName() == "void":
-        parser = spark._jsparkSession.sessionState().sqlParser()
+        parser = session_state(spark).sqlParser()
         condition = parser.parseExpression("CAST(NULL AS BOOLEAN)")
     return jvm_class(spark, "org.apache.spark.sql.catalyst.plans.logical.Filter")(condition, table)

@@ -81,7 +81,7 @@ def write_orc(
         schema: the first columns of the rows, which are written.
         options: as a DataFrame's writer takes them.
     """
-    session, wanted = spark._jsparkSession, scala_map(spark, options)
+    session, wanted = spark._jsparkSession, scala_map(spark, list(options.items()))
     hadoop = "org.apache.hadoop.mapreduce"
     job = jvm_class(spark, f"{hadoop}.Job").getInstance(
         session.sessionState().newHadoopConfWithOptions(wanted)

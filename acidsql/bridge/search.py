@@ -19,13 +19,13 @@ from acidsql.bridge.jvm import (
     JavaObject,
     column,
     elements,
-    expression_of,
     is_at_least,
     java_type,
     jvm_class,
     scala_map,
     scala_object,
     scala_seq,
+    session_state,
     simple_name,
 )
 
@@ -76,8 +76,10 @@ def search_options(
 
 def _filter(spark: SparkSession, conjunct: Conjunct, names: Mapping[str, str]) -> JavaObject | None:
     """A condition as a filter of Spark's data sources."""
-    renamed = {a: a.withName(names[n]) for n, a in conjunct.columns.items()}
-    expression = conjunct.expression.transform(scala_map(spark, renamed))
+    others = [(a, a.withName(names[n])) for n, a in conjunct.columns.items() if names[n] != n]
+    expression = conjunct.expression
+    if others:
+        expression = expression.transform(scala_map(spark, others))
     strategy = scala_object(spark, f"{SOURCES}.DataSourceStrategy")
     found = strategy.translateFilter(expression, False)
     return found.get() if found.isDefined() else None
@@ -113,18 +115,22 @@ def _is_plain(value: object) -> bool:
 
 
 def condition_of(
-    spark: SparkSession, conditions: Sequence[Sequence[Conjunct]], values: Mapping[str, Column]
+    spark: SparkSession, conditions: Sequence[Sequence[Conjunct]], values: Mapping[str, str]
 ) -> Column:
     """A condition that is true where all conditions of one of the alternatives hold.
 
     Args:
-        values: what takes the place of the columns, by their names in the conditions.
+        values: SQL of what takes the place of the columns, by their names in the conditions; Spark
+            pushes no comparison with it into a scan.
     """
-    expressions = {name: expression_of(spark, value) for name, value in values.items()}
+    parser = session_state(spark).sqlParser()
+    opaque = jvm_class(spark, f"{CATALYST}.expressions.KnownNullable")
+    named = {name for one in conditions for c in one for name in c.columns}
+    expressions = {name: opaque(parser.parseExpression(values[name])) for name in named}
     whole = reduce(
         jvm_class(spark, f"{CATALYST}.expressions.Or"), [all_of(spark, one) for one in conditions]
     )
-    places = {a: expressions[a.name()] for a in elements(whole.references().toSeq())}
+    places = [(a, expressions[a.name()]) for a in elements(whole.references().toSeq())]
     return column(spark, whole.transform(scala_map(spark, places)))
 
 
@@ -134,7 +140,7 @@ def reads_in_batches(spark: SparkSession, columns: int) -> bool:
     Args:
         columns: how many columns and fields a scan may have.
     """
-    conf = spark._jsparkSession.sessionState().conf()
+    conf = session_state(spark).conf()
     return (
         bool(conf.orcVectorizedReaderEnabled())
         and bool(conf.orcVectorizedReaderNestedColumnEnabled())

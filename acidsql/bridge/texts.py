@@ -20,6 +20,7 @@ from acidsql.bridge.jvm import (
     java_texts,
     jvm_class,
     major,
+    session_state,
     simple_name,
 )
 from acidsql.errors import AcidAnalysisError
@@ -34,19 +35,17 @@ def substitute_variables(spark: SparkSession, text: str) -> str:
 
 def parse(spark: SparkSession, text: str) -> JavaObject:
     """Spark's unresolved plan of a statement."""
-    return spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+    return session_state(spark).sqlParser().parsePlan(text)
 
 
 def parse_name(spark: SparkSession, text: str) -> tuple[str, ...]:
     """The parts of a multi-part identifier."""
-    return tuple(
-        elements(spark._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(text))
-    )
+    return tuple(elements(session_state(spark).sqlParser().parseMultipartIdentifier(text)))
 
 
 def parse_type(spark: SparkSession, text: str) -> DataType:
     """The type of its SQL text; char and varchar keep their lengths."""
-    parsed = spark._jsparkSession.sessionState().sqlParser().parseDataType(text)
+    parsed = session_state(spark).sqlParser().parseDataType(text)
     return StructType.fromJson(
         {
             "type": "struct",
@@ -187,7 +186,7 @@ def renamed(frame: DataFrame, names: Sequence[str]) -> DataFrame:
 
 def check_expression(spark: SparkSession, text: str) -> None:
     """Have Spark refuse a text that is not one expression."""
-    spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
+    session_state(spark).sqlParser().parseExpression(text)
 
 
 def alias_of(frame: DataFrame) -> str | None:

@@ -18,7 +18,7 @@ from acidsql.commands.definitions import check_columns
 from acidsql.errors import AcidAnalysisError
 from acidsql.intents import alter_intent
 from acidsql.metastore.model import Column, FileFormat, Table
-from acidsql.schema import columns_of, quote
+from acidsql.schema import columns_of
 from acidsql.session import AcidSession
 from acidsql.syntax.alterations import (
     AddColumns,
@@ -27,6 +27,7 @@ from acidsql.syntax.alterations import (
     RenameColumn,
     ReplaceColumns,
 )
+from acidsql.syntax.lexis import quote
 from acidsql.syntax.pieces import Name
 from acidsql.transaction import WriteTransaction, write_transaction
 

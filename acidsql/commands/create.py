@@ -28,10 +28,11 @@ from acidsql.resolution import (
     qualified,
 )
 from acidsql.scan.insert_only import check_text_columns
-from acidsql.schema import columns_of, quote
+from acidsql.schema import columns_of
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
+from acidsql.syntax.lexis import quote
 from acidsql.syntax.pieces import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
 from acidsql.transaction import write_transaction

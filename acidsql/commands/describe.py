@@ -12,9 +12,9 @@ from acidsql.commands.partitions import the_one
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Partition, Table, TableType
 from acidsql.resolution import find, latest_snapshot
-from acidsql.schema import quote
 from acidsql.session import AcidSession
 from acidsql.syntax import statements as ast
+from acidsql.syntax.lexis import quote
 
 _Row = tuple[str, str, str | None]
 # What DESCRIBE EXTENDED of a column tells of it; none is kept.

@@ -14,14 +14,7 @@ from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.plain_files import settle_plain
 from acidsql.resolution import StatementSnapshot
 from acidsql.scan.time_zones import to_file_zone
-from acidsql.schema import (
-    check_written,
-    data_schema,
-    event_schema,
-    has_timestamp,
-    partition_schema,
-    quote,
-)
+from acidsql.schema import check_written, data_schema, event_schema, has_timestamp, partition_schema
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.few import Keys, few_keys, stage_few
@@ -37,6 +30,7 @@ from acidsql.storage.staging import (
     staged_row_sql,
     write_events,
 )
+from acidsql.syntax.lexis import quote
 from acidsql.transaction import WriteTransaction
 
 _DELETE = 2

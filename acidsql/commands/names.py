@@ -26,9 +26,9 @@ from acidsql.resolution import (
     names_temp_view,
     qualified,
 )
-from acidsql.schema import quote
 from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
+from acidsql.syntax.lexis import quote
 from acidsql.syntax.pieces import Name
 from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
 

@@ -16,10 +16,11 @@ from acidsql.commands.events import Shape
 from acidsql.intents import change_intent
 from acidsql.metastore.model import Operation, Table
 from acidsql.resolution import StatementSnapshot
-from acidsql.schema import ROW_ID_COLUMN, quote
+from acidsql.schema import ROW_ID_COLUMN
 from acidsql.session import AcidSession
 from acidsql.storage.settle import Twice
 from acidsql.storage.staging import named_sql
+from acidsql.syntax.lexis import quote
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction import write_transaction
 
@@ -80,7 +81,8 @@ def update_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
     prefix = _free_prefix([*shape.data.names, *shape.partitions.names])
     values = _value_names(shape, f"{prefix}_new")
     bucket = f"{prefix}_bucket"
-    rows = bridge.update_rows(spark, bridge.analyze_update(spark, plan), values)
+    columns = [*shape.data.names, *shape.partitions.names]
+    rows = bridge.update_rows(spark, plan, dict(zip(columns, values, strict=True)))
     made = [
         events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts()),
         events.insert_event(shape, 0, values, bucket),

@@ -18,15 +18,9 @@ from acidsql.metastore.model import Table
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
 from acidsql.scan.values import with_blanks
-from acidsql.schema import (
-    KEYS,
-    ROW_ID_COLUMN,
-    partition_schema,
-    quote,
-    row_field,
-    schema_of,
-)
+from acidsql.schema import KEYS, ROW_ID_COLUMN, partition_schema, row_field, schema_of
 from acidsql.session import AcidSession
+from acidsql.syntax.lexis import quote
 
 # The ordinal of a row's partition in the snapshot.
 ORDINAL = "__partition"

@@ -24,9 +24,10 @@ from acidsql.scan.directories import insert_directories
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_session_zone
 from acidsql.scan.values import with_blanks
-from acidsql.schema import data_schema, has_maps_of_nested, has_nested_type, literal, quote
+from acidsql.schema import data_schema, has_maps_of_nested, has_nested_type, literal
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.syntax.lexis import quote
 
 _OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _READERS = {

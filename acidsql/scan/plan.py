@@ -40,11 +40,11 @@ from acidsql.schema import (
     guard,
     has_maps_of_nested,
     padded,
-    quote,
     row_field,
     row_of,
 )
 from acidsql.session import AcidSession
+from acidsql.syntax.lexis import quote
 
 # A missing or broken file must fail the query: skipping a delete file would bring deleted rows
 # back.

@@ -29,8 +29,9 @@ from acidsql import bridge
 from acidsql.format.orc_tail import OrcType
 from acidsql.metastore.model import Table
 from acidsql.scan.directories import FileColumns
-from acidsql.schema import data_schema, has_maps_of_nested, row_field, types_in
+from acidsql.schema import data_schema, has_maps_of_nested, read_name, types_in
 from acidsql.session import AcidSession
+from acidsql.syntax.lexis import quote
 
 # How files have the types that Spark and ORC compare alike. Floating-point numbers are not among
 # them (NaN), nor are instants (time zones), binary strings and padded ones.
@@ -110,9 +111,6 @@ def find_search(
     )
     if rows:
         options["orc.sarg.to.filter"] = "true"
-    values = {
-        name: bridge.opaque(spark, row_field(stored_name), nullable=True)
-        for name, stored_name in names.items()
-    }
+    values = {name: f"row.{quote(read_name(stored_name))}" for name, stored_name in names.items()}
     condition = bridge.condition_of(spark, used, values)
     return Search(options=options, condition=condition, rows=rows)

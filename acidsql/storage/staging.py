@@ -26,8 +26,9 @@ from acidsql import bridge
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
 from acidsql.format.partitions import DEFAULT_PARTITION, escape
 from acidsql.metastore.model import Table
-from acidsql.schema import KEYS, event_schema, quote
+from acidsql.schema import KEYS, event_schema
 from acidsql.storage.filesystem import child
+from acidsql.syntax.lexis import quote
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
 CHECK_TARGET = "m"

@@ -56,6 +56,11 @@ def code_spans(text: str) -> Iterator[Span]:
     yield Span(start=position, end=len(text))
 
 
+def quote(name: str) -> str:
+    """A name as a quoted identifier."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def unquote_name(token: str) -> str:
     """Return the identifier that a token stands for, which may be quoted with backticks."""
     return token[1:-1].replace("``", "`") if token.startswith("`") else str(token)

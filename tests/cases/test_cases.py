@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
 from acidsql.errors import AcidSqlError
-from acidsql.schema import literal, quote
+from acidsql.schema import literal
+from acidsql.syntax.lexis import quote
 
 CASES = [
     json.loads(line)
