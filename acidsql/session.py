@@ -19,6 +19,7 @@ from acidsql.metastore.protocol import Metastore
 from acidsql.scan.leases import Leases
 from acidsql.schema import literal
 from acidsql.settings import Settings, read_settings
+from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.tails import TailCache
 from acidsql.views import TempViews
@@ -38,6 +39,7 @@ class AcidSession:
         self.metastore = _open_metastore(self.settings, self.user)
         self.files = FileSystem(spark)
         self.tails = TailCache(self.files)
+        self.delete_events = EventCache(self.files)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
@@ -18,7 +19,8 @@ from acidsql.format.acid_metadata import KEY_INDEX, STATS, parse_key_index
 from acidsql.format.bucket_codec import encode as bucket_property
 from acidsql.format.orc_tail import parse_tail
 from acidsql.storage import delete_files
-from acidsql.storage.delete_files import NO_EVENTS, RowId, distinct, encode
+from acidsql.storage.delete_files import NO_EVENTS, EventCache, RowId, distinct, encode
+from acidsql.storage.filesystem import FileSystem, FileVersion
 
 ROW = StructType([StructField("a", IntegerType())])
 
@@ -50,6 +52,29 @@ def test_events_are_sorted_and_there_once(events: list[tuple[RowId, int]]) -> No
     ] == expected
     keys = distinct(table(events).select(RowId._fields))
     assert [RowId(*key) for key in zip(*keys.to_pydict().values(), strict=True)] == sorted(least)
+
+
+def test_a_published_file_is_read_once_while_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    own = table([(RowId(1, bucket_property(0, 0), 7), 2)])
+
+    def read_events(_: FileSystem, path: str) -> pa.Table:
+        read.append(path)
+        return own
+
+    monkeypatch.setattr(delete_files, "read_events", read_events)
+    cache = EventCache(Mock(spec=FileSystem), capacity=2 * own.nbytes)
+    version, later = FileVersion(10, 1), FileVersion(10, 2)
+
+    for path in ("a", "b", "a", "c"):
+        assert cache.events(path, version) is own
+    assert read == ["a", "b", "c"]
+    cache.events("a", version)
+    assert read == ["a", "b", "c"]
+    cache.events("b", version)
+    assert read == ["a", "b", "c", "b"], "the one used least recently gave way"
+    cache.events("b", later)
+    assert read == ["a", "b", "c", "b", "b"], "another file in its place"
 
 
 @pytest.mark.parametrize("stripe_size", [None, 10_000])

@@ -30,14 +30,14 @@ from acidsql.format.selection import needs_row_filter
 from acidsql.metastore.model import Table
 from acidsql.scan.directories import (
     delete_deltas,
-    delete_file_tails,
+    delete_files,
     insert_deltas,
     insert_directories,
 )
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import data_schema, event_schema
 from acidsql.session import AcidSession
-from acidsql.storage import delete_files
+from acidsql.storage.delete_files import NO_EVENTS, distinct, write_buckets
 from acidsql.storage.few import DRIVER_EVENTS
 from acidsql.storage.filesystem import FilePart, child
 from acidsql.storage.parallel import in_parallel
@@ -95,8 +95,8 @@ def merge_few_deletes(
         events = events.filter(pc.field("write_id") != but_of)
     if len(events):
         row = event_schema(data_schema(session.spark, snapshot.table))["row"].dataType
-        unique = delete_files.distinct(events)
-        delete_files.write_buckets(session.files, staged, unique, row, codec(snapshot.table))
+        unique = distinct(events)
+        write_buckets(session.files, staged, unique, row, codec(snapshot.table))
     return True
 
 
@@ -105,16 +105,13 @@ def _few_delete_events(session: AcidSession, snapshot: TableSnapshot) -> pa.Tabl
     directories = delete_deltas(snapshot)
     if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
         return None
-    paths, number = [], 0
-    for data in directories:
-        for name, tail in delete_file_tails(session, snapshot.listings.get(data.path)):
-            number += tail.rows
-            paths += [child(data.path, name)] if tail.rows else []
-    if number > DRIVER_EVENTS:
+    listings = [snapshot.listings.get(data.path) for data in directories]
+    files = [file for own in listings for file in delete_files(session, own) if file.tail.rows]
+    if sum(file.tail.rows for file in files) > DRIVER_EVENTS:
         return None
-    files = session.files
-    tables = in_parallel(lambda path: delete_files.read_events(files, path), paths)
-    return pa.concat_tables([delete_files.NO_EVENTS, *tables])
+    known = session.delete_events
+    tables = in_parallel(lambda file: known.events(file.path, file.version), files)
+    return pa.concat_tables([NO_EVENTS, *tables])
 
 
 # A stripe to copy, or stripes to write anew.

@@ -19,13 +19,13 @@ from pyspark.sql import functions as F
 from acidsql import bridge
 from acidsql.scan.bitmaps import BIT, INDEXES, bitmaps_of
 from acidsql.scan.columns import ORDINAL
-from acidsql.scan.directories import DataDirectory, delete_deltas, delete_file_tails
+from acidsql.scan.directories import DataDirectory, delete_deltas, delete_files
 from acidsql.scan.packing import Keys, Packing, Range, most_words, packing_of
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import KEYS
 from acidsql.session import AcidSession
-from acidsql.storage.delete_files import DELETED_BY, NO_KEYS, RowId, read_events
-from acidsql.storage.filesystem import child
+from acidsql.storage.delete_files import DELETED_BY, NO_KEYS, RowId
+from acidsql.storage.filesystem import FileVersion
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
 
@@ -49,6 +49,7 @@ class _DeleteFile:
     """
 
     path: str
+    version: FileVersion
     ordinal: int
     events: int
     write_ids: Range
@@ -89,14 +90,15 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
 
     def look(data: DataDirectory) -> list[_DeleteFile]:
         found = []
-        for name, tail in delete_file_tails(session, snapshot.listings.get(data.path)):
+        for path, version, tail in delete_files(session, snapshot.listings.get(data.path)):
             columns = [tail.file_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
             ranges = [Range(c.minimum, c.maximum) for c in columns if c is not None]
             is_told = len(ranges) == len(columns)
             if tail.rows:
                 found.append(
                     _DeleteFile(
-                        path=child(data.path, name),
+                        path=path,
+                        version=version,
                         ordinal=data.ordinal,
                         events=tail.rows,
                         write_ids=ranges[0] if is_told else Range(0, data.directory.max_write_id),
@@ -210,7 +212,7 @@ def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) 
     """
 
     def read(file: _DeleteFile) -> pa.Table:
-        events = read_events(session.files, file.path)
+        events = session.delete_events.events(file.path, file.version)
         write_ids = pc.unique(events[DELETED_BY]).to_pylist()
         valid = [w for w in write_ids if snapshot.write_ids.is_valid(w)]
         seen = events.filter(pc.is_in(events[DELETED_BY], pa.array(valid, pa.int64())))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import VERSION
@@ -17,7 +18,7 @@ from acidsql.format.names import (
 from acidsql.format.orc_tail import OrcTail, OrcType
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.session import AcidSession
-from acidsql.storage.filesystem import Listing, child
+from acidsql.storage.filesystem import FileVersion, Listing, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import OPERATION
 
@@ -146,15 +147,24 @@ def file_tails(session: AcidSession, listing: Listing) -> Iterator[tuple[str, Or
             yield name, session.tails.tail(path, versions[name])
 
 
-def delete_file_tails(session: AcidSession, listing: Listing) -> Iterator[tuple[str, OrcTail]]:
-    """The delete files of a directory by name, each with its tail.
+class DeleteFile(NamedTuple):
+    """A published delete file."""
+
+    path: str
+    version: FileVersion
+    tail: OrcTail
+
+
+def delete_files(session: AcidSession, listing: Listing) -> Iterator[DeleteFile]:
+    """The delete files of a directory, sorted.
 
     Raises:
         FormatError: a file without a byte, whose events are lost (INVALID_ORC_TAIL).
     """
     versions = session.files.versions(listing)
     for name in sorted(bucket_files(listing.names)):
-        yield name, session.tails.tail(child(listing.path, name), versions[name])
+        path, version = child(listing.path, name), versions[name]
+        yield DeleteFile(path, version, session.tails.tail(path, version))
 
 
 def by_columns(
