@@ -43,18 +43,27 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     before = dict(spark.sparkContext.getConf().getAll())
     changed = {key: spark.conf.get(key, None) for key in ("spark.sql.caseSensitive",)}
     settings = {row.key: row.value for row in spark.sql("SET").collect()}
+    others, views = _tables(spark), _temporary_views(spark)
     yield spark
     for row in spark.sql("SET").collect():
         if row.key not in settings and row.key not in before:
             spark.conf.unset(row.key)
     for key, value in changed.items():
         spark.conf.set(key, value) if value is not None else spark.conf.unset(key)
-    for table in spark.catalog.listTables():
-        if table.isTemporary:
-            spark.catalog.dropTempView(table.name)
-    for row in acidsql.sql(spark, "SHOW TABLES IN default").collect():
-        if not row.isTemporary:
-            acidsql.sql(spark, f"DROP TABLE IF EXISTS default.{row.tableName}")
+    for name in _temporary_views(spark) - views:
+        spark.catalog.dropTempView(name)
+    for name in _tables(spark) - others:
+        acidsql.sql(spark, f"DROP TABLE IF EXISTS default.{name}")
+
+
+def _temporary_views(spark: SparkSession) -> set[str]:
+    return {table.name for table in spark.catalog.listTables() if table.isTemporary}
+
+
+def _tables(spark: SparkSession) -> set[str]:
+    """The tables and views in the database ``default``."""
+    rows = acidsql.sql(spark, "SHOW TABLES IN default").collect()
+    return {row.tableName for row in rows if not row.isTemporary}
 
 
 def _version(text: str) -> tuple[int, ...]:
