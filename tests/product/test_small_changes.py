@@ -122,3 +122,16 @@ def test_a_small_change_that_fails_leaves_nothing(lab: Lab) -> None:
     with pytest.raises((WriteJobError, PySparkException), match="NOT_NULL_ASSERT_VIOLATION"):
         lab.sql(f"UPDATE {t} SET id = IF(v = 0, NULL, id)")
     assert lab.state(t) == before
+
+
+def test_an_update_finds_columns_by_names_of_any_case_and_sign(lab: Lab) -> None:
+    t = lab.create("id int, `a b` string, `c``d` int, st struct<x:int,y:int>, `e.f` date")
+    lab.sql(f"INSERT INTO {t} VALUES (1, 'u', 2, named_struct('x', 3, 'y', 4), DATE'2024-02-29')")
+    lab.sql(f"UPDATE {t} AS Of SET of.`A B` = upper(`a b`), OF.St.Y = of.`C``D` * 10")
+    assert lab.sql(f"SELECT id, `a b`, `c``d`, st.x, st.y, string(`e.f`) FROM {t}") == [
+        (1, "U", 2, 3, 20, "2024-02-29")
+    ]
+    lab.sql(f"UPDATE {t} SET `E.F` = `e.f` + 1, `C``d` = id")
+    assert lab.sql(f"SELECT id, `a b`, `c``d`, st.x, st.y, string(`e.f`) FROM {t}") == [
+        (1, "U", 1, 3, 20, "2024-03-01")
+    ]
