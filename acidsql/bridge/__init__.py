@@ -62,11 +62,21 @@ from acidsql.bridge.row_level import (
     analyze_merge,
     asked_rows,
     delete_rows,
+    inserts_only_unmatched,
     merge_pieces,
     merged_rows,
+    merged_with_few,
     update_rows,
 )
-from acidsql.bridge.rows import arrow_table, has_join, limit_each_task, local_rows, write_orc
+from acidsql.bridge.rows import (
+    arrow_table,
+    has_join,
+    held_by_driver,
+    is_broadcast,
+    limit_each_task,
+    local_rows,
+    write_orc,
+)
 from acidsql.bridge.search import condition_of, reads_in_batches, search_options
 from acidsql.bridge.texts import (
     alias_of,
@@ -133,10 +143,13 @@ __all__ = [
     "hadoop_setting",
     "hadoop_user",
     "has_join",
+    "held_by_driver",
     "hide_columns",
     "input_bytes",
     "insert_into_files",
     "insert_query",
+    "inserts_only_unmatched",
+    "is_broadcast",
     "is_temp_view",
     "java_hash",
     "job_errors",
@@ -151,6 +164,7 @@ __all__ = [
     "logical_plan",
     "merge_pieces",
     "merged_rows",
+    "merged_with_few",
     "murmur_hash",
     "named_columns",
     "opaque",

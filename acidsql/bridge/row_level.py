@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import broadcast
 
 from acidsql.bridge.jvm import (
     CATALYST,
@@ -237,6 +238,42 @@ def merged_rows(
     return frame_of(spark, join(spark, *sides, kind, pieces.condition))
 
 
+def inserts_only_unmatched(pieces: MergePlan) -> bool:
+    """Whether a MERGE keeps all rows of its source, and of its target those that match."""
+    kept = bool(pieces.not_matched), bool(pieces.not_matched_by_source)
+    return kept == (True, False)
+
+
+def merged_with_few(
+    spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
+) -> DataFrame:
+    """``merged_rows`` of a MERGE that ``inserts_only_unmatched``, by two joins.
+
+    Spark broadcasts no side of an outer join whose rows are all kept, and would shuffle the whole
+    target. Here the source is broadcast to find the matches, and these are joined with the source.
+
+    Args:
+        source: gives the same rows each time; its last column tells them apart.
+    """
+    left, right = logical_plan(target), logical_plan(broadcast(source))
+    number = right.output().last()
+    matched = join(spark, left, right, "inner", pieces.condition)
+    copied = alias(spark, number, f"{number.name()}_matched")
+    project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
+    found = project(_with(spark, left.output(), [copied]), matched)
+    same = jvm_class(spark, f"{CATALYST}.expressions.EqualTo")(number, copied.toAttribute())
+    return frame_of(spark, join(spark, logical_plan(source), found, "leftouter", same))
+
+
+def _with(spark: SparkSession, seq: JavaObject, more: Sequence[JavaObject]) -> JavaObject:
+    """A Scala ``Seq`` with more elements."""
+    converters = jvm_class(spark, "scala.collection.JavaConverters")
+    listed = jvm_class(spark, "java.util.ArrayList")(converters.seqAsJavaList(seq))
+    for element in more:
+        listed.add(element)
+    return jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(listed)
+
+
 def update_rows(spark: SparkSession, plan: JavaObject, names: Mapping[str, str]) -> DataFrame:
     """The rows that an ``UpdateTable`` matches, and a new value of each of the table's columns.
 
@@ -250,17 +287,14 @@ def update_rows(spark: SparkSession, plan: JavaObject, names: Mapping[str, str])
     # What has no new value is taken from the row by a text: one call for all such columns.
     kept = [f"{quote(c)} AS {quote(name)}" for c, name in names.items() if c not in changed]
     parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {', '.join(['*', *kept])}")
-    converters = jvm_class(spark, "scala.collection.JavaConverters")
-    columns = jvm_class(spark, "java.util.ArrayList")(
-        converters.seqAsJavaList(parsed.projectList())
-    )
     assignments = plan.assignments()
-    for position, (column_name, name) in enumerate(names.items()):
-        if column_name in changed:
-            columns.add(alias(spark, assignments.apply(position).value(), name))
-    whole = jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(columns)
+    values = [
+        alias(spark, assignments.apply(position).value(), name)
+        for position, (column_name, name) in enumerate(names.items())
+        if column_name in changed
+    ]
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
-    return frame_of(spark, project(whole, rows))
+    return frame_of(spark, project(_with(spark, parsed.projectList(), values), rows))
 
 
 def delete_rows(spark: SparkSession, plan: JavaObject) -> DataFrame:

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from acidsql.bridge.jobs import job_errors
 from acidsql.bridge.jvm import (
     CATALYST,
     SOURCES,
@@ -18,10 +19,12 @@ from acidsql.bridge.jvm import (
     is_at_least,
     java_type,
     jvm_class,
+    major,
     scala_map,
     scala_object,
+    session_state,
 )
-from acidsql.bridge.plans import java_frame, logical_plan
+from acidsql.bridge.plans import frame_of, java_frame, logical_plan
 
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
@@ -55,6 +58,23 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
 def local_rows(frame: DataFrame) -> list[JavaObject]:
     """The rows of a DataFrame as Catalyst has them, each a mutable ``UnsafeRow`` of its own."""
     return list(frame._jdf.queryExecution().executedPlan().executeCollect())
+
+
+def held_by_driver(frame: DataFrame) -> DataFrame:
+    """The same rows, computed once and held by the driver, under the same attributes."""
+    spark = frame.sparkSession
+    with job_errors():
+        rows = frame._jdf.queryExecution().executedPlan().executeCollect()
+    data = jvm_class(spark, "scala.runtime.ScalaRunTime").genericWrapArray(rows).toSeq()
+    nothing = [scala_object(spark, "scala.None")] * (major(spark) >= 4)
+    local = jvm_class(spark, f"{CATALYST}.plans.logical.LocalRelation")
+    return frame_of(spark, local(logical_plan(frame).output(), data, False, *nothing))
+
+
+def is_broadcast(frame: DataFrame) -> bool:
+    """Whether Spark takes a side of a join for small enough to be broadcast."""
+    size = int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    return size <= int(session_state(frame.sparkSession).conf().autoBroadcastJoinThreshold())
 
 
 def arrow_table(frame: DataFrame) -> pa.Table:

@@ -24,6 +24,9 @@ from acidsql.syntax.lexis import quote
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction import write_transaction
 
+# A smaller target is shuffled sooner than a job of its own computes the source.
+_SHUFFLED_BYTES = 16 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Joined:
@@ -119,7 +122,7 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
         twice = Twice.AS_ONE if _is_lone_delete(pieces.matched) else Twice.AN_ERROR
-        staged = merge_events(shape, pieces)
+        staged = _merge_events(shape, pieces, _joined(shape, pieces, run=True))
         outcome = events.write(transaction, shape, staged, inserting, twice=twice)
         kinds = [
             (Operation.UPDATE, ids["update"], True),
@@ -154,8 +157,8 @@ def merge_pieces(shape: Shape, snapshot: StatementSnapshot, text: str) -> bridge
 
 
 def merge_events(shape: Shape, pieces: bridge.MergePlan) -> DataFrame:
-    """The events of a MERGE."""
-    return _merge_events(shape, pieces, _joined(shape.session, shape, pieces))
+    """The events of a MERGE, of which nothing runs yet."""
+    return _merge_events(shape, pieces, _joined(shape, pieces, run=False))
 
 
 def _array(made: Sequence[dict[str, str]]) -> str:
@@ -204,9 +207,13 @@ def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 
 
-def _joined(session: AcidSession, shape: Shape, pieces: bridge.MergePlan) -> _Joined:
-    """Target and source side by side, as far as the clauses need them."""
-    spark = session.spark
+def _joined(shape: Shape, pieces: bridge.MergePlan, *, run: bool) -> _Joined:
+    """Target and source side by side, as far as the clauses need them.
+
+    Args:
+        run: the statement is run: its source may be computed now.
+    """
+    spark = shape.session.spark
     target = bridge.frame_of(spark, pieces.target)
     source = bridge.frame_of(spark, pieces.source)
     prefix = _free_prefix([*target.columns, *source.columns])
@@ -214,8 +221,19 @@ def _joined(session: AcidSession, shape: Shape, pieces: bridge.MergePlan) -> _Jo
     parts = [f"{p} AS {name}" for p, name in zip(shape.current_parts(), old, strict=True)]
     target = bridge.select(target, "*", f"{ROW_ID_COLUMN} AS {prefix}_row_id", *parts)
     source = bridge.select(source, "*", f"true AS {prefix}_source")
-    rows = bridge.merged_rows(spark, pieces, target, source)
+    if run and _is_worth_two_joins(pieces, target, source):
+        numbered = bridge.select(source, "*", f"monotonically_increasing_id() AS {prefix}_number")
+        rows = bridge.merged_with_few(spark, pieces, target, bridge.held_by_driver(numbered))
+    else:
+        rows = bridge.merged_rows(spark, pieces, target, source)
     return _Joined(rows=rows, prefix=prefix, old=old)
+
+
+def _is_worth_two_joins(pieces: bridge.MergePlan, target: DataFrame, source: DataFrame) -> bool:
+    """Whether a shuffle of the target costs more than to compute the source by a job of its own."""
+    if not bridge.inserts_only_unmatched(pieces) or bridge.input_bytes(target) <= _SHUFFLED_BYTES:
+        return False
+    return bridge.is_broadcast(source)
 
 
 def _merge_events(shape: Shape, pieces: bridge.MergePlan, joined: _Joined) -> DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
+from acidsql.commands import row_level
 from acidsql.errors import AcidSqlError
 from acidsql.schema import literal
 from acidsql.syntax.lexis import quote
@@ -30,9 +31,9 @@ NOT_YET = {
 pytestmark = pytest.mark.spark
 
 
-def _parameters() -> Iterator[Any]:
-    for case in CASES:
-        reason = NOT_YET.get(case.get("feature"))
+def _parameters(cases: Iterable[dict[str, Any]]) -> Iterator[Any]:
+    for case in cases:
+        reason = NOT_YET.get(case.get("feature", ""))
         marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
         yield pytest.param(case, id=case["id"], marks=marks)
 
@@ -181,8 +182,25 @@ def _fails_as(error: Exception, expected: str | list[str]) -> bool:
     return any(condition == n or condition.startswith(n + ".") or n in str(error) for n in names)
 
 
-@pytest.mark.parametrize("case", list(_parameters()))
+@pytest.mark.parametrize("case", list(_parameters(CASES)))
 def test_case(session: SparkSession, case: dict[str, Any]) -> None:
+    _check(session, case)
+
+
+def _is_upsert(case: dict[str, Any]) -> bool:
+    text = case.get("statement", "").upper()
+    return "WHEN NOT MATCHED" in text and "BY SOURCE" not in text
+
+
+@pytest.mark.parametrize("case", list(_parameters(filter(_is_upsert, CASES))))
+def test_merge_into_a_target_too_large_to_shuffle(
+    session: SparkSession, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", -1)
+    _check(session, case)
+
+
+def _check(session: SparkSession, case: dict[str, Any]) -> None:
     if _version(session.version) < _version(case.get("min_spark", "3.5")):
         pytest.skip(f"needs Spark {case['min_spark']}")
     if _version(session.version) < (4, 0) and case["id"] in _NOT_IN_3_5:
