@@ -65,7 +65,7 @@ def held_by_driver(frame: DataFrame) -> DataFrame:
     spark = frame.sparkSession
     with job_errors():
         rows = frame._jdf.queryExecution().executedPlan().executeCollect()
-    data = jvm_class(spark, "scala.runtime.ScalaRunTime").genericWrapArray(rows).toSeq()
+    data = jvm_class(spark, "scala.Predef").genericWrapArray(rows).toSeq()
     nothing = [scala_object(spark, "scala.None")] * (major(spark) >= 4)
     local = jvm_class(spark, f"{CATALYST}.plans.logical.LocalRelation")
     return frame_of(spark, local(logical_plan(frame).output(), data, False, *nothing))
