@@ -86,7 +86,9 @@ def _unchanged_on_spark(session: AcidSession, text: str) -> DataFrame:
 
 def _missing_schema(error: AnalysisException) -> str | None:
     """The database that Spark did not find, if that is what an error is about."""
-    parts = re.findall(r"`([^`]+)`", (error.getMessageParameters() or {}).get("schemaName", ""))
+    # PySpark 3.5 gives a map of Java's, which knows no default.
+    schema = (error.getMessageParameters() or {}).get("schemaName") or ""
+    parts = re.findall(r"`([^`]+)`", schema)
     return parts[-1] if parts and "SCHEMA_NOT_FOUND" in str(error) else None
 
 
