@@ -5,9 +5,18 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jvm import JavaObject, copy_node, jvm_class
+from acidsql.bridge.jvm import (
+    CATALYST,
+    JavaObject,
+    copy_node,
+    elements,
+    jvm_class,
+    major,
+    session_state,
+)
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.relations import ScanDirectory, file_relation, rows_of
+from acidsql.syntax.lexis import quote
 
 # Positions of constructor arguments, the same in all versions tried.
 _TABLE, _OVERWRITE, _IF_NOT_EXISTS = 0, 4, 5
@@ -39,4 +48,23 @@ def insert_query(spark: SparkSession, plan: JavaObject) -> DataFrame:
     """The query of an analysed INSERT: columns in the table's order, cast
     by the store-assignment policy.
     """
-    return frame_of(spark, plan.query())
+    query = plan.query()
+    return frame_of(spark, query if major(spark) >= 4 else _without_char(spark, query))
+
+
+def _without_char(spark: SparkSession, query: JavaObject) -> JavaObject:
+    """The query of an INSERT, with strings where a column of char or varchar was left out.
+
+    Spark 3.5 gives such a column a NULL of the declared type, and then has no encoder for it.
+    """
+    types = jvm_class(spark, f"{CATALYST}.util.CharVarcharUtils")
+    values = [
+        f"CAST({name} AS {types.replaceCharVarcharWithString(a.dataType()).sql()}) AS {name}"
+        if types.hasCharVarchar(a.dataType())
+        else name
+        for a in elements(query.output())
+        for name in [quote(a.name())]
+    ]
+    parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {', '.join(values)}")
+    project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
+    return project(parsed.projectList(), query)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.errors import PySparkException
 
-from acidsql.errors import AcidSqlError
+from tests.product.conditions import condition
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
-
-
-def condition(lab: Lab, text: str) -> str:
-    """The condition with which a statement fails."""
-    with pytest.raises((AcidSqlError, PySparkException)) as caught:
-        lab.sql(text)
-    error: Any = caught.value
-    return str(error.getCondition())
 
 
 def described(lab: Lab, table: str) -> list[tuple[str, str]]:
@@ -114,7 +105,7 @@ def test_change_keeps_what_it_does_not_say(lab: Lab) -> None:
     assert (key.name, key.type, key.nullable, key.default, key.comment) == (
         ("key", "BIGINT", False, "5", "c")
     )
-    lab.sql(f"ALTER TABLE {t} CHANGE key key BIGINT COMMENT 'it''s new'")
+    lab.sql(f"ALTER TABLE {t} CHANGE key key BIGINT COMMENT 'it\\'s new'")
     (key, _) = lab.session.metastore.table("default", t).columns
     assert key.comment == "it's new"
 

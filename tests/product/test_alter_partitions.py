@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.errors import PySparkException
 
-from acidsql.errors import AcidSqlError
+from tests.product.conditions import condition
 from tests.product.test_layout import expected_tree
 
 if TYPE_CHECKING:
@@ -18,14 +17,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 BeforeCommit = Callable[[Callable[[], Any]], None]
-
-
-def condition(lab: Lab, text: str) -> str:
-    """The condition with which a statement fails."""
-    with pytest.raises((AcidSqlError, PySparkException)) as caught:
-        lab.sql(text)
-    error: Any = caught.value
-    return str(error.getCondition())
 
 
 def partitions(lab: Lab, table: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import acidsql
-from tests.product.test_alter_partitions import condition
+from tests.product.conditions import condition
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

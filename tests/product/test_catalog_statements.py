@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
+from tests.product.conditions import condition_of as condition_of_error
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -29,9 +30,7 @@ def condition_of(run: Callable[[str], DataFrame], text: str) -> str:
     """The condition of the error that a statement raises."""
     with pytest.raises(Exception, match=".") as caught:
         run(text).collect()
-    error: Any = caught.value
-    named = error.getCondition if hasattr(error, "getCondition") else error.getErrorClass
-    return str(named())
+    return condition_of_error(caught.value)
 
 
 def answer(frame: DataFrame) -> tuple[str, list[tuple[Any, ...]]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acidsql.metastore.model import CompactionState
-from tests.product.test_alter_partitions import condition
+from tests.product.conditions import condition
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

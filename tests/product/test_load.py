@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acidsql.format.bucket_codec import encode
-from tests.product.test_alter_partitions import condition
+from tests.product.conditions import condition
 from tests.product.test_layout import expected_tree
 
 if TYPE_CHECKING:

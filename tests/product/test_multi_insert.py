@@ -9,7 +9,7 @@ import pytest
 
 from acidsql.format.bucket_codec import encode
 from acidsql.transaction import commit_all
-from tests.product.test_alter_partitions import condition
+from tests.product.conditions import condition
 from tests.product.test_layout import check_files
 
 if TYPE_CHECKING:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.errors import PySparkException
 
-from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import encode
+from tests.product.conditions import condition
 from tests.product.test_layout import check_files, expected_tree
 
 if TYPE_CHECKING:
@@ -32,14 +31,6 @@ def emptied(write_id: int) -> list[str]:
 def below(partition: str, paths: list[str]) -> list[str]:
     """A partition's directory with these paths in it."""
     return [f"{partition}/", *(f"{partition}/{path}" for path in paths)]
-
-
-def condition(lab: Lab, text: str) -> str | None:
-    """The condition with which a statement fails."""
-    with pytest.raises((AcidSqlError, PySparkException)) as caught:
-        lab.sql(text)
-    error: Any = caught.value
-    return str(error.getCondition())
 
 
 def test_truncate_hides_everything_below_an_empty_base(lab: Lab) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import acidsql
+from tests.product.conditions import condition
 from tests.product.conftest import Lab as SessionLab
-from tests.product.test_alter_partitions import condition, partitions
+from tests.product.test_alter_partitions import partitions
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

@@ -195,6 +195,13 @@ def test_values_that_do_not_fit_are_refused_before_anything_is_written(lab: Lab)
         assert lab.state(t) == before
 
 
+def test_columns_of_any_type_may_be_left_out_of_an_insert(lab: Lab) -> None:
+    t = lab.create("id int, c char(3), v varchar(4), s struct<a:char(2)>, p varchar(3)")
+    lab.sql(f"INSERT INTO {t} (p, id) VALUES ('x', 1)")
+    lab.sql(f"INSERT INTO {t} (id, v) SELECT 2, 'abcd'")
+    assert lab.rows(t) == [(1, None, None, None, "x"), (2, None, "abcd", None, None)]
+
+
 @pytest.mark.parametrize("kind", ["default", "insert_only"])
 @pytest.mark.parametrize(("values", "batched"), [("ARRAY<INT>", "false"), ("INT", "true")])
 def test_maps_of_nested_values_are_read_row_by_row(
