@@ -224,24 +224,26 @@ def _join_kind(*, not_matched: bool, not_matched_by_source: bool) -> str:
     return kinds.get((not_matched, not_matched_by_source), "inner")
 
 
+def _kind_of(pieces: MergePlan) -> str:
+    return _join_kind(
+        not_matched=bool(pieces.not_matched),
+        not_matched_by_source=bool(pieces.not_matched_by_source),
+    )
+
+
 def merged_rows(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
     """Target and source of a MERGE, with columns of their own added, side by side as far as its
     clauses need them.
     """
-    kind = _join_kind(
-        not_matched=bool(pieces.not_matched),
-        not_matched_by_source=bool(pieces.not_matched_by_source),
-    )
     sides = logical_plan(target), logical_plan(source)
-    return frame_of(spark, join(spark, *sides, kind, pieces.condition))
+    return frame_of(spark, join(spark, *sides, _kind_of(pieces), pieces.condition))
 
 
 def inserts_only_unmatched(pieces: MergePlan) -> bool:
     """Whether a MERGE keeps all rows of its source, and of its target those that match."""
-    kept = bool(pieces.not_matched), bool(pieces.not_matched_by_source)
-    return kept == (True, False)
+    return _kind_of(pieces) == "rightouter"
 
 
 def merged_with_few(
