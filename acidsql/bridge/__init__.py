@@ -29,6 +29,7 @@ from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
 from acidsql.bridge.jobs import job_errors
 from acidsql.bridge.jvm import JavaObject, active, jvm_memory, jvm_time_zone, same
+from acidsql.bridge.merge_keys import Key, narrowed, source_keys
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -62,7 +63,6 @@ from acidsql.bridge.row_level import (
     analyze_merge,
     asked_rows,
     delete_rows,
-    inserts_only_unmatched,
     merge_pieces,
     merged_rows,
     merged_with_few,
@@ -75,6 +75,7 @@ from acidsql.bridge.rows import (
     is_broadcast,
     limit_each_task,
     local_rows,
+    with_rows_of,
     write_orc,
 )
 from acidsql.bridge.search import condition_of, reads_in_batches, search_options
@@ -104,6 +105,7 @@ __all__ = [
     "Conjunct",
     "Draft",
     "JavaObject",
+    "Key",
     "MergePlan",
     "NamedColumns",
     "Reference",
@@ -148,7 +150,6 @@ __all__ = [
     "input_bytes",
     "insert_into_files",
     "insert_query",
-    "inserts_only_unmatched",
     "is_broadcast",
     "is_temp_view",
     "java_hash",
@@ -167,6 +168,7 @@ __all__ = [
     "merged_with_few",
     "murmur_hash",
     "named_columns",
+    "narrowed",
     "opaque",
     "orc_relation",
     "outline",
@@ -188,11 +190,13 @@ __all__ = [
     "same",
     "search_options",
     "select",
+    "source_keys",
     "substitute_ctes",
     "substitute_variables",
     "temp_view",
     "type_sql",
     "update_rows",
+    "with_rows_of",
     "write_bytes",
     "write_orc",
 ]

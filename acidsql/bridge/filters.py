@@ -25,6 +25,7 @@ from acidsql.bridge.jvm import (
     alias,
     elements,
     jvm_class,
+    scala_map,
     scala_object,
     scala_seq,
     session_state,
@@ -97,8 +98,12 @@ def asked_of_outlines(spark: SparkSession, plan: JavaObject) -> Asked:
     for node in _filters(plan):
         leaf = node.child()
         occurrence = copies.get(_identity(leaf))
-        conjuncts = tuple(_conjuncts(spark, node.condition())) if occurrence is not None else ()
-        if occurrence is not None and conjuncts:
+        if occurrence is None:
+            continue
+        # A reference has the case that it is written in.
+        condition = rebound(spark, node.condition(), leaf.output(), leaf.output())
+        conjuncts = tuple(_conjuncts(spark, condition))
+        if conjuncts:
             found.setdefault(occurrence, []).append(conjuncts)
     counts = Counter(copies.get(_identity(leaf)) for leaf in _counted(plan))
     number = Counter(copies.values())
@@ -189,6 +194,29 @@ def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> JavaObject:
     """The expression that all of some conditions, at least one, hold."""
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
     return reduce(both, [c.expression for c in conjuncts])
+
+
+def rebound(
+    spark: SparkSession, expression: JavaObject, output: JavaObject, other: JavaObject
+) -> JavaObject:
+    """An expression over the attributes of an output, over those at the same places of another.
+
+    One attribute may stand in an expression in several forms, of other case, qualifier or
+    nullability; all are replaced.
+    """
+    catalyst = f"{CATALYST}.expressions"
+    place = jvm_class(spark, f"{catalyst}.BoundReference")
+    columns, others = (
+        jvm_class(spark, f"{catalyst}.package$AttributeSeq")(seq) for seq in (output, other)
+    )
+    binding = jvm_class(spark, f"{catalyst}.BindReferences")
+    bound = binding.bindReference(expression, columns, False)
+    pairs = []
+    for attribute in elements(expression.references().toSeq()):
+        i = columns.indexOf(attribute.exprId())
+        own = columns.apply(i)
+        pairs.append((place(i, attribute.dataType(), own.nullable()), others.apply(i)))
+    return bound.transform(scala_map(spark, pairs))
 
 
 def chosen_rows(

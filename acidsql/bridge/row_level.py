@@ -241,15 +241,10 @@ def merged_rows(
     return frame_of(spark, join(spark, *sides, _kind_of(pieces), pieces.condition))
 
 
-def inserts_only_unmatched(pieces: MergePlan) -> bool:
-    """Whether a MERGE keeps all rows of its source, and of its target those that match."""
-    return _kind_of(pieces) == "rightouter"
-
-
 def merged_with_few(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
-    """``merged_rows`` of a MERGE that ``inserts_only_unmatched``, by two joins.
+    """``merged_rows`` of a MERGE that keeps all rows of its source, by two joins.
 
     Spark broadcasts no side of an outer join whose rows are all kept, and would shuffle the whole
     target. Here the source is broadcast to find the matches, and these are joined with the source.

@@ -62,10 +62,19 @@ def local_rows(frame: DataFrame) -> list[JavaObject]:
 
 def held_by_driver(frame: DataFrame) -> DataFrame:
     """The same rows, computed once and held by the driver, under the same attributes."""
-    spark = frame.sparkSession
     with job_errors():
         rows = frame._jdf.queryExecution().executedPlan().executeCollect()
-    data = jvm_class(spark, "scala.Predef").genericWrapArray(rows).toSeq()
+    data = jvm_class(frame.sparkSession, "scala.Predef").genericWrapArray(rows).toSeq()
+    return _local(frame, data)
+
+
+def with_rows_of(frame: DataFrame, held: DataFrame) -> DataFrame:
+    """The rows that the driver holds of a frame, as those of another with the same columns."""
+    return _local(frame, logical_plan(held).data())
+
+
+def _local(frame: DataFrame, data: JavaObject) -> DataFrame:
+    spark = frame.sparkSession
     nothing = [scala_object(spark, "scala.None")] * (major(spark) >= 4)
     local = jvm_class(spark, f"{CATALYST}.plans.logical.LocalRelation")
     return frame_of(spark, local(logical_plan(frame).output(), data, False, *nothing))

@@ -24,13 +24,13 @@ from acidsql.syntax.lexis import quote
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction import write_transaction
 
-# A smaller target is shuffled sooner than a job of its own computes the source.
+# A smaller target is read, and shuffled, sooner than a job of its own computes the source.
 _SHUFFLED_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Joined:
-    """Target and source of a MERGE side by side.
+class _Sides:
+    """Target and source of a MERGE.
 
     Attributes:
         prefix: of the names of our columns: ``_row_id``, the identity of the target's row, null if
@@ -38,7 +38,8 @@ class _Joined:
         old: names of the target's partition values.
     """
 
-    rows: DataFrame
+    target: DataFrame
+    source: DataFrame
     prefix: str
     old: Sequence[str]
 
@@ -117,12 +118,12 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     # Before the clauses are known, the lock is that of an UPDATE; the write set is told the truth.
     with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
         shape = events.shape_of(session, transaction.table)
-        pieces = merge_pieces(shape, events.snapshot_of(transaction), text)
+        pieces, sides, rows = _joined_at_best(shape, events.snapshot_of(transaction), text)
         clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
         twice = Twice.AS_ONE if _is_lone_delete(pieces.matched) else Twice.AN_ERROR
-        staged = _merge_events(shape, pieces, _joined(shape, pieces, run=True))
+        staged = _merge_events(shape, pieces, sides, rows)
         outcome = events.write(transaction, shape, staged, inserting, twice=twice)
         kinds = [
             (Operation.UPDATE, ids["update"], True),
@@ -142,8 +143,14 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     )
 
 
-def merge_pieces(shape: Shape, snapshot: StatementSnapshot, text: str) -> bridge.MergePlan:
-    """The parts of a MERGE, analysed."""
+def merge_pieces(
+    shape: Shape, snapshot: StatementSnapshot, text: str, keys: Sequence[bridge.Key] = ()
+) -> bridge.MergePlan:
+    """The parts of a MERGE, analysed.
+
+    Args:
+        keys: what is known of all rows of the target that its source matches.
+    """
     spark = shape.session.spark
     columns = [quote(f.name) for f in [*shape.data.fields, *shape.partitions.fields]]
 
@@ -151,14 +158,18 @@ def merge_pieces(shape: Shape, snapshot: StatementSnapshot, text: str) -> bridge
         return bridge.merge_pieces(spark, bridge.analyze_merge(spark, plan))
 
     def asked(plan: bridge.JavaObject) -> bridge.JavaObject:
-        return _asked(spark, plan) or bridge.logical_plan(merge_events(shape, pieces(plan)))
+        joined = _asked(spark, plan)
+        if joined:
+            return bridge.narrowed(spark, joined, keys)
+        return bridge.logical_plan(merge_events(shape, pieces(plan)))
 
     return pieces(snapshot.plan(add_insert_columns(text, columns), asked))
 
 
 def merge_events(shape: Shape, pieces: bridge.MergePlan) -> DataFrame:
     """The events of a MERGE, of which nothing runs yet."""
-    return _merge_events(shape, pieces, _joined(shape, pieces, run=False))
+    sides = _sides(shape, pieces)
+    return _merge_events(shape, pieces, sides, _joined(pieces, sides))
 
 
 def _array(made: Sequence[dict[str, str]]) -> str:
@@ -207,41 +218,71 @@ def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 
 
-def _joined(shape: Shape, pieces: bridge.MergePlan, *, run: bool) -> _Joined:
-    """Target and source side by side, as far as the clauses need them.
-
-    Args:
-        run: the statement is run: its source may be computed now.
-    """
+def _sides(shape: Shape, pieces: bridge.MergePlan) -> _Sides:
     spark = shape.session.spark
     target = bridge.frame_of(spark, pieces.target)
     source = bridge.frame_of(spark, pieces.source)
     prefix = _free_prefix([*target.columns, *source.columns])
     old = [f"{prefix}_old_{i}" for i in range(len(shape.partitions.fields))]
     parts = [f"{p} AS {name}" for p, name in zip(shape.current_parts(), old, strict=True)]
-    target = bridge.select(target, "*", f"{ROW_ID_COLUMN} AS {prefix}_row_id", *parts)
-    source = bridge.select(source, "*", f"true AS {prefix}_source")
-    if run and _is_worth_two_joins(pieces, target, source):
-        numbered = bridge.select(source, "*", f"monotonically_increasing_id() AS {prefix}_number")
-        rows = bridge.merged_with_few(spark, pieces, target, bridge.held_by_driver(numbered))
-    else:
-        rows = bridge.merged_rows(spark, pieces, target, source)
-    return _Joined(rows=rows, prefix=prefix, old=old)
+    return _Sides(
+        target=bridge.select(target, "*", f"{ROW_ID_COLUMN} AS {prefix}_row_id", *parts),
+        source=bridge.select(source, "*", f"true AS {prefix}_source"),
+        prefix=prefix,
+        old=old,
+    )
 
 
-def _is_worth_two_joins(pieces: bridge.MergePlan, target: DataFrame, source: DataFrame) -> bool:
-    """Whether a shuffle of the target costs more than to compute the source by a job of its own."""
-    if not bridge.inserts_only_unmatched(pieces) or bridge.input_bytes(target) <= _SHUFFLED_BYTES:
+def _joined(pieces: bridge.MergePlan, sides: _Sides) -> DataFrame:
+    """Target and source side by side, as far as the clauses need them; nothing runs yet."""
+    return bridge.merged_rows(sides.target.sparkSession, pieces, sides.target, sides.source)
+
+
+def _joined_at_best(
+    shape: Shape, snapshot: StatementSnapshot, text: str
+) -> tuple[bridge.MergePlan, _Sides, DataFrame]:
+    """The parts of a MERGE that is run, and its target and source side by side.
+
+    A source of few rows is computed first, if the target is large: its keys tell which partitions
+    and rows of the target can match, and Spark need not shuffle the target.
+    """
+    spark = shape.session.spark
+    pieces = merge_pieces(shape, snapshot, text)
+    sides = _sides(shape, pieces)
+    if not _is_worth_a_job(pieces, sides):
+        return pieces, sides, _joined(pieces, sides)
+    held = bridge.held_by_driver(_numbered(sides))
+    keys = bridge.source_keys(spark, pieces, held)
+    if keys:
+        pieces = merge_pieces(shape, snapshot, text, keys)
+        sides = _sides(shape, pieces)
+        held = bridge.with_rows_of(_numbered(sides), held)
+    join = bridge.merged_with_few if pieces.not_matched else bridge.merged_rows
+    return pieces, sides, join(spark, pieces, sides.target, held)
+
+
+def _numbered(sides: _Sides) -> DataFrame:
+    """The rows of the source, each with a number of its own."""
+    return bridge.select(
+        sides.source, "*", f"monotonically_increasing_id() AS {sides.prefix}_number"
+    )
+
+
+def _is_worth_a_job(pieces: bridge.MergePlan, sides: _Sides) -> bool:
+    """Whether reading all of the target costs more than a job that computes the source."""
+    if pieces.not_matched_by_source or bridge.input_bytes(sides.target) <= _SHUFFLED_BYTES:
         return False
-    return bridge.is_broadcast(source)
+    return bridge.is_broadcast(sides.source)
 
 
-def _merge_events(shape: Shape, pieces: bridge.MergePlan, joined: _Joined) -> DataFrame:
+def _merge_events(
+    shape: Shape, pieces: bridge.MergePlan, sides: _Sides, rows: DataFrame
+) -> DataFrame:
     """The events of each joined row: those of the first clause whose condition holds.
 
     The clause is found first, and the values of the others are not computed.
     """
-    prefix = joined.prefix
+    prefix = sides.prefix
     row_id, clause_column = f"{prefix}_row_id", f"{prefix}_clause"
     in_target, in_source = F.col(row_id).isNotNull(), F.col(f"{prefix}_source").isNotNull()
     groups = [
@@ -259,38 +300,39 @@ def _merge_events(shape: Shape, pieces: bridge.MergePlan, joined: _Joined) -> Da
         bucket = f"{prefix}_{number}_bucket"
         own = []
         if clause.kind in ("update", "delete"):
-            own.append(events.delete_event(shape, number, row_id, joined.old))
+            own.append(events.delete_event(shape, number, row_id, sides.old))
         if clause.kind in ("update", "insert"):
             own.append(events.insert_event(shape, number, names, bucket))
         made.append(own)
     if pieces.matched and not _is_lone_delete(pieces.matched):
         # A match that no clause acts on still counts in the cardinality check.
         conditions.append(in_target & in_source)
-        made.append([events.check_event(shape, row_id, joined.old)])
-    rows = _with_values(shape, joined, conditions, [clause for _, clause in clauses])
+        made.append([events.check_event(shape, row_id, sides.old)])
+    rows = _with_values(shape, sides, rows, conditions, [clause for _, clause in clauses])
     cases = " ".join(f"WHEN {number} THEN {_array(own)}" for number, own in enumerate(made))
     return _exploded(rows, f"CASE {clause_column} {cases} END")
 
 
 def _with_values(
     shape: Shape,
-    joined: _Joined,
+    sides: _Sides,
+    rows: DataFrame,
     conditions: Sequence[Column],
     clauses: Sequence[bridge.Clause],
 ) -> DataFrame:
     """Joined rows with the number of the clause that acts on each, and its new values."""
-    prefix = joined.prefix
+    prefix = sides.prefix
     clause_column = f"{prefix}_clause"
     first, *others = [(condition, F.lit(i)) for i, condition in enumerate(conditions)]
     chosen = reduce(lambda case, branch: case.when(*branch), others, F.when(*first))
-    rows = joined.rows.select("*", chosen.alias(clause_column))
+    rows = rows.select("*", chosen.alias(clause_column))
     names = {i: _value_names(shape, f"{prefix}_{i}") for i, c in enumerate(clauses) if c.values}
     values = [
         F.when(F.col(clause_column) == number, value).alias(name)
         for number, own in names.items()
         for name, value in zip(own, clauses[number].values, strict=True)
     ]
-    rows = rows.select(f"{prefix}_row_id", clause_column, *joined.old, *values)
+    rows = rows.select(f"{prefix}_row_id", clause_column, *sides.old, *values)
     for number, own in names.items():
         rows = shape.stored(rows, own, f"{prefix}_{number}_bucket")
     return rows

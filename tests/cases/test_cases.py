@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
+from acidsql import resolution
 from acidsql.commands import row_level
 from acidsql.errors import AcidSqlError
 from acidsql.schema import literal
@@ -187,16 +188,17 @@ def test_case(session: SparkSession, case: dict[str, Any]) -> None:
     _check(session, case)
 
 
-def _is_upsert(case: dict[str, Any]) -> bool:
+def _keeps_matches_only(case: dict[str, Any]) -> bool:
     text = case.get("statement", "").upper()
-    return "WHEN NOT MATCHED" in text and "BY SOURCE" not in text
+    return "MERGE" in text and "BY SOURCE" not in text
 
 
-@pytest.mark.parametrize("case", list(_parameters(filter(_is_upsert, CASES))))
-def test_merge_into_a_target_too_large_to_shuffle(
+@pytest.mark.parametrize("case", list(_parameters(filter(_keeps_matches_only, CASES))))
+def test_merge_into_a_large_target(
     session: SparkSession, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", -1)
+    monkeypatch.setattr(resolution, "_SMALL_BYTES", -1)
     _check(session, case)
 
 

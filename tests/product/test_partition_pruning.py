@@ -65,6 +65,7 @@ NULL_DAY = "d=__HIVE_DEFAULT_PARTITION__"
     ("query", "partitions"),
     [
         ("SELECT * FROM {t} WHERE p = 2", _all(2)),
+        ("SELECT ID FROM {t} X WHERE X.P = 2 AND x.p < 9 AND D IS NULL", {f"p=2/{NULL_DAY}"}),
         ("SELECT * FROM {t} WHERE p + 1 = 3 AND d = '2024-01-02'", {"p=2/d=2024-01-02"}),
         ("SELECT * FROM {t} WHERE p IN (1, 3) AND id = 1", _all(1, 3)),
         ("SELECT * FROM {t} WHERE d IS NULL AND p < 2", {f"p=0/{NULL_DAY}", f"p=1/{NULL_DAY}"}),
@@ -137,6 +138,7 @@ def test_views_and_plain_tables(lab: Lab, table: str, listed: Listed) -> None:
         ("UPDATE {t} SET v = 'u' WHERE p = 1", _all(1)),
         ("UPDATE {t} SET p = 0 WHERE p = 1 AND d = '2024-01-01'", {"p=1/d=2024-01-01"}),
         ("DELETE FROM {t} WHERE p = 2 AND id >= 0", _all(2)),
+        ("DELETE FROM {t} WHERE P = 2 AND ID >= 0", _all(2)),
         (
             "MERGE INTO {t} t USING (SELECT 1 AS k) s ON t.id = s.k AND t.p = 1 "
             "WHEN MATCHED THEN UPDATE SET v = 'm'",

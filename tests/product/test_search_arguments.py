@@ -34,6 +34,7 @@ FROM (SELECT CAST({first} + id AS INT) AS k FROM range({count}))
 """
 CONDITIONS = [
     "i = 42",
+    "I = 42 AND T > 't' AND i > 3",
     "i <> 42",
     "NOT i = 42",
     "i > 150 AND t < 't170'",
@@ -169,6 +170,7 @@ def sorted_table(spark: Any) -> Iterator[str]:
     ("query", "most"),
     [
         ("SELECT * FROM {t} WHERE id = 25000", 10000),
+        ("SELECT * FROM {t} WHERE ID = 25000 AND Id < 30000", 10000),
         ("SELECT * FROM {t} WHERE id > 35000 AND length(t) > 1", 10000),
         ("SELECT t FROM (SELECT id + 0 AS x, * FROM {t}) WHERE id BETWEEN 9999 AND 10000", 20000),
         ("SELECT * FROM {t} WHERE id IN (1, 39999)", 20000),

@@ -1,15 +1,17 @@
-"""MERGE of few rows into a target that is too large to be shuffled for them."""
+"""MERGE of few rows into a target that is too large to be read and shuffled for them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyorc
 import pytest
 from pyspark.errors import PySparkException
 
-from acidsql import bridge
+from acidsql import bridge, resolution
 from acidsql.commands import row_level
 from acidsql.errors import CardinalityError, WriteJobError
+from acidsql.scan.pruning import Needs, find_needs
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(autouse=True)
 def large_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", -1)
+    monkeypatch.setattr(resolution, "_SMALL_BYTES", -1)
 
 
 @pytest.fixture
@@ -35,6 +38,20 @@ def joins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(bridge, name, noted)
     return taken
+
+
+@pytest.fixture
+def needs(monkeypatch: pytest.MonkeyPatch) -> list[Needs]:
+    """What statements needed of their tables."""
+    found: list[Needs] = []
+
+    def noted(*args: Any) -> dict[int, Needs]:
+        own = find_needs(*args)
+        found.extend(own.values())
+        return own
+
+    monkeypatch.setattr(resolution, "find_needs", noted)
+    return found
 
 
 def _upsert(t: str, source: str) -> str:
@@ -103,3 +120,101 @@ def test_nothing_of_an_explained_merge_runs(lab: Lab, joins: list[str]) -> None:
     with pytest.raises((PySparkException, WriteJobError), match="run"):
         lab.sql(_upsert(t, source))
     assert lab.state(t) == before
+
+
+def _damage(lab: Lab, t: str, partition: str) -> None:
+    """Make the rows of a partition unreadable."""
+    (file,) = (lab.root(t) / partition).glob("*/bucket_*")
+    content = bytearray(file.read_bytes())
+    with file.open("rb") as stream:
+        for stripe in pyorc.Reader(stream).iter_stripes():
+            end = stripe.bytes_offset + stripe.bytes_length
+            content[stripe.bytes_offset : end] = b"\xff" * stripe.bytes_length
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("inserting", [True, False])
+def test_partitions_without_keys_of_the_source_are_not_read(lab: Lab, inserting: bool) -> None:
+    t = lab.create("id int, v string", partitioned="p date, q string")
+    lab.sql(
+        f"INSERT INTO {t} SELECT CAST(id AS int), 'old', date_add(DATE'2024-02-28', "
+        'CAST(id % 4 AS int)), IF(id % 4 = 3, NULL, "q\'é") FROM range(0, 20, 1, 1)'
+    )
+    _damage(lab, t, "p=2024-02-28/q=q%27é")
+    _damage(lab, t, "p=2024-03-02/q=__HIVE_DEFAULT_PARTITION__")
+    source = (
+        "SELECT * FROM VALUES (1L, DATE'2024-02-29', \"q'é\"), (2L, DATE'2024-03-01', \"q'é\"), "
+        "(0L, DATE'2024-03-01', \"q'é\"), (3L, DATE'2024-03-02', NULL) AS s(id, p, q)"
+    )
+    merge = (
+        f"MERGE INTO {t} AS a USING ({source}) AS b ON a.p = b.p AND a.id = b.id AND b.q = a.q "
+        "WHEN MATCHED AND a.id = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'new'"
+    )
+    if inserting:
+        merge += " WHEN NOT MATCHED THEN INSERT VALUES (b.id, 'added', DATE'2030-01-01', 'q')"
+    assert lab.sql(merge) == [(4, 1, 1, 2) if inserting else (2, 1, 1, 0)]
+    kept = lab.sql(f"SELECT id, v FROM {t} WHERE p IN ('2024-02-29', '2024-03-01', '2030-01-01')")
+    changed = [(0, "added"), (2, "new"), (3, "added")] if inserting else [(2, "new")]
+    assert sorted((id_, v) for id_, v in kept if v != "old") == changed
+    assert len(kept) == 7 + len(changed) + 1
+
+
+KEYS = {
+    "tinyint": "id % 256 - 128",
+    "smallint": "-id",
+    "int": "id - 5000",
+    "bigint": "IF(id = 7, -9223372036854775807 - 1, id * 1000000007)",
+    "date": "date_from_unix_date(CAST(id * 300 AS int) - 719000)",
+    "string": "concat(id, chr(10), chr(id % 250), chr(39), chr(92), chr(34))",
+    "decimal(12,3)": "(5000 - id) / 8",
+    "char(6)": "rpad(id, 6, ' ')",
+    "double": "id / 3",
+    "timestamp": "timestamp_seconds(id * 86399)",
+}
+
+
+@pytest.mark.parametrize("chosen", ["id IN (77, 78, 90, 7, 9050)", "id % 3 = 1"])
+@pytest.mark.parametrize("kind", KEYS)
+def test_keys_of_any_type_find_their_rows(
+    lab: Lab, kind: str, chosen: str, needs: list[Needs]
+) -> None:
+    value = f"CAST({KEYS[kind]} AS {kind})"
+    t = lab.create(f"k {kind}, u string")
+    lab.sql(f"INSERT INTO {t} SELECT DISTINCT {value}, 'old' FROM range(9000)")
+    old = {row[0] for row in lab.rows(t, "k")}
+    found = f"SELECT DISTINCT {value} AS k FROM range(9100) WHERE {chosen}"
+    keys = {row[0] for row in lab.sql(found)}
+    counts = lab.sql(
+        f"MERGE INTO {t} AS a USING ({found} UNION ALL SELECT NULL) AS b ON b.k = a.k "
+        "WHEN MATCHED THEN UPDATE SET u = 'new' WHEN NOT MATCHED THEN INSERT VALUES (b.k, 'added')"
+    )
+    conditions = [str(c.expression) for need in needs for one in need.rows for c in one]
+    compared = any("isnotnull" not in condition for condition in conditions)
+    assert compared == (kind not in ("char(6)", "double", "timestamp"))
+    rows = lab.rows(t)
+    assert {k for k, u in rows if u == "new"} == keys & old
+    assert {k for k, u in rows if u == "added"} == (keys - old) | {None}
+    added = len(keys - old) + 1
+    assert counts == [(len(keys & old) + added, len(keys & old), 0, added)]
+    assert len(rows) == len(old) + added
+
+
+def test_keys_of_other_types_and_expressions(lab: Lab) -> None:
+    t = lab.create("id int, u string, v string")
+    lab.sql(f"INSERT INTO {t} SELECT CAST(id AS int), string(id), 'old' FROM range(3000)")
+    source = "SELECT * FROM VALUES (5L, 'n'), (3000L, 'far'), (2999L, 'm') AS s(id, u)"
+    assert lab.sql(_upsert(t, source)) == [(3, 2, 0, 1)]
+    source = "SELECT * FROM VALUES (8L, 'new'), (9000000000, 'x') AS s(id, u)"
+    text = _upsert(t, source).replace("a.id = b.id", "a.id + 1 = b.id AND a.u = string(b.id - 1)")
+    assert lab.sql(text.replace("VALUES (b.id,", "VALUES (-1,")) == [(2, 1, 0, 1)]
+    assert [row for row in lab.rows(t) if row[1] in ("new", "x")] == [
+        (-1, "x", "x"),
+        (7, "new", "new"),
+    ]
+
+
+def test_a_source_without_rows_or_keys(lab: Lab) -> None:
+    t = lab.create("id bigint, u string, v string", values="(1, 'old', 'old')")
+    assert lab.sql(_upsert(t, "SELECT id, 'x' AS u FROM range(0)")) == [(0, 0, 0, 0)]
+    assert lab.sql(_upsert(t, "SELECT CAST(NULL AS bigint) AS id, 'x' AS u")) == [(1, 0, 0, 1)]
+    assert lab.rows(t) == [(1, "old", "old"), (None, "x", "x")]
