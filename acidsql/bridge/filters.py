@@ -38,6 +38,8 @@ from acidsql.bridge.relations import file_relation, rows_of
 _OCCURRENCE = "acidsql.occurrence"
 # Words that Spark casts to dates and timestamps.
 _NOW = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
+# What a condition is wrapped in that is not to be compared with rows: it means nothing to Spark.
+_COARSE = "KnownNullable"
 _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
 
@@ -48,10 +50,12 @@ class Conjunct:
     Attributes:
         expression: Java expression; deterministic, without subqueries.
         columns: the Java attributes that it names, by name.
+        coarse: it may hold of all rows: row groups are to be compared with it, not rows.
     """
 
     expression: JavaObject
     columns: Mapping[str, JavaObject]
+    coarse: bool = False
 
 
 def outline(spark: SparkSession, schema: StructType, occurrence: int) -> Draft:
@@ -184,10 +188,18 @@ def _conjuncts(spark: SparkSession, condition: JavaObject) -> Iterator[Conjunct]
         yield from _conjuncts(spark, condition.left())
         yield from _conjuncts(spark, condition.right())
         return
+    coarse = simple_name(condition) == _COARSE
+    if coarse:
+        condition = condition.child()
     subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
     columns = {str(a.name()): a for a in elements(condition.references().toSeq())}
     if columns and condition.deterministic() and not subqueries.hasSubquery(condition):
-        yield Conjunct(expression=condition, columns=columns)
+        yield Conjunct(expression=condition, columns=columns, coarse=coarse)
+
+
+def coarse(spark: SparkSession, condition: JavaObject) -> JavaObject:
+    """A condition for which ``asked_of_outlines`` gives a coarse conjunct."""
+    return jvm_class(spark, f"{CATALYST}.expressions.{_COARSE}")(condition)
 
 
 def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> JavaObject:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from acidsql.bridge.filters import rebound
+from acidsql.bridge.filters import coarse, rebound
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
@@ -55,11 +55,13 @@ class Key:
         columns: Java attributes of the target.
         value: Java expression over them.
         condition: SQL, in which the value is ``k``.
+        coarse: the condition is a range. Of scattered keys it holds of all rows.
     """
 
     columns: JavaObject
     value: JavaObject
     condition: str
+    coarse: bool
 
 
 def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> list[Key]:
@@ -74,15 +76,13 @@ def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> li
     named = [alias(spark, theirs, f"k{i}") for i, (_, theirs) in enumerate(pairs)]
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     found = arrow_table(frame_of(spark, project(scala_seq(spark, named), logical_plan(source))))
-    conditions = [
-        _condition(column, str(ours.dataType().sql()))
-        for column, (ours, _) in zip(found.columns, pairs, strict=True)
-    ]
-    return [
-        Key(columns=pieces.target.output(), value=ours, condition=condition)
-        for condition, (ours, _) in zip(conditions, pairs, strict=True)
-        if condition is not None
-    ]
+    columns = pieces.target.output()
+    keys = []
+    for values, (ours, _) in zip(found.columns, pairs, strict=True):
+        condition, is_range = _condition(values, str(ours.dataType().sql()))
+        if condition is not None:
+            keys.append(Key(columns=columns, value=ours, condition=condition, coarse=is_range))
+    return keys
 
 
 def narrowed(spark: SparkSession, joined: JavaObject, keys: Sequence[Key]) -> JavaObject:
@@ -99,7 +99,8 @@ def narrowed(spark: SparkSession, joined: JavaObject, keys: Sequence[Key]) -> Ja
     for key in keys:
         value = rebound(spark, key.value, key.columns, joined.left().output())
         parsed = parser.parseExpression(key.condition)
-        conditions.append(parsed.transform(scala_map(spark, [(place, value)])))
+        condition = parsed.transform(scala_map(spark, [(place, value)]))
+        conditions.append(coarse(spark, condition) if key.coarse else condition)
     both = jvm_class(spark, f"{_EXPRESSIONS}.And")
     kept = jvm_class(spark, f"{CATALYST}.plans.logical.Filter")
     return copy_node(spark, joined, {0: kept(reduce(both, conditions), joined.left())})
@@ -136,15 +137,17 @@ def _conjuncts(condition: JavaObject) -> Iterator[JavaObject]:
         yield condition
 
 
-def _condition(values: pa.ChunkedArray, kind: str) -> str | None:
-    """A condition on ``k`` that all of some values meet; None if there are none."""
+def _condition(values: pa.ChunkedArray, kind: str) -> tuple[str | None, bool]:
+    """A condition on ``k`` that all of some values meet, None if there are none; and whether it is
+    a range.
+    """
     if pa.types.is_date32(values.type):
         values = values.cast(pa.int32())  # days: Python's dates end sooner than Spark's
     known = pc.unique(values.drop_null())
     literal = _LITERALS.get(kind, f"CAST('{{}}' AS {kind})".format)
     if len(known) == 0:
-        return None
+        return None, False
     if len(known) <= _MOST_VALUES:
-        return f"k IN ({', '.join(map(literal, known.to_pylist()))})"
+        return f"k IN ({', '.join(map(literal, known.to_pylist()))})", False
     ends = pc.min_max(known).as_py()
-    return f"k >= {literal(ends['min'])} AND k <= {literal(ends['max'])}"
+    return f"k >= {literal(ends['min'])} AND k <= {literal(ends['max'])}", True

@@ -329,7 +329,7 @@ def _relation(
     )
     session.leases.watch(relation.index)
     rows = relation.rows
-    if search:
+    if search and search.condition is not None:
         rows = rows.where(search.condition)
     rows = rows.where(guard(row))
     if not partitioned:

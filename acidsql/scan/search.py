@@ -57,12 +57,12 @@ class Search:
 
     Attributes:
         options: of the scan.
-        condition: the same as a condition on its rows.
+        condition: the same as a condition on its rows; None if ORC looks for row groups alone.
         rows: whether ORC passes over rows, which only a reader of batches understands.
     """
 
     options: dict[str, str]
-    condition: Column
+    condition: Column | None
     rows: bool
 
 
@@ -105,6 +105,8 @@ def find_search(
     options, used = bridge.search_options(spark, needed, names, stored)
     if not used:
         return None
+    if all(c.coarse for one in used for c in one):
+        return Search(options=options, condition=None, rows=False)
     fields = sum(1 for f in schema.fields for _ in types_in(f.dataType))
     rows = bridge.reads_in_batches(spark, fields + _OTHER_COLUMNS) and not has_maps_of_nested(
         schema

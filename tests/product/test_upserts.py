@@ -11,7 +11,9 @@ from pyspark.errors import PySparkException
 from acidsql import bridge, resolution
 from acidsql.commands import row_level
 from acidsql.errors import CardinalityError, WriteJobError
+from acidsql.scan import plan
 from acidsql.scan.pruning import Needs, find_needs
+from acidsql.scan.search import Search, find_search
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -188,15 +190,46 @@ def test_keys_of_any_type_find_their_rows(
         f"MERGE INTO {t} AS a USING ({found} UNION ALL SELECT NULL) AS b ON b.k = a.k "
         "WHEN MATCHED THEN UPDATE SET u = 'new' WHEN NOT MATCHED THEN INSERT VALUES (b.k, 'added')"
     )
-    conditions = [str(c.expression) for need in needs for one in need.rows for c in one]
-    compared = any("isnotnull" not in condition for condition in conditions)
-    assert compared == (kind not in ("char(6)", "double", "timestamp"))
+    conditions = [c for need in needs for one in need.rows for c in one]
+    compared = [c.coarse for c in conditions if "isnotnull" not in str(c.expression)]
+    is_compared = kind not in ("char(6)", "double", "timestamp")
+    assert compared == [len(keys) > 1000] * is_compared
     rows = lab.rows(t)
     assert {k for k, u in rows if u == "new"} == keys & old
     assert {k for k, u in rows if u == "added"} == (keys - old) | {None}
     added = len(keys - old) + 1
     assert counts == [(len(keys & old) + added, len(keys & old), 0, added)]
     assert len(rows) == len(old) + added
+
+
+@pytest.mark.parametrize(
+    ("source", "searched"),
+    [
+        ("SELECT id, 'n' AS u FROM range(500)", [(True, True)]),
+        ("SELECT id, 'n' AS u FROM range(20000, 21500)", [(False, False)]),
+        ("SELECT id, 'n' AS u FROM range(0, 40000, 20)", [(False, False)]),
+    ],
+)
+def test_many_keys_choose_row_groups_and_no_rows(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, source: str, searched: list[tuple[bool, bool]]
+) -> None:
+    """A range of keys as a condition on rows is code of its own for Spark to compile each time."""
+    t = lab.create("id bigint, u string, v string")
+    lab.sql(f"INSERT INTO {t} SELECT id, 'old', 'old' FROM range(0, 40000, 1, 1)")
+    found = []
+
+    def noted(*args: Any) -> Search | None:
+        own = find_search(*args)
+        found.extend([(own.rows, own.condition is not None)] if own else [])
+        return own
+
+    monkeypatch.setattr(plan, "find_search", noted)
+    number = lab.sql(f"SELECT count(*) FROM ({source})")[0][0]
+    assert lab.sql(_upsert(t, source)) == [(number, number, 0, 0)]
+    assert found == searched
+    assert lab.sql(f"SELECT count(*), min(id) FROM {t} WHERE u = 'n' AND v = 'n'") == [
+        (number, lab.sql(f"SELECT min(id) FROM ({source})")[0][0])
+    ]
 
 
 def test_keys_of_other_types_and_expressions(lab: Lab) -> None:
