@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
@@ -18,6 +19,7 @@ from acidsql.commands import row_level
 from acidsql.errors import AcidSqlError
 from acidsql.schema import literal
 from acidsql.syntax.lexis import quote
+from tests.product.conditions import condition_of
 
 CASES = [
     json.loads(line)
@@ -175,9 +177,8 @@ _NOT_IN_3_5 = {"merge-not-null-nested": "Spark 3.5 takes NULL for a NOT NULL fie
 
 
 def _fails_as(error: Exception, expected: str | list[str]) -> bool:
-    condition = (
-        getattr(error, "getCondition", getattr(error, "getErrorClass", lambda: None))() or ""
-    )
+    has_condition = isinstance(error, AcidSqlError | PySparkException)
+    condition = condition_of(error) if has_condition else ""
     names = [expected] if isinstance(expected, str) else expected
     names = [*names, *(_OLD_NAMES[n] for n in names if n in _OLD_NAMES)]
     return any(condition == n or condition.startswith(n + ".") or n in str(error) for n in names)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acidsql.errors import AcidSqlError
 from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
+from tests.product.conditions import condition as condition_of
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -21,13 +21,6 @@ COMPACTIONS = (
     "txnid:bigint,highestwriteid:bigint,errormessage:string>"
 )
 NOTHING_TO_MERGE = "there is nothing to merge: none of the compaction thresholds is met"
-
-
-def condition_of(lab: Lab, text: str) -> str:
-    """The condition of the error of acidsql that a statement raises."""
-    with pytest.raises(AcidSqlError) as caught:
-        lab.sql(text)
-    return caught.value.getCondition()
 
 
 def entries(lab: Lab, text: str) -> list[tuple[Any, ...]]:
