@@ -21,6 +21,7 @@ from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
 from acidsql.scan.pruning import EVERYTHING, Needs, Wanted, find_needs, outline_schema
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
+from acidsql.schema import partition_schema
 from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.listings import Listings
 from acidsql.syntax.lexis import quote
@@ -28,6 +29,8 @@ from acidsql.syntax.lexis import quote
 _MICROSECONDS = 1_000_000
 # A table that is no larger is scanned in less time than it takes to plan a statement twice.
 _SMALL_BYTES = 4 * 1024 * 1024
+# A larger table is not read twice in order to read fewer partitions of another one.
+_LOOKED_UP_BYTES = 32 * 1024 * 1024
 CATALOG = "spark_catalog"
 # Property of a view: the database in which the names of its text are looked up.
 VIEW_DATABASE = "view.database"
@@ -183,19 +186,35 @@ class StatementSnapshot:
             return bridge.hide_columns(bridge.Draft.of(self._view(table)), 0, name)
         hidden = 0 if table.insert_only else 1
         if self.outlines is not None:
-            outline = bridge.outline(spark, outline_schema(spark, table), len(self.outlines))
+            outline = bridge.outline(
+                spark,
+                outline_schema(spark, table),
+                partition_schema(spark, table),
+                len(self.outlines),
+            )
             self.outlines.append(table)
             return bridge.hide_columns(outline, hidden, name)
         needs = self.needs.get(self.scans, EVERYTHING)
         self.scans += 1
-        snapshot = self.snapshot(table, needs.partitions)
-        if table.insert_only:
-            rows = bridge.Draft.of(insert_only.rows(self.session, snapshot))
-        else:
-            rows = scan(self.session, snapshot, needs.rows, counted=needs.counted)
+        rows = self._rows(table, needs)
         if self.expires is not None:
             rows = rows.where(_not_expired(self.expires))
         return bridge.hide_columns(rows, hidden, name)
+
+    def _rows(self, table: Table, needs: Needs) -> bridge.Draft:
+        snapshot = self.snapshot(table, needs.partitions)
+        if table.insert_only:
+            return bridge.Draft.of(insert_only.rows(self.session, snapshot))
+        return scan(self.session, snapshot, needs.rows, counted=needs.counted)
+
+    def _looked_up(self, table: Table, needs: Needs) -> bridge.Draft | None:
+        """The rows of a table, if it is small, that are needed to tell which partitions of others
+        a statement needs.
+        """
+        snapshot = self.snapshot(table, needs.partitions)
+        if is_larger(self.session, snapshot, _LOOKED_UP_BYTES):
+            return None
+        return self._rows(table, needs)
 
     def _view(self, view: Table) -> DataFrame:
         self.views.add((view.database, view.name.lower()))
@@ -221,7 +240,7 @@ class StatementSnapshot:
         if any(map(self._is_worth_a_search, found.tables.values())):
             outlines: list[Table] = []
             plan = made(replace(self, outlines=outlines, views=set()).plan_of(found))
-            self.needs = find_needs(self.session.spark, self.session.metastore, plan, outlines)
+            self.needs = find_needs(self.session, plan, outlines, self._looked_up)
         self.scans = 0
         try:
             return self.plan_of(found)

@@ -1,6 +1,7 @@
 """Suite ``planning``: how long it takes to plan a query over many deltas, and over many partitions.
 
-A tenth as many of them is the yardstick: a ratio of 10 is linear.
+A tenth as many of them is the yardstick: a ratio of 10 is linear. A query whose partitions another
+table chooses is run, and flat ORC is its yardstick, of which Spark chooses partitions when it runs.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ def run(
                 f"INSERT INTO {name}_partitions SELECT id, CAST(id AS INT)"
                 f" FROM range({first}, {min(number, first + 1000)}, 1, 1)",
             )
+    _make_star(spark, partitions // 10)
     found = (
         _case(spark, f"{deltas} deltas", "SELECT * FROM {}_deltas WHERE id = 7"),
         _case(
@@ -62,13 +64,17 @@ def run(
             "SELECT * FROM {}_partitions WHERE p BETWEEN 7 AND 16",
         ),
         _case(spark, f"{partitions} partitions, all meant", "SELECT * FROM {}_partitions"),
+        _join_case(spark, f"{partitions // 10} partitions, ten of them chosen by a join"),
     )
     return cases.measure(spark, found, rounds=rounds, only=only)
 
 
 def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
     """Return the report on a run."""
-    text = "EXPLAIN of a query; the goal for a filter on partitions and for deltas is 2 seconds."
+    text = (
+        "EXPLAIN of a query, but for the join, which is run; the goal for a filter on partitions"
+        " and for deltas is 2 seconds."
+    )
     return cases.sections(data, "Planning", text, results)
 
 
@@ -85,4 +91,39 @@ def _case(spark: SparkSession, name: str, text: str) -> Case:
         subject=explaining("many"),
         yardstick=explaining("some"),
         against="a tenth of them",
+    )
+
+
+def _make_star(spark: SparkSession, partitions: int) -> None:
+    """Make a table that chooses ten partitions, and flat ORC files with such partitions."""
+    product.execute(spark, f"CREATE TABLE days (p INT, month INT) {_ACID}")
+    product.execute(
+        spark,
+        f"INSERT INTO days SELECT CAST(id AS INT), CAST(id DIV 10 AS INT) FROM range({partitions})",
+    )
+    product.execute(
+        spark, "CREATE TABLE flat_partitions (id BIGINT, p INT) USING orc PARTITIONED BY (p)"
+    )
+    product.execute(
+        spark,
+        "INSERT INTO flat_partitions SELECT id, CAST(id AS INT) AS p"
+        f" FROM range(0, {partitions}, 1, 1)",
+    )
+
+
+def _join_case(spark: SparkSession, name: str) -> Case:
+    def counting(table: str) -> Contender:
+        text = f"SELECT count(*), max(id) FROM {table} JOIN days USING (p) WHERE month = 3"
+
+        def run(_: int) -> None:
+            product.query(spark, text).collect()
+
+        return Contender(run=run)
+
+    return Case(
+        name=name,
+        goal=2.0,
+        subject=counting("some_partitions"),
+        yardstick=counting("flat_partitions"),
+        against="flat ORC",
     )

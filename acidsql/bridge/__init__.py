@@ -29,6 +29,7 @@ from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
 from acidsql.bridge.jobs import job_errors
 from acidsql.bridge.jvm import JavaObject, active, jvm_memory, jvm_time_zone, same
+from acidsql.bridge.lookups import looked_up
 from acidsql.bridge.merge_keys import Key, narrowed, source_keys
 from acidsql.bridge.plans import (
     Reference,
@@ -163,6 +164,7 @@ __all__ = [
     "literal_sql",
     "local_rows",
     "logical_plan",
+    "looked_up",
     "merge_pieces",
     "merged_rows",
     "merged_with_few",

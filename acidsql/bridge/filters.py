@@ -25,6 +25,7 @@ from acidsql.bridge.jvm import (
     alias,
     elements,
     jvm_class,
+    major,
     scala_map,
     scala_object,
     scala_seq,
@@ -58,15 +59,50 @@ class Conjunct:
     coarse: bool = False
 
 
-def outline(spark: SparkSession, schema: StructType, occurrence: int) -> Draft:
-    """A relation of these columns without files."""
-    return rows_of(spark, _without_files(spark, schema, occurrence))
+def outline(
+    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: int
+) -> Draft:
+    """A relation of these columns without files.
+
+    Args:
+        partitions: those of the columns that are the same in all rows of a partition.
+    """
+    return rows_of(spark, _without_files(spark, schema, partitions, occurrence))
 
 
 @lru_cache(maxsize=256)
-def _without_files(spark: SparkSession, schema: StructType, occurrence: int) -> JavaObject:
+def _without_files(
+    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: int
+) -> JavaObject:
     options = {_OCCURRENCE: str(occurrence)}
-    return file_relation(spark, [], schema, options, StructType([]))[0]
+    return file_relation(spark, [], schema, options, partitions)[0]
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Rows that a plan needs of an outline have a value that another part of the plan gives.
+
+    Attributes:
+        value: Java expression over the partition columns of the outline.
+        columns: all attributes of the outline.
+        query: the other part: an optimised plan.
+        key: its value: Java expression over its attributes.
+        outlines: the leaves of that part, and the number of each.
+    """
+
+    value: JavaObject
+    columns: JavaObject
+    query: JavaObject
+    key: JavaObject
+    outlines: Sequence[tuple[JavaObject, int]]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What a plan asks of a copy of an outline: all of it holds of the rows that it needs."""
+
+    conjuncts: tuple[Conjunct, ...]
+    lookups: tuple[Lookup, ...]
 
 
 @dataclass(frozen=True)
@@ -77,12 +113,12 @@ class Asked:
     what is asked is what any of them asks.
 
     Attributes:
-        conditions: by the number of an outline, the conditions directly above each of its copies;
-            outlines with a copy that has none are left out.
+        copies: by the number of an outline, what is asked of each of its copies; outlines with a
+            copy of which everything is asked are left out.
         counted: the numbers of those of which only the number of rows is asked.
     """
 
-    conditions: Mapping[int, Sequence[tuple[Conjunct, ...]]]
+    copies: Mapping[int, Sequence[Copy]]
     counted: frozenset[int]
 
 
@@ -95,10 +131,10 @@ def asked_of_outlines(spark: SparkSession, plan: JavaObject) -> Asked:
     skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = session_state(spark).executePlan(plan, skip)
     if _depends_on_now(spark, execution.analyzed()):
-        return Asked(conditions={}, counted=frozenset())
-    plan = execution.optimizedPlan()
+        return Asked(copies={}, counted=frozenset())
+    plan, lookups = _without_lookups(spark, execution.optimizedPlan())
     copies = _copies(plan)
-    found: dict[int, list[tuple[Conjunct, ...]]] = {}
+    found: dict[int, list[Copy]] = {}
     for node in _filters(plan):
         leaf = node.child()
         occurrence = copies.get(_identity(leaf))
@@ -106,15 +142,67 @@ def asked_of_outlines(spark: SparkSession, plan: JavaObject) -> Asked:
             continue
         # A reference has the case that it is written in.
         condition = rebound(spark, node.condition(), leaf.output(), leaf.output())
-        conjuncts = tuple(_conjuncts(spark, condition))
-        if conjuncts:
-            found.setdefault(occurrence, []).append(conjuncts)
+        copy = Copy(
+            conjuncts=tuple(_conjuncts(spark, condition)),
+            lookups=tuple(lookups.get(_identity(leaf), ())),
+        )
+        if copy.conjuncts or copy.lookups:
+            found.setdefault(occurrence, []).append(copy)
     counts = Counter(copies.get(_identity(leaf)) for leaf in _counted(plan))
     number = Counter(copies.values())
     return Asked(
-        conditions={n: own for n, own in found.items() if len(own) == number[n]},
+        copies={n: own for n, own in found.items() if len(own) == number[n]},
         counted=frozenset(n for n in number if counts[n] == number[n]),
     )
+
+
+def _without_lookups(
+    spark: SparkSession, plan: JavaObject
+) -> tuple[JavaObject, dict[int, list[Lookup]]]:
+    """A plan without the subqueries by which Spark would choose partitions when it runs, and these
+    by the identity of the relation that each is about.
+    """
+    patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
+    if not plan.containsPattern(patterns.DYNAMIC_PRUNING_SUBQUERY()):
+        return plan, {}
+    found: dict[int, list[Lookup]] = {}
+    always = jvm_class(spark, f"{CATALYST}.expressions.Literal").TrueLiteral()
+    dropped = []
+    for node in _filters(plan):
+        for part in parts(node.condition()):
+            if simple_name(part) != "DynamicPruningSubquery":
+                continue
+            dropped.append((part, always))
+            query = part.buildQuery()
+            outlines = _outlines_of(query)
+            if outlines and query.deterministic() and query.subqueriesAll().isEmpty():
+                lookup = Lookup(
+                    value=part.pruningKey(),
+                    columns=node.child().output(),
+                    query=query,
+                    key=_build_key(spark, part),
+                    outlines=outlines,
+                )
+                found.setdefault(_identity(node.child()), []).append(lookup)
+    return plan.transformAllExpressions(scala_map(spark, dropped)), found
+
+
+def _build_key(spark: SparkSession, pruning: JavaObject) -> JavaObject:
+    """The value of the other part."""
+    if major(spark) >= 4:
+        return pruning.buildKeys().apply(pruning.broadcastKeyIndices().head())
+    return pruning.buildKeys().apply(pruning.broadcastKeyIndex())
+
+
+def _outlines_of(plan: JavaObject) -> list[tuple[JavaObject, int]]:
+    """The leaves of a plan with their numbers; none if one of them is no outline."""
+    found = []
+    for leaf in elements(plan.collectLeaves()):
+        number = leaf.relation().options().get(_OCCURRENCE) if _is_over_files(leaf) else None
+        if number is None or number.isEmpty():
+            return []
+        found.append((leaf, int(number.get())))
+    return found
 
 
 def _copies(plan: JavaObject) -> dict[int, int]:
@@ -184,17 +272,28 @@ def _nodes(plan: JavaObject, kind: str) -> Iterator[JavaObject]:
 
 def _conjuncts(spark: SparkSession, condition: JavaObject) -> Iterator[Conjunct]:
     """The parts of a condition that always give the same."""
-    if simple_name(condition) == "And":
-        yield from _conjuncts(spark, condition.left())
-        yield from _conjuncts(spark, condition.right())
-        return
-    coarse = simple_name(condition) == _COARSE
-    if coarse:
-        condition = condition.child()
     subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
-    columns = {str(a.name()): a for a in elements(condition.references().toSeq())}
-    if columns and condition.deterministic() and not subqueries.hasSubquery(condition):
-        yield Conjunct(expression=condition, columns=columns, coarse=coarse)
+    for part in parts(condition):
+        coarse = simple_name(part) == _COARSE
+        expression = part.child() if coarse else part
+        if expression.deterministic() and not subqueries.hasSubquery(expression):
+            found = conjunct(expression, coarse=coarse)
+            yield from [found] if found.columns else []
+
+
+def parts(condition: JavaObject) -> Iterator[JavaObject]:
+    """The conditions that all hold where one does."""
+    if simple_name(condition) == "And":
+        yield from parts(condition.left())
+        yield from parts(condition.right())
+    else:
+        yield condition
+
+
+def conjunct(expression: JavaObject, *, coarse: bool = False) -> Conjunct:
+    """A deterministic condition without subqueries."""
+    columns = {str(a.name()): a for a in elements(expression.references().toSeq())}
+    return Conjunct(expression=expression, columns=columns, coarse=coarse)
 
 
 def coarse(spark: SparkSession, condition: JavaObject) -> JavaObject:

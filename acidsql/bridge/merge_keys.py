@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from acidsql.bridge.filters import coarse, rebound
+from acidsql.bridge.filters import coarse, parts, rebound
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
     alias,
     copy_node,
-    elements,
     jvm_class,
-    scala_map,
     scala_seq,
-    session_state,
     simple_name,
 )
 from acidsql.bridge.plans import frame_of, logical_plan
 from acidsql.bridge.row_level import MergePlan
 from acidsql.bridge.rows import arrow_table
+from acidsql.bridge.values import OneOf, is_plain, one_of
 
 # More values than these are told by the lowest and the highest.
 _MOST_VALUES = 1000
-_EXPRESSIONS = f"{CATALYST}.expressions"
-
-
-def _text(value: str) -> str:
-    return f"CAST(X'{value.encode().hex()}' AS STRING)"
-
-
-# SQL of values of the types that ORC and Spark compare alike.
-_LITERALS: dict[str, Callable[[object], str]] = {
-    "TINYINT": "{}Y".format,
-    "SMALLINT": "{}S".format,
-    "INT": "{}".format,
-    "BIGINT": "{}L".format,
-    "DATE": "date_from_unix_date({})".format,
-    "STRING": lambda value: _text(str(value)),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +34,12 @@ class Key:
     Attributes:
         columns: Java attributes of the target.
         value: Java expression over them.
-        condition: SQL, in which the value is ``k``.
-        coarse: the condition is a range. Of scattered keys it holds of all rows.
+        condition: what holds of the value.
     """
 
     columns: JavaObject
     value: JavaObject
-    condition: str
-    coarse: bool
+    condition: OneOf
 
 
 def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> list[Key]:
@@ -77,12 +55,14 @@ def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> li
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     found = arrow_table(frame_of(spark, project(scala_seq(spark, named), logical_plan(source))))
     columns = pieces.target.output()
-    keys = []
-    for values, (ours, _) in zip(found.columns, pairs, strict=True):
-        condition, is_range = _condition(values, str(ours.dataType().sql()))
-        if condition is not None:
-            keys.append(Key(columns=columns, value=ours, condition=condition, coarse=is_range))
-    return keys
+    return [
+        Key(
+            columns=columns,
+            value=ours,
+            condition=one_of(values, str(ours.dataType().sql()), _MOST_VALUES),
+        )
+        for values, (ours, _) in zip(found.columns, pairs, strict=True)
+    ]
 
 
 def narrowed(spark: SparkSession, joined: JavaObject, keys: Sequence[Key]) -> JavaObject:
@@ -93,15 +73,12 @@ def narrowed(spark: SparkSession, joined: JavaObject, keys: Sequence[Key]) -> Ja
     """
     if not keys or simple_name(joined) != "Join":
         return joined
-    parser = session_state(spark).sqlParser()
-    place = parser.parseExpression("k")
     conditions = []
     for key in keys:
         value = rebound(spark, key.value, key.columns, joined.left().output())
-        parsed = parser.parseExpression(key.condition)
-        condition = parsed.transform(scala_map(spark, [(place, value)]))
-        conditions.append(coarse(spark, condition) if key.coarse else condition)
-    both = jvm_class(spark, f"{_EXPRESSIONS}.And")
+        condition = key.condition.of(spark, value)
+        conditions.append(coarse(spark, condition) if key.condition.coarse else condition)
+    both = jvm_class(spark, f"{CATALYST}.expressions.And")
     kept = jvm_class(spark, f"{CATALYST}.plans.logical.Filter")
     return copy_node(spark, joined, {0: kept(reduce(both, conditions), joined.left())})
 
@@ -109,45 +86,11 @@ def narrowed(spark: SparkSession, joined: JavaObject, keys: Sequence[Key]) -> Ja
 def _equal(pieces: MergePlan) -> Iterator[tuple[JavaObject, JavaObject]]:
     """Values of the target and of the source that are equal where rows match."""
     target, source = pieces.target.outputSet(), pieces.source.outputSet()
-    for condition in _conjuncts(pieces.condition):
+    for condition in parts(pieces.condition):
         if simple_name(condition) != "EqualTo" or not condition.deterministic():
             continue
         left, right = condition.left(), condition.right()
         for ours, theirs in ((left, right), (right, left)):
             is_ours = ours.references().nonEmpty() and ours.references().subsetOf(target)
-            if is_ours and theirs.references().subsetOf(source) and _is_plain(ours):
+            if is_ours and theirs.references().subsetOf(source) and is_plain(ours):
                 yield ours, theirs
-
-
-def _is_plain(value: JavaObject) -> bool:
-    """Whether equal values are the same one: not floating-point numbers, instants or padded
-    texts.
-    """
-    kind = str(value.dataType().sql())
-    columns = elements(value.references().toSeq())
-    padded = any(a.metadata().contains("__CHAR_VARCHAR_TYPE_STRING") for a in columns)
-    return (kind in _LITERALS or kind.startswith("DECIMAL")) and not padded
-
-
-def _conjuncts(condition: JavaObject) -> Iterator[JavaObject]:
-    if simple_name(condition) == "And":
-        yield from _conjuncts(condition.left())
-        yield from _conjuncts(condition.right())
-    else:
-        yield condition
-
-
-def _condition(values: pa.ChunkedArray, kind: str) -> tuple[str | None, bool]:
-    """A condition on ``k`` that all of some values meet, None if there are none; and whether it is
-    a range.
-    """
-    if pa.types.is_date32(values.type):
-        values = values.cast(pa.int32())  # days: Python's dates end sooner than Spark's
-    known = pc.unique(values.drop_null())
-    literal = _LITERALS.get(kind, f"CAST('{{}}' AS {kind})".format)
-    if len(known) == 0:
-        return None, False
-    if len(known) <= _MOST_VALUES:
-        return f"k IN ({', '.join(map(literal, known.to_pylist()))})", False
-    ends = pc.min_max(known).as_py()
-    return f"k >= {literal(ends['min'])} AND k <= {literal(ends['max'])}", True

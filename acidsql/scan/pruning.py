@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
@@ -11,9 +11,11 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import Table
-from acidsql.metastore.protocol import Metastore
 from acidsql.schema import ROW_ID_COLUMN, data_schema, partition_schema
+from acidsql.session import AcidSession
 
+# Of fewer partitions none is looked for by reading another table.
+_MANY_PARTITIONS = 8
 Wanted = frozenset[tuple[str, ...]]
 
 _ROW_ID = StructType(
@@ -51,42 +53,77 @@ EVERYTHING = Needs()
 
 
 def find_needs(
-    spark: SparkSession,
-    metastore: Metastore,
+    session: AcidSession,
     plan: bridge.JavaObject,
     tables: Sequence[Table],
+    scan: Callable[[Table, Needs], bridge.Draft | None],
 ) -> dict[int, Needs]:
     """What a statement needs of each occurrence of a table.
 
     Args:
         plan: the statement's plan over outlines.
         tables: the table of each outline, by its number.
+        scan: the rows of a table that are needed; None if it takes too long to read them before
+            the statement runs.
 
     Returns:
         Occurrences that need everything are left out.
     """
     known: dict[str, tuple[tuple[str, ...], ...]] = {}
-    asked = bridge.asked_of_outlines(spark, plan)
+    asked = bridge.asked_of_outlines(session.spark, plan)
     found = {
         number: Needs(counted=True) for number in asked.counted if not tables[number].insert_only
     }
-    for number, copies in asked.conditions.items():
+    conditions = {n: [copy.conjuncts for copy in copies] for n, copies in asked.copies.items()}
+    for number, copies in conditions.items():
         table = tables[number]
-        names = {c.name for c in table.partition_columns}
-        about_partitions = [[c for c in copy if c.columns.keys() <= names] for copy in copies]
-        wanted = None
-        if all(about_partitions):
-            if table.full_name not in known:
-                known[table.full_name] = metastore.partition_values(table.database, table.name)
-            values = known[table.full_name]
-            texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
-            schema = partition_schema(spark, table)
-            chosen = {
-                i for c in about_partitions for i in bridge.chosen_rows(spark, c, schema, texts)
-            }
-            wanted = frozenset(values[i] for i in chosen)
         stored = {c.name for c in table.columns}
         about_rows = tuple(tuple(c for c in copy if c.columns.keys() <= stored) for copy in copies)
         rows = about_rows if all(about_rows) and not table.insert_only else ()
-        found[number] = Needs(partitions=wanted, rows=rows)
+        found[number] = Needs(partitions=_partitions(session, table, copies, known), rows=rows)
+
+    def looked_up(number: int) -> bridge.Draft | None:
+        return scan(tables[number], found.get(number, EVERYTHING))
+
+    for number, own in asked.copies.items():
+        if not any(copy.lookups for copy in own):
+            continue
+        table, needs = tables[number], found[number]
+        if needs.partitions is not None and len(needs.partitions) < _MANY_PARTITIONS:
+            continue
+        more = [
+            [bridge.looked_up(session.spark, one, looked_up) for one in copy.lookups]
+            for copy in own
+        ]
+        copies = [
+            (*copy.conjuncts, *filter(None, added)) for copy, added in zip(own, more, strict=True)
+        ]
+        found[number] = replace(needs, partitions=_partitions(session, table, copies, known))
     return found
+
+
+def _partitions(
+    session: AcidSession,
+    table: Table,
+    copies: Sequence[Sequence[bridge.Conjunct]],
+    known: dict[str, tuple[tuple[str, ...], ...]],
+) -> Wanted | None:
+    """The partitions in which the conditions of some copy hold; None if that may be all.
+
+    Args:
+        known: the values of all partitions of a table, by its full name; more are added.
+    """
+    names = {c.name for c in table.partition_columns}
+    about_partitions = [[c for c in copy if c.columns.keys() <= names] for copy in copies]
+    if not all(about_partitions):
+        return None
+    if table.full_name not in known:
+        found = session.metastore.partition_values(table.database, table.name)
+        known[table.full_name] = found
+    values = known[table.full_name]
+    texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
+    schema = partition_schema(session.spark, table)
+    chosen = {
+        i for c in about_partitions for i in bridge.chosen_rows(session.spark, c, schema, texts)
+    }
+    return frozenset(values[i] for i in chosen)
