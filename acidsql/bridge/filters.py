@@ -41,6 +41,8 @@ _OCCURRENCE = "acidsql.occurrence"
 _NOW = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 # What a condition is wrapped in that is not to be compared with rows: it means nothing to Spark.
 _COARSE = "KnownNullable"
+# Nodes of plans that give the same rows each time if their expressions do.
+_REPEATABLE = ("Project", "Filter", "Join", "Union", "Aggregate", "LogicalRelation")
 _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
 
@@ -167,15 +169,16 @@ def _without_lookups(
         return plan, {}
     found: dict[int, list[Lookup]] = {}
     always = jvm_class(spark, f"{CATALYST}.expressions.Literal").TrueLiteral()
-    dropped = []
+    dropped: list[tuple[JavaObject, JavaObject]] = []
     for node in _filters(plan):
         for part in parts(node.condition()):
             if simple_name(part) != "DynamicPruningSubquery":
                 continue
-            dropped.append((part, always))
+            if not any(part == other for other, _ in dropped):
+                dropped.append((part, always))
             query = part.buildQuery()
             outlines = _outlines_of(query)
-            if outlines and query.deterministic() and query.subqueriesAll().isEmpty():
+            if outlines and query.subqueriesAll().isEmpty() and _is_repeatable(query):
                 lookup = Lookup(
                     value=part.pruningKey(),
                     columns=node.child().output(),
@@ -184,7 +187,7 @@ def _without_lookups(
                     outlines=outlines,
                 )
                 found.setdefault(_identity(node.child()), []).append(lookup)
-    return plan.transformAllExpressions(scala_map(spark, dropped)), found
+    return plan.transformAllExpressionsWithSubqueries(scala_map(spark, dropped)), found
 
 
 def _build_key(spark: SparkSession, pruning: JavaObject) -> JavaObject:
@@ -195,14 +198,30 @@ def _build_key(spark: SparkSession, pruning: JavaObject) -> JavaObject:
 
 
 def _outlines_of(plan: JavaObject) -> list[tuple[JavaObject, int]]:
-    """The leaves of a plan with their numbers; none if one of them is no outline."""
-    found = []
+    """The leaves of a plan, each once, with their numbers; none if one of them is no outline."""
+    found = {}
     for leaf in elements(plan.collectLeaves()):
         number = leaf.relation().options().get(_OCCURRENCE) if _is_over_files(leaf) else None
         if number is None or number.isEmpty():
             return []
-        found.append((leaf, int(number.get())))
-    return found
+        found[_identity(leaf)] = leaf, int(number.get())
+    return list(found.values())
+
+
+def _is_repeatable(plan: JavaObject) -> bool:
+    """Whether a plan gives the same rows each time: rows that are chosen by their order may be
+    others, and so may sums of floating-point numbers.
+    """
+    kind = simple_name(plan)
+    if kind == "Aggregate" and any(
+        str(a.dataType().sql()) in ("FLOAT", "DOUBLE") for a in elements(plan.output())
+    ):
+        return False
+    return (
+        kind in _REPEATABLE
+        and bool(plan.deterministic())
+        and all(map(_is_repeatable, elements(plan.children())))
+    )
 
 
 def _copies(plan: JavaObject) -> dict[int, int]:

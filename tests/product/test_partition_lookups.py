@@ -128,6 +128,20 @@ def numbers(spark: SparkSession) -> Iterator[str]:
             "WHERE x.number = 3 AND y.number = 2",
             _of(DAYS[1:3]),
         ),
+        (
+            "SELECT (SELECT max(id) FROM {t} JOIN days ON d = day WHERE number = 3), max(number) "
+            "FROM days WHERE number < 9",
+            _of(DAYS[2:3]),
+        ),
+        (
+            "SELECT id FROM {t} WHERE d IN (SELECT max(day) FROM days WHERE number < 9)",
+            _of(DAYS[7:8]),
+        ),
+        (
+            "WITH few AS (SELECT day FROM days WHERE number = 4) SELECT id FROM {t} WHERE d IN "
+            "(SELECT day FROM few UNION ALL SELECT date_add(day, 1) FROM few)",
+            _of(DAYS[3:5]),
+        ),
         ("SELECT id FROM {t} RIGHT JOIN days ON d = day WHERE number = 3", _of(DAYS[2:3])),
         # These keep all of its rows, or those of more than the days that are found.
         ("SELECT id, number FROM {t} LEFT JOIN days ON d = day AND number = 3", ALL),
@@ -135,6 +149,16 @@ def numbers(spark: SparkSession) -> Iterator[str]:
         ("SELECT id FROM {t} JOIN days ON d = day OR id = number WHERE number = 3", ALL),
         # What is read twice must be the same: no random numbers, no tables without snapshots.
         ("SELECT id FROM {t} JOIN days ON d = day WHERE number < 9 * rand()", _of(DAYS)),
+        (
+            "SELECT id FROM {t} WHERE d IN (SELECT day FROM days WHERE number > 1 "
+            "ORDER BY number LIMIT 1)",
+            ALL,
+        ),
+        (
+            "SELECT id FROM {t} JOIN (SELECT day, sum(number / 3D) AS n FROM days WHERE number > 2 "
+            "GROUP BY day) ON d = day WHERE n < 2",
+            _of(DAYS),
+        ),
         ("SELECT id FROM {t} JOIN numbers_of_days ON d = day WHERE number = 3", _of(DAYS)),
         # Nothing is ruled out.
         ("SELECT id FROM {t} JOIN days ON d = day", _of(DAYS)),
