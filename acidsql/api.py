@@ -11,10 +11,11 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 from acidsql import bridge
 from acidsql.commands import dispatch
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.resolution import acid_table, leased_snapshot
+from acidsql.resolution import leased_snapshot
 from acidsql.session import AcidSession
 from acidsql.syntax import bind
 from acidsql.syntax.lexis import quote
+from acidsql.tables import acid_table
 
 
 def sql(
@@ -94,7 +95,7 @@ def table(
         else:
             seen = ValidWriteIdList.from_string(valid_write_ids)
         snapshot.lists[wanted.full_name] = seen, txns
-        return bridge.frame_of(spark, snapshot.plan(text))
+        return snapshot.run(text)
 
 
 def location(spark: SparkSession, name: str) -> str:

@@ -1,6 +1,4 @@
-"""Names and references: which table a name means, and plans in which ACID
-tables are snapshot scans.
-"""
+"""Plans in which ACID tables are scans of one snapshot."""
 
 from __future__ import annotations
 
@@ -13,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Table, TableType, TxnType
 from acidsql.scan import insert_only
@@ -24,112 +21,18 @@ from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema import partition_schema
 from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.listings import Listings
-from acidsql.syntax.lexis import quote
+from acidsql.tables import CATALOG, find, names_temp_view
 
 _MICROSECONDS = 1_000_000
 # A table that is no larger is scanned in less time than it takes to plan a statement twice.
 _SMALL_BYTES = 4 * 1024 * 1024
 # A larger table is not read twice in order to read fewer partitions of another one.
 _LOOKED_UP_BYTES = 32 * 1024 * 1024
-CATALOG = "spark_catalog"
 # Property of a view: the database in which the names of its text are looked up.
 VIEW_DATABASE = "view.database"
 # Property of a temporary view: the temporary views that its text names, a JSON list. Other names in
 # the text of a view mean no temporary view, as in Spark, also if there is one by now.
 VIEW_TEMPORARY = "view.temporary"
-
-
-def qualified(session: AcidSession, parts: Sequence[str]) -> tuple[str, str] | None:
-    """Database and name, or None if the name cannot be one of the metastore's."""
-    names = [p.lower() for p in parts]
-    catalog = session.spark.catalog
-    if len(names) == 3 and names[0] == CATALOG:
-        return names[1], names[2]
-    if len(names) > 2 or catalog.currentCatalog() != CATALOG:
-        return None
-    if len(names) == 2:
-        return names[0], names[1]
-    return catalog.currentDatabase().lower(), names[0]
-
-
-def find(
-    session: AcidSession, parts: Sequence[str], temporary: Container[str] | None = None
-) -> Table | None:
-    """The metastore's table or view that a name means; temporary views come first, as in Spark.
-
-    Args:
-        session: the session.
-        parts: the name.
-        temporary: in the text of a view, the temporary views that it may name; None means all.
-    """
-    if names_temp_view(session, parts, temporary):
-        return session.temp_views.find(parts)
-    name = qualified(session, parts)
-    return session.metastore.find_table(*name) if name else None
-
-
-def in_metastore(session: AcidSession, parts: Sequence[str]) -> bool:
-    """Whether the metastore has a table or view of this name, temporary views left aside."""
-    name = qualified(session, parts)
-    return name is not None and session.metastore.find_table(*name) is not None
-
-
-def already_exists(parts: Sequence[str]) -> AcidAnalysisError:
-    """The error that the name of a new table or view is taken."""
-    return AcidAnalysisError(
-        "TABLE_OR_VIEW_ALREADY_EXISTS",
-        f"{'.'.join(parts)} exists already: use another name, IF NOT EXISTS, or drop it first",
-    )
-
-
-def names_temp_view(
-    session: AcidSession, parts: Sequence[str], temporary: Container[str] | None = None
-) -> bool:
-    """Whether a name means a temporary view, one of ``temporary`` if that is given."""
-    known = temporary is None or len(parts) > 1 or parts[0].lower() in temporary
-    return known and bridge.is_temp_view(session.spark, parts)
-
-
-def known_to_spark(session: AcidSession, parts: Sequence[str]) -> bool:
-    """Whether Spark itself has a table or view of this name."""
-    name = ".".join(map(quote, parts))
-    return bridge.is_temp_view(session.spark, parts) or bool(
-        session.spark.catalog.tableExists(name)
-    )
-
-
-def find_acid_table(session: AcidSession, parts: Sequence[str]) -> Table | None:
-    """The transactional table that a name means, or None: views and other tables
-    are Spark's to handle.
-    """
-    table = find(session, parts)
-    return table if table is not None and table.table_type is TableType.MANAGED else None
-
-
-def acid_table(session: AcidSession, parts: Sequence[str]) -> Table:
-    """The transactional table that a name means.
-
-    Raises:
-        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
-        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, NOT_A_TRANSACTIONAL_TABLE.
-    """
-    table = find(session, parts)
-    name = ".".join(parts)
-    if table is None and known_to_spark(session, parts):
-        raise AcidAnalysisError(
-            "NOT_A_TRANSACTIONAL_TABLE",
-            f"{name} is not a transactional table: create one with STORED AS ORC "
-            "TBLPROPERTIES ('transactional'='true')",
-        )
-    if table is None:
-        raise AcidLookupError(
-            "TABLE_OR_VIEW_NOT_FOUND",
-            f"there is no table {name}: check the spelling, the current database (USE) and SHOW "
-            f"TABLES",
-        )
-    if table.table_type is TableType.VIEW:
-        raise AcidAnalysisError("EXPECT_TABLE_NOT_VIEW", f"{name} is a view: name a table")
-    return table
 
 
 @dataclass(slots=True, kw_only=True)
@@ -146,6 +49,7 @@ class StatementSnapshot:
         needs: while a plan is made, what is needed of an occurrence of a table, by its number; all
             of the others.
         scans: the number of occurrences so far in the plan that is made.
+        current: the current time, user and database, as all plans of the statement see them.
     """
 
     session: AcidSession
@@ -158,6 +62,10 @@ class StatementSnapshot:
     outlines: list[Table] | None = None
     needs: Mapping[int, Needs] = field(default_factory=dict)
     scans: int = 0
+    current: bridge.Current = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.current = bridge.Current(self.session.spark)
 
     def snapshot(self, table: Table, wanted: Wanted | None = None) -> TableSnapshot:
         """The table, or the wanted partitions of it, as this statement sees it."""
@@ -205,14 +113,14 @@ class StatementSnapshot:
         snapshot = self.snapshot(table, needs.partitions)
         if table.insert_only:
             return bridge.Draft.of(insert_only.rows(self.session, snapshot))
-        return scan(self.session, snapshot, needs.rows, counted=needs.counted)
+        return scan(self.session, snapshot, needs)
 
     def _looked_up(self, table: Table, needs: Needs) -> bridge.Draft | None:
-        """The rows of a table, if it is small, that are needed to tell which partitions of others
-        a statement needs.
+        """The rows of a table that are needed to tell which partitions of others a statement needs,
+        if it is small or only its partition columns are asked.
         """
         snapshot = self.snapshot(table, needs.partitions)
-        if is_larger(self.session, snapshot, _LOOKED_UP_BYTES):
+        if not needs.once and is_larger(self.session, snapshot, _LOOKED_UP_BYTES):
             return None
         return self._rows(table, needs)
 
@@ -240,12 +148,25 @@ class StatementSnapshot:
         if any(map(self._is_worth_a_search, found.tables.values())):
             outlines: list[Table] = []
             plan = made(replace(self, outlines=outlines, views=set()).plan_of(found))
-            self.needs = find_needs(self.session, plan, outlines, self._looked_up)
+            self.needs = find_needs(self.session, plan, outlines, self.current, self._looked_up)
         self.scans = 0
         try:
             return self.plan_of(found)
         finally:
             self.needs = {}
+
+    def run(self, statement: str | Found) -> DataFrame:
+        """The DataFrame of a statement of Spark's; runs it if it is a command."""
+        plan = self.current.resolve(self.plan(statement))
+        return bridge.frame_of(self.session.spark, plan)
+
+    def at_once(self, frame: DataFrame) -> DataFrame:
+        """A DataFrame that was made of the plan of a statement, with this statement's current time,
+        user and database.
+        """
+        analyzed = bridge.logical_plan(frame)
+        fixed = self.current.put_into(analyzed)
+        return frame if fixed is analyzed else bridge.frame_of(self.session.spark, fixed)
 
     def _is_worth_a_search(self, table: Table) -> bool:
         """Whether to find out what a statement needs of a table before it is scanned."""
@@ -396,11 +317,12 @@ def _not_expired(expires: int) -> str:
 
     It is folded as a whole, so that a late run fails before it looks for files that are gone;
     ``raise_error`` would be left to the tasks. An impossible conversion is the foldable expression
-    whose error shows a text of ours in all Spark versions and settings.
+    whose error shows a text of ours in all Spark versions and settings. The time is a text's, as no
+    function that gives it stays in the plan (``Current``).
     """
     message = (
         "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "
         "spark.acidsql.snapshot.maxAge: run the statement again"
     )
-    late = f"unix_micros(current_timestamp()) > {expires}L"
+    late = f"unix_micros(CAST('now' AS TIMESTAMP)) > {expires}L"
     return f"IF({late}, to_binary('{message}', 'hex') IS NULL, true)"

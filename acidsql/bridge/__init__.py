@@ -8,8 +8,17 @@ transformations, so that no callback from the JVM into Python is needed.
 from acidsql.bridge.batches import StripeRows, rewrite_stripes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
-from acidsql.bridge.drafts import Draft, NamedColumns, bare_rows, hide_columns, named_columns
-from acidsql.bridge.filters import Conjunct, asked_of_outlines, chosen_rows, outline
+from acidsql.bridge.conditions import Conjunct, chosen_rows
+from acidsql.bridge.current import Current
+from acidsql.bridge.drafts import (
+    BARE_NUMBER,
+    Draft,
+    NamedColumns,
+    bare_rows,
+    hide_columns,
+    named_columns,
+)
+from acidsql.bridge.filters import asked_of_outlines
 from acidsql.bridge.hadoop import (
     append_bytes,
     assemble_file,
@@ -31,6 +40,7 @@ from acidsql.bridge.jobs import job_errors
 from acidsql.bridge.jvm import JavaObject, active, jvm_memory, jvm_time_zone, same
 from acidsql.bridge.lookups import looked_up
 from acidsql.bridge.merge_keys import Key, narrowed, source_keys
+from acidsql.bridge.outlines import outline
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -99,11 +109,13 @@ from acidsql.bridge.texts import (
 )
 
 __all__ = [
+    "BARE_NUMBER",
     "FILE_ORDINAL",
     "CatalogTable",
     "Clause",
     "Command",
     "Conjunct",
+    "Current",
     "Draft",
     "JavaObject",
     "Key",

@@ -180,22 +180,41 @@ def _nested_arrays(spark: SparkSession, bitmaps: Mapping[tuple[int, ...], bytes]
     return jvm_class(spark, f"{CATALYST}.util.GenericArrayData")(items)
 
 
-def bare_rows(spark: SparkSession, number: int, schema: StructType) -> Draft:
-    """So many rows with columns of these names and types, of which any value is an error."""
-    columns = (_known_bare_columns if aliases_are_fresh(spark) else _bare_columns)(spark, schema)
-    return Draft.of(spark.range(number)).project([columns])
+# The column of bare rows that counts them.
+BARE_NUMBER = "id"
+
+
+def bare_rows(
+    spark: SparkSession, number: int, schema: StructType, known: Mapping[str, Column] | None = None
+) -> Draft:
+    """So many rows with columns of these names and types, of which any value is an error.
+
+    Args:
+        known: columns that have values, by name: made of ``BARE_NUMBER``.
+    """
+    if not known:
+        columns = (_known_bare_columns if aliases_are_fresh(spark) else _bare_columns)(
+            spark, schema
+        )
+        return Draft.of(spark.range(number)).project([columns])
+    whole = {**_bare_values(spark, schema), **known}
+    return Draft.of(spark.range(number)).project([named_columns(spark, list(whole.values()))])
 
 
 def _bare_columns(spark: SparkSession, schema: StructType) -> NamedColumns:
+    return named_columns(spark, list(_bare_values(spark, schema).values()))
+
+
+def _bare_values(spark: SparkSession, schema: StructType) -> dict[str, Column]:
     failing = raise_error(lit("only the number of rows is known"))
     values = {kind: failing.cast(kind) for kind in {field.dataType for field in schema.fields}}
-    columns = []
+    columns = {}
     for field in schema.fields:
         value = values[field.dataType]
         if not field.nullable:
             value = opaque(spark, value, nullable=False)
-        columns.append(value.alias(field.name))
-    return named_columns(spark, columns)
+        columns[field.name] = value.alias(field.name)
+    return columns
 
 
 _known_bare_columns = lru_cache(maxsize=256)(_bare_columns)

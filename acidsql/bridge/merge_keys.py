@@ -8,7 +8,7 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
-from acidsql.bridge.filters import coarse, parts, rebound
+from acidsql.bridge.conditions import coarse, parts, rebound
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,

@@ -12,7 +12,7 @@ from functools import reduce
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.filters import Conjunct, all_of
+from acidsql.bridge.conditions import Conjunct, all_of
 from acidsql.bridge.jvm import (
     CATALYST,
     SOURCES,

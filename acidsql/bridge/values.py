@@ -66,10 +66,8 @@ def one_of(values: pa.ChunkedArray, kind: str, most: int) -> OneOf:
         kind: the type of the values, as SQL; a plain one.
         most: more values than these are told by the lowest and the highest.
     """
-    if pa.types.is_date32(values.type):
-        values = values.cast(pa.int32())  # days: Python's dates end sooner than Spark's
-    known = pc.unique(values.drop_null())
-    literal = _LITERALS.get(kind, f"CAST('{{}}' AS {kind})".format)
+    known = pc.unique(_numbered(values).drop_null())
+    literal = _literal(kind)
     if len(known) == 0:
         return OneOf(text=f"{_VALUE} <> {_VALUE}", coarse=False)
     if len(known) <= most:
@@ -78,3 +76,22 @@ def one_of(values: pa.ChunkedArray, kind: str, most: int) -> OneOf:
     ends = pc.min_max(known).as_py()
     low, high = literal(ends["min"]), literal(ends["max"])
     return OneOf(text=f"{_VALUE} >= {low} AND {_VALUE} <= {high}", coarse=True)
+
+
+def only_one(values: pa.ChunkedArray, kind: str) -> str:
+    """SQL of the only one of some values, NULL if there is none.
+
+    Args:
+        kind: its type, as SQL; a plain one.
+    """
+    known = _numbered(values).drop_null().to_pylist()
+    return _literal(kind)(known[0]) if known else f"CAST(NULL AS {kind})"
+
+
+def _numbered(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Values, and days for dates: Python's dates end sooner than Spark's."""
+    return values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
+
+
+def _literal(kind: str) -> Callable[[object], str]:
+    return _LITERALS.get(kind, f"CAST('{{}}' AS {kind})".format)

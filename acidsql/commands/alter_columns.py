@@ -247,8 +247,7 @@ def _check_no_nulls(transaction: WriteTransaction, columns: Columns) -> None:
             continue
         name = f"{quote(table.database)}.{quote(table.name)}"
         text = f"SELECT 1 FROM spark_catalog.{name} WHERE {quote(old.name)} IS NULL LIMIT 1"
-        plan = events.snapshot_of(transaction).plan(text)
-        if bridge.frame_of(transaction.session.spark, plan).head() is not None:
+        if events.snapshot_of(transaction).run(text).head() is not None:
             raise AcidAnalysisError(
                 "NOT_NULL_CONSTRAINT_VIOLATION",
                 f"column {old.name} of {table.full_name} has NULLs: UPDATE them first",

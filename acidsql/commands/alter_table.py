@@ -13,10 +13,10 @@ from acidsql.commands.definitions import check_properties
 from acidsql.errors import AcidAnalysisError
 from acidsql.intents import alter_intent
 from acidsql.metastore.model import Table
-from acidsql.resolution import already_exists, in_metastore, known_to_spark, qualified
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax import alterations as ast
+from acidsql.tables import already_exists, in_metastore, known_to_spark, qualified
 from acidsql.transaction import WriteTransaction, write_transaction
 
 # What a table is made for and cannot change (TransactionalValidationListener), with the values

@@ -19,14 +19,7 @@ from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.intents import insert_intent
 from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.model import Column, FileFormat, LockRequest, LockType, Operation, Table
-from acidsql.resolution import (
-    already_exists,
-    find,
-    in_metastore,
-    known_to_spark,
-    leased_snapshot,
-    qualified,
-)
+from acidsql.resolution import leased_snapshot
 from acidsql.scan.insert_only import check_text_columns
 from acidsql.schema import columns_of
 from acidsql.session import AcidSession
@@ -35,6 +28,7 @@ from acidsql.storage.filesystem import child
 from acidsql.syntax.lexis import quote
 from acidsql.syntax.pieces import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
+from acidsql.tables import already_exists, find, in_metastore, known_to_spark, qualified
 from acidsql.transaction import write_transaction
 
 # What an insert-only table may be stored as.
@@ -236,8 +230,7 @@ def _create_as_select(
             "CREATE TABLE … AS SELECT takes its columns from the query: name them there",
         )
     with leased_snapshot(session) as snapshot:
-        plan = snapshot.plan(statement.query.of(statement.text))
-        rows = bridge.frame_of(session.spark, plan)
+        rows = snapshot.run(statement.query.of(statement.text))
     found = columns_of(session.spark, rows.schema)
     columns = tuple(Column(name=c.name, type=c.type, comment=c.comment) for c in found)
     partition_columns: tuple[Column, ...] = ()

@@ -32,21 +32,12 @@ from acidsql.commands.guard import refuse_damage, refuse_location
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table, TableType
 from acidsql.plain_files import refuse_row_changes
-from acidsql.resolution import (
-    StatementSnapshot,
-    acid_table,
-    already_exists,
-    find,
-    find_acid_table,
-    in_metastore,
-    leased_snapshot,
-    look_up,
-    refers_to_acid,
-)
+from acidsql.resolution import StatementSnapshot, leased_snapshot, look_up, refers_to_acid
 from acidsql.session import AcidSession, mirror_database
 from acidsql.syntax import alterations, parse
 from acidsql.syntax import statements as ast
 from acidsql.syntax.pieces import Name
+from acidsql.tables import acid_table, already_exists, find, find_acid_table, in_metastore
 
 
 def run(session: AcidSession, text: str) -> DataFrame:
@@ -69,7 +60,7 @@ def run_on_spark(session: AcidSession, text: str) -> DataFrame:
     if not found.tables:
         return _unchanged_on_spark(session, text)
     with leased_snapshot(session) as snapshot:
-        return bridge.frame_of(session.spark, snapshot.plan(found))
+        return snapshot.run(found)
 
 
 def _unchanged_on_spark(session: AcidSession, text: str) -> DataFrame:
@@ -103,7 +94,7 @@ def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
         return None
     with leased_snapshot(session) as snapshot:
         if table is None:
-            frame = bridge.frame_of(session.spark, snapshot.plan(explained))
+            frame = snapshot.run(explained)
         else:
             frame = _planned_events(events.shape_of(session, table), inner, snapshot)
         plan = bridge.explain(frame, statement.mode)

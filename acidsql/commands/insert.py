@@ -156,7 +156,8 @@ def query(
         insert = bridge.insert_into_files(spark, plan, path, shape.data, shape.partitions)
         return bridge.insert_query(spark, bridge.analyze(spark, insert))
 
-    return rows(snapshot.plan(statement.text, lambda plan: bridge.logical_plan(rows(plan))))
+    plan = snapshot.plan(statement.text, lambda plan: bridge.logical_plan(rows(plan)))
+    return snapshot.at_once(rows(plan))
 
 
 def static_values(session: AcidSession, table: Table, statement: Insert) -> tuple[str, ...] | None:

@@ -14,23 +14,20 @@ from acidsql import bridge
 from acidsql.commands import result
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Column, Table, TableType
-from acidsql.resolution import (
-    VIEW_DATABASE,
-    VIEW_TEMPORARY,
-    already_exists,
-    find,
-    in_metastore,
-    known_to_spark,
-    latest_snapshot,
-    look_up,
-    names_temp_view,
-    qualified,
-)
+from acidsql.resolution import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot, look_up
 from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexis import quote
 from acidsql.syntax.pieces import Name
 from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
+from acidsql.tables import (
+    already_exists,
+    find,
+    in_metastore,
+    known_to_spark,
+    names_temp_view,
+    qualified,
+)
 
 
 def create_database(session: AcidSession, statement: CreateDatabase) -> DataFrame | None:

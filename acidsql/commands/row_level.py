@@ -67,7 +67,7 @@ def planned(
     def asked(plan: bridge.JavaObject) -> bridge.JavaObject:
         return _asked(shape.session.spark, plan) or bridge.logical_plan(make(shape, plan))
 
-    return make(shape, snapshot.plan(text, asked))
+    return snapshot.at_once(make(shape, snapshot.plan(text, asked)))
 
 
 def _asked(spark: SparkSession, plan: bridge.JavaObject) -> bridge.JavaObject | None:
@@ -163,7 +163,9 @@ def merge_pieces(
             return bridge.narrowed(spark, joined, keys)
         return bridge.logical_plan(merge_events(shape, pieces(plan)))
 
-    return pieces(snapshot.plan(add_insert_columns(text, columns), asked))
+    plan = snapshot.plan(add_insert_columns(text, columns), asked)
+    fixed = snapshot.current.put_into(bridge.analyze_merge(spark, plan))
+    return bridge.merge_pieces(spark, fixed)
 
 
 def merge_events(shape: Shape, pieces: bridge.MergePlan) -> DataFrame:

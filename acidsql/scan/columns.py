@@ -108,20 +108,33 @@ def _wanted(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.NamedC
 
 def partition_columns(session: AcidSession, snapshot: TableSnapshot) -> list[Column]:
     """The partition columns of rows that know the ordinal of their partition."""
-    columns = []
+    every = range(len(snapshot.partitions))
+    return list(partition_values(session, snapshot, every, ORDINAL).values())
+
+
+def partition_values(
+    session: AcidSession, snapshot: TableSnapshot, ordinals: Sequence[int], place: str
+) -> dict[str, Column]:
+    """The partition columns, by name, of rows that know their partition's place among some.
+
+    Args:
+        ordinals: of these partitions.
+        place: the column that has it.
+    """
+    columns = {}
     for i, field in enumerate(partition_schema(session.spark, snapshot.table).fields):
-        values = [partition.values[i] for partition in snapshot.partitions]
-        value = _partition_value(values, field.dataType)
-        columns.append(value.alias(field.name, metadata=field.metadata))
+        values = [snapshot.partitions[ordinal].values[i] for ordinal in ordinals]
+        value = _partition_value(values, field.dataType, place)
+        columns[field.name] = value.alias(field.name, metadata=field.metadata)
     return columns
 
 
-def _partition_value(values: Sequence[str], data_type: DataType) -> Column:
-    """The value of a partition column by ordinal: a constant array, so that Spark
+def _partition_value(values: Sequence[str], data_type: DataType, place: str) -> Column:
+    """The value of a partition column by its place: in a constant array, so that Spark
     prunes files by it.
     """
     texts = [None if v == DEFAULT_PARTITION else v for v in values]
     array = F.from_json(F.lit(json.dumps(texts)), ArrayType(StringType())).cast(
         ArrayType(data_type)
     )
-    return F.get(array, F.col(ORDINAL))
+    return F.get(array, F.col(place))

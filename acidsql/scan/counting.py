@@ -1,4 +1,5 @@
-"""How many rows a snapshot has: what ``count(*)`` asks, from the tails of files, without a scan.
+"""How many rows a snapshot has, which ``count(*)`` asks, and in which partitions there are any:
+from the tails of files, without a scan.
 
 The rows of a file are there unless they were deleted. A delete event takes one of them away if the
 file has a row with its key, which the statistics prove of a dense file: one of a single write id
@@ -7,8 +8,8 @@ and bucket property, with as many rows as there are numbers from its least row i
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -68,6 +69,48 @@ def count_rows(
     keys = valid_keys(session, snapshot, deletes)
     unique = keys.group_by(keys.column_names).aggregate([])
     return rows - unique.num_rows if are_of(_ranges(unique), dense) else None
+
+
+def find_occupied(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    directories: Sequence[DataDirectory],
+    deletes: Deletes,
+    others: Container[int],
+) -> dict[int, bool]:
+    """Whether partitions have a row, by their ordinals; those are left out of which the tails do
+    not tell it.
+
+    Args:
+        directories: all of the snapshot's with rows that have row ids.
+        deletes: all delete events of the snapshot.
+        others: the partitions that have rows without row ids.
+    """
+    events: Counter[int] = Counter()
+    for file in deletes.files:
+        events[file.ordinal] += file.events
+    own: dict[int, list[DataDirectory]] = defaultdict(list)
+    for data in directories:
+        own[data.ordinal].append(data)
+
+    def look(ordinal: int) -> bool | None:
+        rows, is_told = 0, ordinal not in others
+        for data in own[ordinal]:
+            if needs_row_filter(data.directory, snapshot.write_ids):
+                is_told = False
+                continue
+            for _, tail in file_tails(session, snapshot.listings.get(data.path)):
+                if not _has_only_rows(tail):
+                    return None
+                rows += tail.rows
+                # Each event deletes one row at most.
+                if rows > events[ordinal]:
+                    return True
+        return False if is_told and not rows else None
+
+    ordinals = range(len(snapshot.partitions))
+    found = zip(ordinals, in_parallel(look, ordinals), strict=True)
+    return {ordinal: has_rows for ordinal, has_rows in found if has_rows is not None}
 
 
 def _ranges(keys: pa.Table) -> list[Dense]:

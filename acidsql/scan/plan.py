@@ -4,7 +4,7 @@ deleted rows. What the guard is for: ``schema.guard``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -15,8 +15,8 @@ from pyspark.sql.types import StructField, StructType
 from acidsql import bridge
 from acidsql.format.names import DirectoryKind, is_hidden
 from acidsql.format.selection import needs_row_filter
-from acidsql.scan.columns import ORDINAL, columns_of_table, project
-from acidsql.scan.counting import count_rows
+from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project
+from acidsql.scan.counting import count_rows, find_occupied
 from acidsql.scan.deletes import Deletes, filter_of, find_deletes, less_joined
 from acidsql.scan.directories import (
     DataDirectory,
@@ -28,7 +28,7 @@ from acidsql.scan.directories import (
     is_raw,
 )
 from acidsql.scan.originals import OriginalFile, original_events, original_files
-from acidsql.scan.pruning import outline_schema
+from acidsql.scan.pruning import EVERYTHING, Needs, outline_schema
 from acidsql.scan.search import Search, compared_types, find_search
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
@@ -66,6 +66,13 @@ class _Inserts:
         """Whether no row can be there."""
         return not self.directories and not self.originals
 
+    def but_of(self, partitions: Container[int]) -> _Inserts:
+        """Those of other partitions than these."""
+        return _Inserts(
+            directories=tuple(d for d in self.directories if d.ordinal not in partitions),
+            originals=tuple(f for f in self.originals if f.ordinal not in partitions),
+        )
+
     def split(self, deletes: Deletes) -> tuple[_Inserts, _Inserts]:
         """Those that no delete event can concern, and the others."""
         dirty = _Inserts(
@@ -88,28 +95,43 @@ def _concerns(deletes: Deletes, data: DataDirectory) -> bool:
     return deletes.concern(data.ordinal, low, max(data.directory.max_write_id, 0))
 
 
-def scan(
+def scan(session: AcidSession, snapshot: TableSnapshot, needs: Needs = EVERYTHING) -> bridge.Draft:
+    """The rows of a snapshot: the table's columns in its order, then ``row__id``.
+
+    Args:
+        needs: what is needed of its partitions: other rows may be missing, and so may values.
+    """
+    inserts, deletes = _events(session, snapshot)
+    schema = outline_schema(session.spark, snapshot.table)
+    rows = _number_of_rows(session, snapshot, inserts, deletes) if needs.counted else None
+    if rows is not None:
+        return bridge.bare_rows(session.spark, rows, schema)
+    if not needs.once:
+        return _scanned(session, snapshot, inserts, deletes, needs.rows)
+    others = {f.ordinal for f in inserts.originals}
+    occupied = find_occupied(session, snapshot, inserts.directories, deletes, others)
+    known = [i for i, has_rows in occupied.items() if has_rows]
+    values = partition_values(session, snapshot, known, bridge.BARE_NUMBER)
+    bare = bridge.bare_rows(session.spark, len(known), schema, values)
+    rest = inserts.but_of(occupied)
+    if rest.is_empty:
+        return bare
+    return bare.union([_scanned(session, snapshot, rest, deletes, needs.rows)])
+
+
+def _scanned(
     session: AcidSession,
     snapshot: TableSnapshot,
-    needed: Sequence[Sequence[bridge.Conjunct]] = (),
-    *,
-    counted: bool = False,
+    inserts: _Inserts,
+    deletes: Deletes,
+    needed: Sequence[Sequence[bridge.Conjunct]],
 ) -> bridge.Draft:
-    """The rows of a snapshot: the table's columns in its order, then ``row__id``.
+    """The surviving rows of some insert events.
 
     Projected below the union, so that Spark prunes the fields of ``row`` in each scan.
     The struct of the row id is made above it: Spark 3.5 fails on a filter whose struct
     has other nullability there.
-
-    Args:
-        needed: alternatives, of each the conditions that hold of the rows that are needed; others
-            may be missing.
-        counted: only the number of rows is asked for: their values need not be there.
     """
-    inserts, deletes = _events(session, snapshot)
-    rows = _number_of_rows(session, snapshot, inserts, deletes) if counted else None
-    if rows is not None:
-        return bridge.bare_rows(session.spark, rows, outline_schema(session.spark, snapshot.table))
     parts = _surviving(session, snapshot, inserts, deletes, needed)
     first, *others = project(session, snapshot, parts)
     table = snapshot.table

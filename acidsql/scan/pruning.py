@@ -42,11 +42,13 @@ class Needs:
         partitions: the values of its partitions, None for all.
         rows: alternatives, of each the conditions that all hold of its rows; none if it needs all.
         counted: it needs no values, only to know how many rows there are.
+        once: it needs the partition columns only, and of equal rows one.
     """
 
     partitions: Wanted | None = None
     rows: tuple[tuple[bridge.Conjunct, ...], ...] = ()
     counted: bool = False
+    once: bool = False
 
 
 EVERYTHING = Needs()
@@ -56,6 +58,7 @@ def find_needs(
     session: AcidSession,
     plan: bridge.JavaObject,
     tables: Sequence[Table],
+    current: bridge.Current,
     scan: Callable[[Table, Needs], bridge.Draft | None],
 ) -> dict[int, Needs]:
     """What a statement needs of each occurrence of a table.
@@ -63,6 +66,7 @@ def find_needs(
     Args:
         plan: the statement's plan over outlines.
         tables: the table of each outline, by its number.
+        current: what the statement takes for the current time, user and database.
         scan: the rows of a table that are needed; None if it takes too long to read them before
             the statement runs.
 
@@ -70,7 +74,7 @@ def find_needs(
         Occurrences that need everything are left out.
     """
     known: dict[str, tuple[tuple[str, ...], ...]] = {}
-    asked = bridge.asked_of_outlines(session.spark, plan)
+    asked = bridge.asked_of_outlines(session.spark, plan, current)
     found = {
         number: Needs(counted=True) for number in asked.counted if not tables[number].insert_only
     }
@@ -81,6 +85,10 @@ def find_needs(
         about_rows = tuple(tuple(c for c in copy if c.columns.keys() <= stored) for copy in copies)
         rows = about_rows if all(about_rows) and not table.insert_only else ()
         found[number] = Needs(partitions=_partitions(session, table, copies, known), rows=rows)
+
+    for number in asked.once:
+        if not tables[number].insert_only:
+            found[number] = replace(found.get(number, EVERYTHING), once=True)
 
     def looked_up(number: int) -> bridge.Draft | None:
         return scan(tables[number], found.get(number, EVERYTHING))

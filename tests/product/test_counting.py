@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 import acidsql
 from acidsql import bridge, resolution
 from acidsql.scan.pruning import outline_schema
+from acidsql.tables import acid_table
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -135,7 +136,7 @@ def test_many_delete_events_are_joined(lab: Lab, monkeypatch: pytest.MonkeyPatch
 
 def test_a_value_that_nobody_should_need_is_an_error(lab: Lab) -> None:
     t = lab.create("id INT NOT NULL, s STRING, st STRUCT<a: INT>", partitioned="p DATE")
-    schema = outline_schema(lab.spark, resolution.acid_table(lab.session, (t,)))
+    schema = outline_schema(lab.spark, acid_table(lab.session, (t,)))
     rows = bridge.bare_rows(lab.spark, 2, schema).frame()
     assert [(f.name, f.dataType, f.nullable) for f in rows.schema] == [
         (f.name, f.dataType, f.nullable) for f in schema

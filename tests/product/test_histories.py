@@ -14,9 +14,10 @@ import acidsql
 from acidsql.format.names import delta_name
 from acidsql.intents import insert_intent
 from acidsql.metastore.model import Table
-from acidsql.resolution import acid_table, latest_snapshot
+from acidsql.resolution import latest_snapshot
 from acidsql.scan.plan import number_of_rows
 from acidsql.session import AcidSession
+from acidsql.tables import acid_table
 from acidsql.transaction import write_transaction
 
 pytestmark = pytest.mark.spark

@@ -143,6 +143,44 @@ def numbers(spark: SparkSession) -> Iterator[str]:
             _of(DAYS[3:5]),
         ),
         ("SELECT id FROM {t} RIGHT JOIN days ON d = day WHERE number = 3", _of(DAYS[2:3])),
+        ("SELECT id FROM {t} WHERE d = (SELECT max(day) FROM days)", _of(DAYS[11:])),
+        ("SELECT id FROM {t} WHERE d > (SELECT day FROM days WHERE number = 10)", _of(DAYS[10:])),
+        ("SELECT id FROM {t} WHERE D = (SELECT day FROM days WHERE number = 99)", set()),
+        (
+            "SELECT id FROM {t} WHERE date_add(d, 1) < (SELECT min(day) FROM days WHERE month = 1) "
+            "AND shop = (SELECT max(shop) FROM shops WHERE town < 'z') AND id > 4",
+            _of(DAYS[:5], (1,)),
+        ),
+        (
+            "SELECT id FROM {t} WHERE d BETWEEN (SELECT min(day) FROM days WHERE month = 1) "
+            "AND (SELECT max(day) FROM days WHERE number < 9)",
+            _of(DAYS[6:8]),
+        ),
+        (
+            "SELECT id FROM {t} WHERE d BETWEEN (SELECT min(day) FROM days) "
+            "AND (SELECT max(day) FROM days WHERE number IN (SELECT 3))",
+            _of(DAYS[:3]),
+        ),
+        (
+            "SELECT id FROM {t} WHERE d BETWEEN (SELECT min(day) FROM days WHERE number > 3) "
+            "AND (SELECT max(day) FROM days WHERE number > 3)",
+            _of(DAYS[3:]),
+        ),
+        ("SELECT id FROM {t} WHERE d = (SELECT date_add(DATE'2024-01-01', 1))", _of(DAYS[1:2])),
+        (
+            "SELECT id, (SELECT count(*) FROM {t} WHERE d = (SELECT max(day) FROM days)) FROM {t} "
+            "WHERE d = (SELECT min(day) FROM days)",
+            _of([DAYS[0], DAYS[11]]),
+        ),
+        (
+            "SELECT id FROM {t} a WHERE d = (SELECT max(day) FROM days WHERE number = a.id)",
+            _of(DAYS),
+        ),
+        (
+            "SELECT id FROM {t} WHERE d = (SELECT day FROM days WHERE number > 2 "
+            "ORDER BY rand() LIMIT 1) AND id < 0",
+            _of(DAYS),
+        ),
         # These keep all of its rows, or those of more than the days that are found.
         ("SELECT id, number FROM {t} LEFT JOIN days ON d = day AND number = 3", ALL),
         ("SELECT id FROM {t} WHERE d NOT IN (SELECT day FROM days WHERE number > 2)", ALL),
@@ -201,6 +239,22 @@ def test_settings_and_large_tables(
     assert listed.take() == _of(DAYS)
     monkeypatch.undo()
     assert sorted(lab.sql(text)) == sorted(expected)
+
+
+def test_several_rows_for_one_value_are_an_error(lab: Lab, star: str) -> None:
+    with pytest.raises(Exception, match="SCALAR_SUBQUERY_TOO_MANY_ROWS"):
+        lab.sql(f"SELECT id FROM {star} WHERE d = (SELECT day FROM days WHERE number < 3)")
+
+
+def test_the_newest_partition_is_found_without_a_scan(
+    lab: Lab, star: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolution, "_LOOKED_UP_BYTES", -1)
+    text = f"SELECT id FROM {star} WHERE d = (SELECT max(d) FROM {star} WHERE shop = 's 0')"
+    frame = lab.frame(text)
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("FileScan") == 1
+    assert sorted(tuple(row) for row in frame.collect()) == [(11,), (24,), (37,), (50,)]
 
 
 def test_the_other_table_is_read_as_the_statement_sees_it(lab: Lab, star: str) -> None:

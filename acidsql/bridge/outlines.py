@@ -1,0 +1,82 @@
+"""Outlines: relations with the columns of a table and no files, and where they are in plans.
+
+A statement is planned over outlines first. What Spark's optimizer leaves above one is all that the
+statement asks of that occurrence of a table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from acidsql.bridge.drafts import Draft
+from acidsql.bridge.jvm import JavaObject, simple_name
+from acidsql.bridge.relations import file_relation, rows_of
+
+# Option of an outline: which occurrence of a table it stands for.
+_OCCURRENCE = "acidsql.occurrence"
+_NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
+
+
+def outline(
+    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: int
+) -> Draft:
+    """A relation of these columns without files.
+
+    Args:
+        partitions: those of the columns that are the same in all rows of a partition.
+    """
+    return rows_of(spark, _without_files(spark, schema, partitions, occurrence))
+
+
+@lru_cache(maxsize=256)
+def _without_files(
+    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: int
+) -> JavaObject:
+    options = {_OCCURRENCE: str(occurrence)}
+    return file_relation(spark, [], schema, options, partitions)[0]
+
+
+def number_of(leaf: JavaObject) -> int | None:
+    """The number of the occurrence that a leaf of a plan stands for; None if it is no outline."""
+    if not is_over_files(leaf):
+        return None
+    number = leaf.relation().options().get(_OCCURRENCE)
+    return int(number.get()) if number.isDefined() else None
+
+
+def identity(leaf: JavaObject) -> int:
+    """What tells a copy of a relation from another one: the id of its first column."""
+    return int(leaf.output().head().exprId().id())
+
+
+def is_over_files(leaf: JavaObject) -> bool:
+    """Whether a node is a relation over files, as outlines are."""
+    relation = simple_name(leaf) == "LogicalRelation" and leaf.relation()
+    return bool(relation) and simple_name(relation) == "HadoopFsRelation"
+
+
+def partition_names(leaf: JavaObject) -> set[str]:
+    """The names of an outline's partition columns, in lower case."""
+    return {str(name).lower() for name in leaf.relation().partitionSchema().fieldNames()}
+
+
+def filters(plan: JavaObject) -> Iterator[JavaObject]:
+    """Filters directly above relations, in subqueries too."""
+    return (node for node in nodes(plan, "Filter") if is_over_files(node.child()))
+
+
+def nodes(plan: JavaObject, kind: str) -> Iterator[JavaObject]:
+    """Nodes of a kind, in subqueries too.
+
+    Those behind a literal of several lines may be missing, as lines are counted.
+    """
+    lines = _NODE_LINE.findall(str(plan.numberedTreeString()))
+    for number in sorted({int(n) for n, name in lines if name == kind}):
+        node = plan.apply(number)
+        if node is not None and simple_name(node) == kind:
+            yield node
