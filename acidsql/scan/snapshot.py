@@ -74,6 +74,7 @@ def take_snapshot(
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
         places = metastore.partitions(table.database, table.name, wanted)
+    listings.fetch([place.location for place in places])
     listed = [(place, with_nested_originals(files, listings, place.location)) for place in places]
     for place in places:
         check_is_there(metastore, table, place, listings)

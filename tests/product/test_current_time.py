@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from acidsql import resolution
-from acidsql.storage.filesystem import FileSystem, Listing
 from tests.product.conftest import Lab
+from tests.product.listing import note_listings
 
 pytestmark = pytest.mark.spark
 
@@ -40,14 +40,12 @@ def table(lab: Lab) -> str:
 def listed(monkeypatch: pytest.MonkeyPatch) -> Listed:
     """The dates whose directories were listed."""
     found: Listed = set()
-    original = FileSystem.list
 
-    def listing(self: FileSystem, path: str) -> Listing:
+    def note(path: str) -> None:
         if "/d=" in path and "delta" not in path:
             found.add(path.rpartition("/d=")[2])
-        return original(self, path)
 
-    monkeypatch.setattr(FileSystem, "list", listing)
+    note_listings(monkeypatch, note)
     return found
 
 

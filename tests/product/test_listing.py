@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.format.names import STAGING_PREFIX
-from acidsql.storage.filesystem import FileSystem, Listing
+from tests.product.listing import note_listings
 
 pytestmark = pytest.mark.spark
 
@@ -19,19 +18,7 @@ pytestmark = pytest.mark.spark
 def listed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each directory outside staging is listed."""
     counts: Counter[str] = Counter()
-    one, several = FileSystem.list, FileSystem.list_all
-
-    def list_one(self: FileSystem, path: str) -> Listing:
-        if STAGING_PREFIX not in path:
-            counts[path] += 1
-        return one(self, path)
-
-    def list_several(self: FileSystem, paths: Sequence[str]) -> Sequence[Listing]:
-        counts.update(path for path in paths if STAGING_PREFIX not in path)
-        return several(self, paths)
-
-    monkeypatch.setattr(FileSystem, "list", list_one)
-    monkeypatch.setattr(FileSystem, "list_all", list_several)
+    note_listings(monkeypatch, lambda path: counts.update([path] * (STAGING_PREFIX not in path)))
     return counts
 
 

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from acidsql import resolution
-from acidsql.storage.filesystem import FileSystem, Listing
 from tests.product.conftest import Lab
+from tests.product.listing import note_listings
 
 pytestmark = pytest.mark.spark
 
@@ -68,13 +68,7 @@ class Listed:
 @pytest.fixture
 def listed(star: str, monkeypatch: pytest.MonkeyPatch) -> Listed:
     found = Listed(star)
-    original = FileSystem.list
-
-    def listing(self: FileSystem, path: str) -> Listing:
-        found.note(path)
-        return original(self, path)
-
-    monkeypatch.setattr(FileSystem, "list", listing)
+    note_listings(monkeypatch, found.note)
     return found
 
 
@@ -324,13 +318,7 @@ def test_statements_that_write(
     t = lab.create("id INT, v STRING", partitioned="d DATE, shop STRING")
     lab.sql(f"INSERT INTO {t} SELECT id, v, d, shop FROM {star}")
     listed = Listed(t)
-    original = FileSystem.list
-
-    def listing(self: FileSystem, path: str) -> Listing:
-        listed.note(path)
-        return original(self, path)
-
-    monkeypatch.setattr(FileSystem, "list", listing)
+    note_listings(monkeypatch, listed.note)
     expected = {
         i for i, d, s in lab.sql(f"SELECT id, d, shop FROM {t}") if f"d={d}/shop={s}" in read
     }

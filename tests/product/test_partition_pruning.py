@@ -8,8 +8,8 @@ import pytest
 
 from acidsql import bridge, resolution
 from acidsql.resolution import leased_snapshot
-from acidsql.storage.filesystem import FileSystem, Listing
 from tests.product.conftest import Lab
+from tests.product.listing import note_listings
 
 pytestmark = pytest.mark.spark
 
@@ -41,15 +41,13 @@ def table(lab: Lab) -> str:
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> Listed:
     found = Listed()
-    original = FileSystem.list
 
-    def listing(self: FileSystem, path: str) -> Listing:
+    def note(path: str) -> None:
         tail = path.rpartition("/p=")[2]
         if "delta" not in path and "/p=" in path:
             found.partitions.append(f"p={tail}")
-        return original(self, path)
 
-    monkeypatch.setattr(FileSystem, "list", listing)
+    note_listings(monkeypatch, note)
     return found
 
 
