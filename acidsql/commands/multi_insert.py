@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.insert import publish_empty, query, stage_query, static_values
 from acidsql.errors import AcidAnalysisError
@@ -27,7 +28,8 @@ class _Branch:
 
 
 def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]]) -> DataFrame:
-    """Run the INSERTs of one FROM: all of them see one snapshot, and all commit, or none.
+    """Run the INSERTs of one FROM: all of them see one snapshot and one current time, and all
+    commit, or none.
 
     Every branch into a table has a statement id of its own, so that row ids stay unique. (Hive
     refuses two branches into one table without partitions.)
@@ -40,11 +42,11 @@ def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]])
     for branch in made:
         by_table.setdefault(branch.table.full_name, []).append(branch)
     intents = [_intent(own) for own in by_table.values()]
-    inserted = 0
+    inserted, current = 0, bridge.Current(session.spark)
     with write_transactions(session, intents) as transactions:
         changes: list[tuple[WriteTransaction, Sequence[Change]]] = []
         for transaction, own in zip(transactions, by_table.values(), strict=True):
-            written, changed = _write(transaction, own)
+            written, changed = _write(transaction, own, current)
             inserted += written
             changes.append((transaction, changed))
         commit_all(changes)
@@ -75,13 +77,14 @@ def _intent(branches: Sequence[_Branch]) -> Intent:
 
 
 def _write(
-    transaction: WriteTransaction, branches: Sequence[_Branch]
+    transaction: WriteTransaction, branches: Sequence[_Branch], current: bridge.Current
 ) -> tuple[int, Sequence[Change]]:
     """Write the branches into one table; the rows, and what was changed."""
     session = transaction.session
     shape = events.shape_of(session, transaction.table)
     known = {p.values for p in transaction.partitions()} if shape.partitions.fields else set()
     snapshot = events.snapshot_of(transaction)
+    snapshot.current = current
     overwrite = transaction.intent.overwrite
     replaced: set[tuple[str, ...]] = set()
     for number, branch in enumerate(branches):

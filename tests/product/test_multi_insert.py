@@ -52,6 +52,17 @@ def test_a_minor_compaction_merges_the_branches(lab: Lab) -> None:
     assert lab.rows(t, "row__id, id") == before
 
 
+def test_all_branches_have_one_time(lab: Lab) -> None:
+    t, u = lab.create("at timestamp"), lab.create("at timestamp")
+    lab.sql(
+        f"FROM VALUES (1) AS s(id) INSERT INTO {t} SELECT current_timestamp() "
+        f"INSERT INTO {u} SELECT now() INSERT INTO {u} SELECT current_timestamp()"
+    )
+    assert lab.sql(f"SELECT count(*), count(DISTINCT at) FROM (TABLE {t} UNION ALL TABLE {u})") == [
+        (3, 1)
+    ]
+
+
 def test_several_tables_and_one_without_partitions_twice(lab: Lab) -> None:
     t, u = lab.create("id int", values="(0)"), lab.create("v string, id int")
     lab.sql(
