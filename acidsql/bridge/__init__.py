@@ -83,13 +83,13 @@ from acidsql.bridge.rows import (
     arrow_table,
     has_join,
     held_by_driver,
-    is_broadcast,
+    is_few,
     limit_each_task,
     local_rows,
     with_rows_of,
     write_orc,
 )
-from acidsql.bridge.search import condition_of, reads_in_batches, search_options
+from acidsql.bridge.search import condition_of, finds_rows, reads_in_batches, search_options
 from acidsql.bridge.texts import (
     alias_of,
     check_expression,
@@ -151,6 +151,7 @@ __all__ = [
     "delete_rows",
     "explain",
     "file_scan",
+    "finds_rows",
     "forget_table",
     "frame_of",
     "hadoop_conf",
@@ -163,7 +164,7 @@ __all__ = [
     "input_bytes",
     "insert_into_files",
     "insert_query",
-    "is_broadcast",
+    "is_few",
     "is_temp_view",
     "java_hash",
     "job_errors",

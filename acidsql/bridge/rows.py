@@ -24,10 +24,12 @@ from acidsql.bridge.jvm import (
     scala_object,
     session_state,
 )
-from acidsql.bridge.plans import frame_of, java_frame, logical_plan
+from acidsql.bridge.plans import frame_of, input_bytes, java_frame, logical_plan
 
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
+# Spark compares the bytes of files with what it broadcasts; rows take so many times more.
+_SHRINK = 4
 
 
 def has_join(frame: DataFrame) -> bool:
@@ -80,10 +82,22 @@ def _local(frame: DataFrame, data: JavaObject) -> DataFrame:
     return frame_of(spark, local(logical_plan(frame).output(), data, False, *nothing))
 
 
-def is_broadcast(frame: DataFrame) -> bool:
-    """Whether Spark takes a side of a join for small enough to be broadcast."""
-    size = int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
-    return size <= int(session_state(frame.sparkSession).conf().autoBroadcastJoinThreshold())
+def is_few(frame: DataFrame, most_read: int) -> bool:
+    """Whether the driver can hold the rows of a DataFrame: if Spark's estimate is that it would
+    broadcast them, or, where the estimate is more, if they are counted and are few.
+
+    Args:
+        most_read: bytes; where a plan reads more, its rows are not counted.
+    """
+    threshold = int(session_state(frame.sparkSession).conf().autoBroadcastJoinThreshold())
+    estimated = int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    if estimated <= threshold:
+        return True
+    if threshold < 0 or input_bytes(frame) > most_read:
+        return False
+    with job_errors():
+        rows = frame.count()
+    return rows * int(frame._jdf.schema().defaultSize()) <= threshold * _SHRINK
 
 
 def arrow_table(frame: DataFrame) -> pa.Table:

@@ -33,6 +33,12 @@ _FILTERS = "org.apache.spark.sql.sources"
 _COMPARISONS = ("EqualTo", "GreaterThan", "GreaterThanOrEqual", "LessThan", "LessThanOrEqual")
 # Before this day files may count days by another calendar.
 _FIRST_DAY = "1582-10-15"
+# What ORC's reader leaves where a value is null, by the type, as SQL.
+_LEFT_BY_NULL = {
+    **{kind: f"CAST(1 AS {kind})" for kind in ("TINYINT", "SMALLINT", "INT", "BIGINT")},
+    "BOOLEAN": "true",
+    "DATE": "DATE'1970-01-02'",
+}
 
 
 def search_options(
@@ -131,7 +137,41 @@ def condition_of(
         jvm_class(spark, f"{CATALYST}.expressions.Or"), [all_of(spark, one) for one in conditions]
     )
     places = [(a, expressions[a.name()]) for a in elements(whole.references().toSeq())]
-    return column(spark, whole.transform(scala_map(spark, places)))
+    condition = whole.transform(scala_map(spark, places))
+    # Beside one of the alternatives Spark would see that the others make no difference, and not
+    # read their columns; ORC fails where a column that it compares is not read.
+    return column(spark, opaque(condition) if len(conditions) > 1 else condition)
+
+
+def finds_rows(spark: SparkSession, conditions: Sequence[Sequence[Conjunct]]) -> bool:
+    """Whether the condition of ``condition_of`` is true of no row that ORC passes over.
+
+    When ORC's reader comes to another row group, or to rows behind those that it passed over, it
+    forgets which values of the columns that it compared are null, and that all strings of a batch
+    are the same one: ``StructBatchReader`` resets all of ``row``, and does not read these columns
+    again. Then a row has 1 in place of NULL, and any string. So each alternative has to say
+    something of each column that rules out both NULL and 1; decimals keep the value of another
+    row, and strings may, so that nothing can be said of them.
+
+    Args:
+        conditions: those that a search stands for, comparisons with values.
+    """
+    names = {name for one in conditions for c in one for name in c.columns}
+    if any(len(c.columns) > 1 for one in conditions for c in one):
+        return False
+    return all(_rules_out(spark, one, name) for one in conditions for name in names)
+
+
+def _rules_out(spark: SparkSession, conditions: Sequence[Conjunct], name: str) -> bool:
+    """Whether conditions do not hold where a column has what NULL leaves."""
+    own = [c for c in conditions if name in c.columns]
+    left = _LEFT_BY_NULL.get(str(own[0].columns[name].dataType().sql())) if own else None
+    if left is None:
+        return False
+    value = session_state(spark).sqlParser().parseExpression(left)
+    whole = all_of(spark, own)
+    places = [(a, value) for a in elements(whole.references().toSeq())]
+    return whole.transform(scala_map(spark, places)).eval(None) is not True
 
 
 def reads_in_batches(spark: SparkSession, columns: int) -> bool:

@@ -271,10 +271,11 @@ def _numbered(sides: _Sides) -> DataFrame:
 
 
 def _is_worth_a_job(pieces: bridge.MergePlan, sides: _Sides) -> bool:
-    """Whether reading all of the target costs more than a job that computes the source."""
-    if pieces.not_matched_by_source or bridge.input_bytes(sides.target) <= _SHUFFLED_BYTES:
+    """Whether reading all of the target costs more than jobs that compute the source."""
+    if pieces.not_matched_by_source:
         return False
-    return bridge.is_broadcast(sides.source)
+    target = bridge.input_bytes(sides.target)
+    return target > _SHUFFLED_BYTES and bridge.is_few(sides.source, most_read=target)
 
 
 def _merge_events(

@@ -44,6 +44,7 @@ _ORC_TYPES: dict[type[DataType], OrcType] = {
     StringType: OrcType(kind="string"),
     DateType: OrcType(kind="date"),
 }
+_LOOKS_FOR_ROWS = "orc.sarg.to.filter"
 # Columns of a scan beside those of ``row``: the ACID columns, the pad, and the partition.
 _OTHER_COLUMNS = 8
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -106,13 +107,14 @@ def find_search(
     if not used:
         return None
     if all(c.coarse for one in used for c in one):
-        return Search(options=options, condition=None, rows=False)
+        return Search(options={**options, _LOOKS_FOR_ROWS: "false"}, condition=None, rows=False)
     fields = sum(1 for f in schema.fields for _ in types_in(f.dataType))
-    rows = bridge.reads_in_batches(spark, fields + _OTHER_COLUMNS) and not has_maps_of_nested(
-        schema
+    rows = (
+        bridge.reads_in_batches(spark, fields + _OTHER_COLUMNS)
+        and not has_maps_of_nested(schema)
+        and bridge.finds_rows(spark, used)
     )
-    if rows:
-        options["orc.sarg.to.filter"] = "true"
+    options[_LOOKS_FOR_ROWS] = str(rows).lower()
     values = {name: f"row.{quote(read_name(stored_name))}" for name, stored_name in names.items()}
     condition = bridge.condition_of(spark, used, values)
     return Search(options=options, condition=condition, rows=rows)

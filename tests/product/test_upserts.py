@@ -113,6 +113,26 @@ def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
     assert joins == ["merged_rows"] * 3
 
 
+def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[str]) -> None:
+    """Spark takes a filter to leave all rows."""
+    t = lab.create("id bigint, u string, v string")
+    lab.sql(f"INSERT INTO {t} SELECT id, uuid(), 'old' FROM range(40000)")
+    s = lab.create("id bigint, u string, w bigint")
+    lab.sql(f"INSERT INTO {s} SELECT id, uuid(), id % 10000 FROM range(20000)")
+    newest = f"SELECT * FROM {s} WHERE w = 7"
+    with lab.settings(spark__sql__autoBroadcastJoinThreshold="1000"):
+        assert lab.sql(_upsert(t, newest)) == [(2, 2, 0, 0)]
+        assert joins == ["merged_with_few"]
+        assert lab.sql(_upsert(t, f"SELECT * FROM {s} WHERE w < 1000")) == [(2000, 2000, 0, 0)]
+        assert joins == ["merged_with_few", "merged_rows"]
+        # More is read of this source than of its target: it is not read twice.
+        text = f"SELECT id, u FROM {t} WHERE id = 7"
+        assert lab.sql(
+            _upsert(s, text).replace("v = b.u", "w = 0").replace("b.u, b.u)", "b.u, 0)")
+        ) == [(1, 1, 0, 0)]
+        assert joins == ["merged_with_few", "merged_rows", "merged_rows"]
+
+
 def test_nothing_of_an_explained_merge_runs(lab: Lab, joins: list[str]) -> None:
     t = lab.create("id bigint, u string, v string", values="(1, 'old', 'old')")
     source = "SELECT id, raise_error('run') AS u FROM range(1, 3)"
@@ -205,7 +225,9 @@ def test_keys_of_any_type_find_their_rows(
 @pytest.mark.parametrize(
     ("source", "searched"),
     [
-        ("SELECT id, 'n' AS u FROM range(500)", [(True, True)]),
+        ("SELECT id, 'n' AS u FROM range(2, 502)", [(True, True)]),
+        # 1 may stand for NULL in a column that rows were looked for by.
+        ("SELECT id, 'n' AS u FROM range(500)", [(False, True)]),
         ("SELECT id, 'n' AS u FROM range(20000, 21500)", [(False, False)]),
         ("SELECT id, 'n' AS u FROM range(0, 40000, 20)", [(False, False)]),
     ],

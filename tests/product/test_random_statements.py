@@ -1,0 +1,251 @@
+"""Random statements over ACID tables; the oracle is Spark, over plain tables of the same rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import acidsql
+from acidsql import resolution
+from acidsql.session import AcidSession
+from tests.product.random_sql import Statements, Table
+
+pytestmark = pytest.mark.spark
+
+FACTS = Table(
+    name="facts",
+    columns={
+        "id": "int",
+        "k": "int",
+        "s": "string",
+        "day": "date",
+        "m": "decimal",
+        "f": "double",
+        "t": "timestamp",
+        "b": "boolean",
+        "p": "int",
+        "r": "string",
+    },
+    partitions=("p", "r"),
+)
+LINES = Table(
+    name="lines",
+    columns={"id": "int", "n": "int", "s": "string", "day": "date", "m": "decimal"},
+)
+DAYS = Table(
+    name="days",
+    columns={"id": "int", "n": "int", "s": "string", "day": "date"},
+    partitions=("day",),
+)
+TABLES = [FACTS, LINES, DAYS]
+# Temporary views, each of a query of the tables.
+RECENT = Table(name="recent", columns=FACTS.columns, partitions=FACTS.partitions)
+PAIRS = Table(name="pairs", columns={"id": "int", "n": "int", "r": "string", "day": "date"})
+VIEWS = {
+    RECENT: "SELECT * FROM facts WHERE p >= 1 AND day > DATE'2024-01-01'",
+    PAIRS: "SELECT f.id, l.n, f.r, l.day FROM facts AS f JOIN lines AS l ON f.id = l.id "
+    "WHERE f.p IN (SELECT n FROM days WHERE day IS NOT NULL)",
+}
+TYPES = {"decimal": "DECIMAL(7, 2)"}
+
+_DAY = "IF(h % 17 = 0, NULL, date_add(DATE'2023-12-31', CAST(h % 9 AS INT)))"
+_WORD = "IF(h % 19 = 0, NULL, element_at(array('a', 'A', 'b', ' a', 'a ', 'ä', ''), h % 7 + 1))"
+_HASHED = "CAST(id AS INT) AS id, CAST(abs(hash(id)) % 100000 AS INT) AS h FROM range({rows})"
+ROWS = {
+    "facts": f"""SELECT id, IF(h % 13 = 0, NULL, h % 40) AS k, {_WORD} AS s, {_DAY} AS day,
+        CAST(h % 1000 / 4 AS DECIMAL(7, 2)) AS m,
+        element_at(array(0.0D, -0.0D, double('NaN'), 1.5D, 2.25D, NULL), h % 6 + 1) AS f,
+        IF(h % 5 = 0, NULL, TIMESTAMP'2024-01-01 00:00:00' + make_dt_interval(0, h % 50)) AS t,
+        element_at(array(true, false, NULL), h % 3 + 1) AS b,
+        element_at(array(0, 1, 2, 3, NULL), h % 5 + 1) AS p,
+        element_at(array('a', 'A', ' a', NULL), h % 4 + 1) AS r
+        FROM (SELECT {_HASHED.format(rows=2600)})""",
+    "lines": f"""SELECT id, h % 50 AS n, {_WORD} AS s, {_DAY} AS day,
+        IF(h % 3 = 0, NULL, CAST(h % 100 / 4 AS DECIMAL(7, 2))) AS m
+        FROM (SELECT {_HASHED.format(rows=2200)})""",
+    "days": f"SELECT id, h % 9 AS n, {_WORD} AS s, {_DAY} AS day "
+    f"FROM (SELECT {_HASHED.format(rows=60)})",
+}
+
+
+def _seeds(number: int) -> range:
+    """Those of a run: ``number``, or as many as ACIDSQL_SEEDS says, as in 1000:2000."""
+    first, _, end = os.environ.get("ACIDSQL_SEEDS", f"0:{number}").partition(":")
+    return range(int(first), int(end))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A session with ACID tables, and one with views of the same rows under the same names."""
+
+    acid: SparkSession
+    plain: SparkSession
+
+    def check(self, query: str) -> None:
+        """Both give the same rows, or both an error."""
+        try:
+            wanted = _rows(self.plain, query)
+        except PySparkException:
+            with pytest.raises(PySparkException):
+                acidsql.sql(self.acid, query).collect()
+            return
+        assert _by_text(acidsql.sql(self.acid, query).collect()) == wanted, query
+
+    def check_change(self, table: Table, statement: str, after: str) -> None:
+        """A change gives the rows that a query gives, which the plain view has from then on."""
+        columns = ", ".join(
+            f"CAST({name} AS {TYPES.get(kind, kind)}) AS {name}"
+            for name, kind in table.columns.items()
+        )
+        names = ", ".join(table.columns)
+        try:
+            frame = self.plain.sql(f"SELECT {columns} FROM ({after}) AS a({names})")
+            wanted = frame.collect()
+        except PySparkException:
+            with pytest.raises(PySparkException):
+                acidsql.sql(self.acid, statement)
+            return
+        acidsql.sql(self.acid, statement)
+        found = acidsql.sql(self.acid, f"SELECT {names} FROM {table.name}").collect()
+        assert _by_text(found) == _by_text(wanted), statement
+        kept = self.plain.createDataFrame(wanted, frame.schema)
+        kept.createOrReplaceTempView(table.name)
+
+
+def _rows(session: SparkSession, query: str) -> list[str]:
+    return _by_text(session.sql(query).collect())
+
+
+def _by_text(rows: list[Any]) -> list[str]:
+    # 0.0 and -0.0 are the same in groups, of which either may stand for both.
+    return sorted(repr(tuple(row)).replace("-0.0", "0.0") for row in rows)
+
+
+@pytest.fixture
+def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a statement needs is looked for in each of its tables."""
+    monkeypatch.setattr(resolution, "_SMALL_BYTES", 0)
+
+
+@pytest.fixture(scope="module")
+def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    """Views of plain files."""
+    session = spark.newSession()
+    home = tmp_path_factory.mktemp("plain")
+    for name, query in ROWS.items():
+        path = str(home / name)
+        session.sql(query).coalesce(1).write.parquet(path)
+        session.read.parquet(path).createOrReplaceTempView(name)
+    return session
+
+
+@pytest.fixture(scope="module")
+def pair(
+    spark: SparkSession, plain: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
+    """ACID tables whose rows were inserted, updated, moved, deleted and compacted."""
+    yield from _pair(spark, plain, tmp_path_factory.mktemp("acid"))
+
+
+def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair]:
+    acid = spark.newSession()
+    acid.conf.set("spark.acidsql.metastore", str(home / "metastore.sqlite"))
+    database = f"random_{home.name.replace('-', '_')}"
+
+    frames = {}
+    for table in TABLES:
+        rows = plain.table(table.name)
+        frames[f"rows_of_{table.name}"] = acid.createDataFrame(rows.collect(), rows.schema)
+
+    def run(text: str) -> None:
+        acidsql.sql(acid, text, **frames)
+
+    run(f"CREATE DATABASE {database}")
+    run(f"USE {database}")
+    for table in TABLES:
+        columns, partitions = (
+            ", ".join(
+                f"{name} {TYPES.get(kind, kind)}"
+                for name, kind in table.columns.items()
+                if (name in table.partitions) == of_partitions
+                and (table, name) != (LINES, "m")  # is added later
+            )
+            for of_partitions in (False, True)
+        )
+        run(
+            f"CREATE TABLE {table.name} ({columns})"
+            + f" PARTITIONED BY ({partitions})" * bool(partitions)
+            + " STORED AS ORC TBLPROPERTIES ('transactional'='true', 'orc.row.index.stride'='1000')"
+        )
+    all_of = "SELECT * FROM {rows_of_%s} WHERE "
+    run("INSERT INTO facts " + all_of % "facts" + "id % 3 < 2")
+    run("UPDATE facts SET m = m + 1, k = id WHERE id % 3 = 1")
+    run(
+        "INSERT INTO facts SELECT id, k, s, day, m, f, t, b, 9, r FROM {rows_of_facts} "
+        "WHERE id % 3 = 2"
+    )
+    run("INSERT INTO facts SELECT id + 50000, k, s, day, m, f, t, b, 8, r FROM {rows_of_facts}")
+    run("ALTER TABLE facts PARTITION (p = 0, r = 'a') COMPACT 'major' AND WAIT")
+    run(
+        "MERGE INTO facts USING {rows_of_facts} AS n ON facts.id = n.id "
+        "WHEN MATCHED AND facts.p = 9 OR n.id % 3 = 1 THEN "
+        "UPDATE SET m = n.m, k = n.k, p = n.p"
+    )
+    run("DELETE FROM facts WHERE id >= 50000")
+    run("ALTER TABLE facts PARTITION (p = 1, r = 'A') COMPACT 'minor' AND WAIT")
+    run("INSERT INTO lines SELECT id, n, s, day FROM {rows_of_lines} WHERE m IS NULL")
+    run("ALTER TABLE lines ADD COLUMNS (m DECIMAL(7, 2))")
+    run("INSERT INTO lines SELECT id, n, s, day, 0 FROM {rows_of_lines} WHERE id < 1500 AND m >= 0")
+    run("ALTER TABLE lines COMPACT 'major' AND WAIT")
+    run("INSERT INTO lines " + all_of % "lines" + "id >= 1500 AND m >= 0")
+    run(
+        "MERGE INTO lines USING {rows_of_lines} AS n ON lines.id = n.id "
+        "WHEN MATCHED AND n.id < 1500 THEN UPDATE SET m = n.m"
+    )
+    run("INSERT INTO days " + all_of % "days" + "true")
+    for view, query in VIEWS.items():
+        run(f"CREATE TEMPORARY VIEW {view.name} AS {query}")
+        plain.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view.name} AS {query}")
+    pair = Pair(acid, plain)
+    for table in [*TABLES, *VIEWS]:
+        pair.check(f"SELECT {', '.join(table.columns)} FROM {table.name}")
+    yield pair
+    run("USE default")
+    run(f"DROP DATABASE {database} CASCADE")
+    AcidSession.of(acid).close()
+
+
+@pytest.mark.parametrize("seed", _seeds(30))
+@pytest.mark.usefixtures("no_table_is_small")
+def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:
+    pair.check(Statements(Random(seed), [*TABLES, *VIEWS]).query())
+
+
+@pytest.mark.parametrize("seed", _seeds(10))
+@pytest.mark.usefixtures("no_table_is_small")
+def test_random_changes_give_the_rows_of_plain_tables(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    random = Random(seed)
+    plain = spark.newSession()
+    for name, query in ROWS.items():
+        rows = plain.sql(query).where("id < 300").collect()
+        plain.createDataFrame(rows, plain.sql(query).schema).createOrReplaceTempView(name)
+    for pair in _pair(spark, plain, tmp_path):
+        for _ in range(4):
+            made = Statements(random, TABLES)
+            table, other = random.sample(TABLES, 2)
+            kind = random.choice(["update", "delete", "insert", "merge", "merge"])
+            if kind in ("merge", "insert"):
+                change = getattr(made, kind)(table, other)
+            else:
+                change = getattr(made, kind)(table)
+            pair.check_change(table, *change)
