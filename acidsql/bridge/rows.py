@@ -97,7 +97,7 @@ def is_few(frame: DataFrame, most_read: int) -> bool:
         return False
     with job_errors():
         rows = frame.count()
-    return rows * int(frame._jdf.schema().defaultSize()) <= threshold * _SHRINK
+    return bool(rows * int(frame._jdf.schema().defaultSize()) <= threshold * _SHRINK)
 
 
 def arrow_table(frame: DataFrame) -> pa.Table:

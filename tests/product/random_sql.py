@@ -66,6 +66,7 @@ class Statements:
         self._random = random
         self._tables = tables
         self._aliases = 0
+        self._inserts = 0
 
     def query(self) -> str:
         """A SELECT."""
@@ -89,7 +90,7 @@ class Statements:
         """An INSERT, and a query of the rows that the table has after it, of the tables before."""
         scope = _Scope.of(source, "y")
         columns = ", ".join(
-            f"y.{source.key} + 200000" if name == table.key else self._value(kind, scope)
+            f"y.{source.key} + {self._offset()}" if name == table.key else self._value(kind, scope)
             for name, kind in table.columns.items()
         )
         condition = self._condition(scope, subqueries=True)
@@ -144,8 +145,9 @@ class Statements:
         deleted, updated = self._condition(both), self._condition(both)
         inserted = self._condition(other)
         orphans = self._condition(target) if self._random.random() < 0.4 else None
+        offset = self._offset()
         values = [
-            f"y.{source.key} + 100000" if c == table.key else self._value(kind, other)
+            f"y.{source.key} + {offset}" if c == table.key else self._value(kind, other)
             for c, kind in table.columns.items()
         ]
         on = f"x.{table.key} = y.{source.key}"
@@ -357,6 +359,11 @@ class Statements:
     def _alias(self) -> str:
         self._aliases += 1
         return f"t{self._aliases}"
+
+    def _offset(self) -> int:
+        """What makes new keys of old ones, of fewer than a thousand in the beginning."""
+        self._inserts += 1
+        return 1000 << self._inserts
 
     def _from(self, table: Table, alias: str, scope: _Scope) -> str:
         source = f"FROM {self._table_of(table)} AS {alias}"
