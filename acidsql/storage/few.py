@@ -66,10 +66,10 @@ def few_keys(events: DataFrame, table: Table) -> Keys | None:
     wanted = bridge.select(events, TARGET, *KEYS, *part_columns(table))
     with bridge.job_errors():
         found = bridge.arrow_table(bridge.limit_each_task(wanted, DRIVER_EVENTS))
-    return _by_place(found, table) if len(found) < DRIVER_EVENTS else None
+    return by_place(found, table) if len(found) < DRIVER_EVENTS else None
 
 
-def _by_place(found: pa.Table, table: Table) -> Keys:
+def by_place(found: pa.Table, table: Table) -> Keys:
     """Row ids by where they go.
 
     Args:
@@ -77,9 +77,10 @@ def _by_place(found: pa.Table, table: Table) -> Keys:
             partition.
     """
     parts = part_columns(table)
-    named = found.rename_columns([TARGET, *RowId._fields, *parts])
-    ordered = named.sort_by([(name, "ascending") for name in (TARGET, *parts)])
-    counted = ordered.group_by([TARGET, *parts], use_threads=False).aggregate([([], "count_all")])
+    order = [(name, "ascending") for name in (TARGET, *parts)]
+    ordered = found.rename_columns([TARGET, *RowId._fields, *parts]).sort_by(order)
+    # Arrow's groups come in no certain order.
+    counted = ordered.group_by([TARGET, *parts]).aggregate([([], "count_all")]).sort_by(order)
     keys = {}
     first = 0
     for row in counted.to_pylist():
