@@ -1,71 +1,24 @@
 """Random queries and changes, made of a seed.
 
 Every answer is the same whatever the order of the rows: nothing is chosen by an order that has
-ties, no floating-point number is summed, and no expression can fail.
+ties, and no floating-point number is summed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from random import Random
 
-# Values of each type that rows have, or nearly have.
-LITERALS: Mapping[str, Sequence[str]] = {
-    "int": ["-1", "0", "1", "2", "3", "5", "7", "11", "40", "1999", "2500"],
-    "string": ["''", "'a'", "'A'", "'b'", "' a'", "'a '", "'ä'", "'zz'", "'10'"],
-    "date": ["DATE'2023-12-31'", "DATE'2024-01-01'", "DATE'2024-01-03'", "DATE'2024-02-29'"],
-    "decimal": ["-1.50", "0.00", "0.25", "1.00", "12.75", "99.99"],
-    "double": ["-0.0D", "0.0D", "1.5D", "2.25D", "double('NaN')", "double('-Infinity')"],
-    "timestamp": ["TIMESTAMP'2024-01-01 00:00:00'", "TIMESTAMP'2024-01-02 12:30:00.5'"],
-    "boolean": ["true", "false"],
-}
-_COMPARED = ("=", "=", "<", "<=", ">", ">=", "<>", "<=>")
+from tests.product.random_expressions import Expressions, Scope, Table
+
 _JOINS = ("", "", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
-_MOST_DEPTH = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table of either kind of column.
-
-    Attributes:
-        name: as statements have it.
-        columns: types by name.
-        partitions: the names of those that are the same in all rows of a partition.
-        key: the name of a column of which no two rows have the same value.
-    """
-
-    name: str
-    columns: Mapping[str, str]
-    partitions: Sequence[str] = ()
-    key: str = "id"
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """What expressions may name: types by qualified name."""
-
-    columns: Mapping[str, str]
-
-    @classmethod
-    def of(cls, table: Table, alias: str) -> _Scope:
-        return cls({f"{alias}.{name}": kind for name, kind in table.columns.items()})
-
-    def with_all_of(self, other: _Scope) -> _Scope:
-        return _Scope({**self.columns, **other.columns})
-
-    def of_type(self, kind: str) -> list[str]:
-        return [name for name, own in self.columns.items() if own == kind]
-
-
-class Statements:
+class Statements(Expressions):
     """Statements over some tables, as a source of random numbers has them."""
 
     def __init__(self, random: Random, tables: Sequence[Table]) -> None:
-        self._random = random
-        self._tables = tables
-        self._aliases = 0
+        super().__init__(random, tables)
         self._inserts = 0
 
     def query(self) -> str:
@@ -88,7 +41,7 @@ class Statements:
 
     def insert(self, table: Table, source: Table) -> tuple[str, str]:
         """An INSERT, and a query of the rows that the table has after it, of the tables before."""
-        scope = _Scope.of(source, "y")
+        scope = Scope.of(source, "y")
         columns = ", ".join(
             f"y.{source.key} + {self._offset()}" if name == table.key else self._value(kind, scope)
             for name, kind in table.columns.items()
@@ -100,7 +53,7 @@ class Statements:
 
     def update(self, table: Table) -> tuple[str, str]:
         """An UPDATE, and a query of the rows that the table has after it, of the table before."""
-        scope = _Scope.of(table, "x")
+        scope = Scope.of(table, "x")
         others = [name for name in table.columns if name != table.key]
         names = self._random.sample(others, self._random.randint(1, 2))
         values = {name: self._value(table.columns[name], scope) for name in names}
@@ -116,7 +69,7 @@ class Statements:
 
     def delete(self, table: Table) -> tuple[str, str]:
         """A DELETE, and a query of the rows that the table has after it, of the table before."""
-        condition = self._condition(_Scope.of(table, "x"), subqueries=True)
+        condition = self._condition(Scope.of(table, "x"), subqueries=True)
         kept = ", ".join(f"x.{name}" for name in table.columns)
         return (
             f"DELETE FROM {table.name} AS x WHERE {condition}",
@@ -136,8 +89,8 @@ class Statements:
 
     def merge(self, table: Table, source: Table) -> tuple[str, str]:
         """A MERGE by the keys of both tables, and a query of the rows after it, of those before."""
-        both = _Scope.of(table, "x").with_all_of(_Scope.of(source, "y"))
-        target, other = _Scope.of(table, "x"), _Scope.of(source, "y")
+        both = Scope.of(table, "x").with_all_of(Scope.of(source, "y"))
+        target, other = Scope.of(table, "x"), Scope.of(source, "y")
         others = [name for name in table.columns if name != table.key]
         name = self._random.choice(others)
         new = self._value(table.columns[name], both)
@@ -180,13 +133,13 @@ class Statements:
 
     def _plain(self) -> str:
         table, alias = self._table(), self._alias()
-        scope = _Scope.of(table, alias)
+        scope = Scope.of(table, alias)
         distinct = self._random.choice(["", "DISTINCT "])
         return f"SELECT {distinct}{self._values(scope)} {self._from(table, alias, scope)}"
 
     def _grouped(self) -> str:
         table, alias = self._table(), self._alias()
-        scope = _Scope.of(table, alias)
+        scope = Scope.of(table, alias)
         groups = self._random.sample(list(scope.columns), self._random.randint(1, 2))
         having = f" HAVING count(*) > {self._random.randint(0, 3)}" * self._random.randint(0, 1)
         return (
@@ -197,12 +150,12 @@ class Statements:
     def _counted(self) -> str:
         table, alias = self._table(), self._alias()
         what = self._random.choice(["count(*)", "count(1)", "count(*) + 1, 'x'"])
-        return f"SELECT {what} {self._from(table, alias, _Scope.of(table, alias))}"
+        return f"SELECT {what} {self._from(table, alias, Scope.of(table, alias))}"
 
     def _of_partitions(self) -> str:
         table = self._random.choice([t for t in self._tables if t.partitions])
         alias = self._alias()
-        scope = _Scope({f"{alias}.{n}": table.columns[n] for n in table.partitions})
+        scope = Scope({f"{alias}.{n}": table.columns[n] for n in table.partitions})
         name = self._random.choice(list(scope.columns))
         source = self._from(table, alias, scope)
         form = self._random.choice(
@@ -230,7 +183,7 @@ class Statements:
     def _joined(self) -> str:
         left, right = self._table(), self._table()
         a, b = self._alias(), self._alias()
-        own, other = _Scope.of(left, a), _Scope.of(right, b)
+        own, other = Scope.of(left, a), Scope.of(right, b)
         kind = self._random.choice(
             [
                 "JOIN",
@@ -261,10 +214,10 @@ class Statements:
 
     def _with_table_expression(self) -> str:
         table, alias = self._table(), self._alias()
-        scope = _Scope.of(table, alias)
+        scope = Scope.of(table, alias)
         name, columns = f"c{self._alias()}", ", ".join(scope.columns)
         a, b = self._alias(), self._alias()
-        own, other = _Scope.of(table, a), _Scope.of(table, b)
+        own, other = Scope.of(table, a), Scope.of(table, b)
         body = f"SELECT {columns} {self._from(table, alias, scope)}"
         both = own.with_all_of(other)
         return (
@@ -281,15 +234,15 @@ class Statements:
         for _ in range(2):
             alias = self._alias()
             columns = ", ".join(f"{alias}.{name}" for name in names)
-            scope = _Scope.of(table, alias)
+            scope = Scope.of(table, alias)
             sides.append(f"SELECT {columns} {self._from(table, alias, scope)}")
         outer = f"SELECT * FROM ({sides[0]} {kind} {sides[1]}) AS u"
         types = {f"u.{name}": table.columns[name] for name in names}
-        return f"{outer} WHERE {self._condition(_Scope(types))}"
+        return f"{outer} WHERE {self._condition(Scope(types))}"
 
     def _windowed(self) -> str:
         table, alias = self._table(), self._alias()
-        scope = _Scope.of(table, alias)
+        scope = Scope.of(table, alias)
         group = self._random.choice(list(scope.columns))
         name = self._random.choice(list(scope.columns))
         inner = (
@@ -297,12 +250,12 @@ class Statements:
             f"{alias}.{table.key}) AS n, max({name}) OVER (PARTITION BY {group}) AS m "
             f"{self._from(table, alias, scope)}"
         )
-        outer = _Scope.of(table, "w")
+        outer = Scope.of(table, "w")
         return f"SELECT w.{table.key}, w.n, w.m FROM ({inner}) AS w WHERE {self._condition(outer)}"
 
     def _first_rows(self) -> str:
         table, alias = self._table(), self._alias()
-        scope = _Scope.of(table, alias)
+        scope = Scope.of(table, alias)
         order = self._random.choice(["", " DESC"])
         return (
             f"SELECT {self._values(scope)} {self._from(table, alias, scope)} "
@@ -311,7 +264,7 @@ class Statements:
 
     def _rolled_up(self) -> str:
         table, alias = self._table(), self._alias()
-        scope = _Scope.of(table, alias)
+        scope = Scope.of(table, alias)
         groups = ", ".join(self._random.sample(list(scope.columns), 2))
         kind = self._random.choice(["ROLLUP", "CUBE"])
         return (
@@ -322,7 +275,7 @@ class Statements:
     def _star(self) -> str:
         tables = [self._table() for _ in range(3)]
         aliases = [self._alias() for _ in tables]
-        scopes = [_Scope.of(t, a) for t, a in zip(tables, aliases, strict=True)]
+        scopes = [Scope.of(t, a) for t, a in zip(tables, aliases, strict=True)]
         whole = scopes[0].with_all_of(scopes[1]).with_all_of(scopes[2])
         # Each row of the first meets at most one of each of the others.
         joins = [
@@ -339,7 +292,7 @@ class Statements:
     def _with_value_of_row(self) -> str:
         table, other = self._table(), self._table()
         alias, inner = self._alias(), self._alias()
-        scope, own = _Scope.of(table, alias), _Scope.of(other, inner)
+        scope, own = Scope.of(table, alias), Scope.of(other, inner)
         name = self._random.choice(list(own.columns))
         value = (
             f"SELECT max({name}) FROM {other.name} AS {inner} "
@@ -349,34 +302,27 @@ class Statements:
 
     # Parts of queries
 
-    def _table(self) -> Table:
-        return self._random.choice(self._tables)
-
     def _table_of(self, table: Table) -> str:
         """A table, or all of it as a subquery."""
         return self._random.choice([table.name, f"(SELECT * FROM {table.name})"])
-
-    def _alias(self) -> str:
-        self._aliases += 1
-        return f"t{self._aliases}"
 
     def _offset(self) -> int:
         """What makes new keys of old ones, of fewer than a thousand in the beginning."""
         self._inserts += 1
         return 1000 << self._inserts
 
-    def _from(self, table: Table, alias: str, scope: _Scope) -> str:
+    def _from(self, table: Table, alias: str, scope: Scope) -> str:
         source = f"FROM {self._table_of(table)} AS {alias}"
         if self._random.random() < 0.15:
             return source
         return f"{source} WHERE {self._condition(scope, subqueries=True)}"
 
-    def _values(self, scope: _Scope) -> str:
+    def _values(self, scope: Scope) -> str:
         columns = self._random.sample(list(scope.columns), self._random.randint(1, 3))
         made = [self._value(scope.columns[c], scope) for c in columns[1:]]
         return ", ".join(f"{value} AS v{i}" for i, value in enumerate([columns[0], *made]))
 
-    def _aggregates(self, scope: _Scope) -> str:
+    def _aggregates(self, scope: Scope) -> str:
         made = []
         for _ in range(self._random.randint(1, 3)):
             name = self._random.choice(list(scope.columns))
@@ -388,91 +334,3 @@ class Statements:
             space = " " if "(" in function else ""
             made.append(f"{opened}{space}{name})")
         return ", ".join(made)
-
-    def _equality(self, own: _Scope, other: _Scope) -> str:
-        kinds = sorted(set(own.columns.values()) & set(other.columns.values()) - {"boolean"})
-        kind = self._random.choice(kinds)
-        left = self._random.choice(own.of_type(kind))
-        return f"{left} = {self._random.choice(other.of_type(kind))}"
-
-    # Conditions
-
-    def _condition(self, scope: _Scope, *, subqueries: bool = False, depth: int = 0) -> str:
-        chance = self._random.random()
-        if depth < _MOST_DEPTH and chance < 0.35:
-            word = self._random.choice(["AND", "AND", "OR"])
-            parts = [
-                self._condition(scope, subqueries=subqueries and word == "AND", depth=depth + 1)
-                for _ in range(2)
-            ]
-            return f"({f' {word} '.join(parts)})"
-        if depth < _MOST_DEPTH and chance < 0.42:
-            return f"(NOT {self._condition(scope, depth=depth + 1)})"
-        if subqueries and chance < 0.62:
-            return self._with_subquery(scope)
-        return self._simple(scope)
-
-    def _simple(self, scope: _Scope) -> str:
-        name = self._random.choice(list(scope.columns))
-        kind = scope.columns[name]
-        literal, compared = self._literal(kind), self._random.choice(_COMPARED)
-        values = ", ".join(self._literal(kind) for _ in range(self._random.randint(1, 3)))
-        forms = [
-            f"{name} {compared} {literal}",
-            f"{literal} {compared} {name}",
-            f"{name} BETWEEN {literal} AND {self._literal(kind)}",
-            f"{name} IN ({values})",
-            f"{name} NOT IN ({values})",
-            f"{name} IS NULL",
-            f"{name} IS NOT NULL",
-            f"{self._value(kind, scope)} {compared} {self._value(kind, scope)}",
-        ]
-        if kind == "string":
-            forms += [f"{name} LIKE '{p}'" for p in ("a%", "%", "_", "%a%")]
-        if kind == "int":
-            forms += [f"{name} % 5 = 2", f"{name} IN ({literal}, NULL)", f"{name} = 3.0"]
-        if kind == "boolean":
-            forms += [name, f"NOT {name}"]
-        return f"({self._random.choice(forms)})"
-
-    def _with_subquery(self, scope: _Scope) -> str:
-        table, alias = self._table(), self._alias()
-        own = _Scope.of(table, alias)
-        kinds = sorted(set(scope.columns.values()) & set(own.columns.values()))
-        kind = self._random.choice(kinds)
-        name, inner = (
-            self._random.choice(scope.of_type(kind)),
-            self._random.choice(own.of_type(kind)),
-        )
-        source = f"FROM {table.name} AS {alias} WHERE {self._simple(own)}"
-        function = self._random.choice(["max", "min"])
-        compared = self._random.choice(["=", "<", ">=", "<=>"])
-        return self._random.choice(
-            [
-                f"{name} IN (SELECT {inner} {source})",
-                f"{name} NOT IN (SELECT {inner} {source})",
-                f"EXISTS (SELECT 1 {source} AND {inner} = {name})",
-                f"NOT EXISTS (SELECT 1 {source} AND {inner} = {name})",
-                f"{name} {compared} (SELECT {function}({inner}) {source})",
-                f"{name} BETWEEN (SELECT min({inner}) {source}) AND (SELECT max({inner}) {source})",
-            ]
-        )
-
-    # Values
-
-    def _literal(self, kind: str) -> str:
-        return self._random.choice(LITERALS[kind])
-
-    def _value(self, kind: str, scope: _Scope) -> str:
-        names = scope.of_type(kind)
-        if not names or self._random.random() < 0.2:
-            return self._literal(kind)
-        name = self._random.choice(names)
-        forms = {
-            "int": [f"{name} % 7", f"coalesce({name}, 0) % 100 + 1", f"abs({name} % 1000)"],
-            "string": [f"upper({name})", f"substr({name}, 1, 2)", f"coalesce({name}, 'none')"],
-            "date": [f"date_add({name}, 1)", f"coalesce({name}, DATE'2024-01-01')"],
-            "decimal": [f"CAST({name} % 10 AS DECIMAL(7, 2))"],
-            "boolean": [f"NOT {name}"],
-        }
-        return self._random.choice([name, name, *forms.get(kind, [])])

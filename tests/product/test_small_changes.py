@@ -135,3 +135,14 @@ def test_an_update_finds_columns_by_names_of_any_case_and_sign(lab: Lab) -> None
     assert lab.sql(f"SELECT id, `a b`, `c``d`, st.x, st.y, string(`e.f`) FROM {t}") == [
         (1, "U", 1, 3, 20, "2024-03-01")
     ]
+
+
+def test_rows_of_many_partitions_are_deleted_where_they_are(lab: Lab) -> None:
+    t = lab.create("id INT", partitioned="p INT, q STRING")
+    lab.sql(
+        f"INSERT INTO {t} SELECT CAST(id AS INT), CAST(id % 67 AS INT), "
+        "element_at(array('a', 'ä', ' '), CAST(id % 2 + 1 AS INT)) FROM range(700)"
+    )
+    assert lab.sql(f"DELETE FROM {t} WHERE id % 5 < 2 OR p = 11") == [(286, 286)]
+    kept = [id_ for id_ in range(700) if id_ % 5 >= 2 and id_ % 67 != 11]
+    assert sorted(id_ for (id_,) in lab.rows(t, "id")) == kept
