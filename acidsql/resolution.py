@@ -120,7 +120,7 @@ class StatementSnapshot:
         if it is small or only its partition columns are asked.
         """
         snapshot = self.snapshot(table, needs.partitions)
-        if not needs.once and is_larger(self.session, snapshot, _LOOKED_UP_BYTES):
+        if not needs.once and is_larger(snapshot, _LOOKED_UP_BYTES):
             return None
         return self._rows(table, needs)
 
@@ -174,7 +174,7 @@ class StatementSnapshot:
             return True
         if table.insert_only:
             return False  # Spark itself pushes conditions down to its files
-        return is_larger(self.session, self.snapshot(table), _SMALL_BYTES)
+        return is_larger(self.snapshot(table), _SMALL_BYTES)
 
     def plan_of(self, found: Found) -> bridge.JavaObject:
         """The plan of a statement whose references were looked up, over the wanted partitions."""

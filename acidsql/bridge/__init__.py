@@ -20,6 +20,7 @@ from acidsql.bridge.drafts import (
 )
 from acidsql.bridge.filters import asked_of_outlines
 from acidsql.bridge.hadoop import (
+    FoundPath,
     append_bytes,
     assemble_file,
     copy_file,
@@ -28,9 +29,7 @@ from acidsql.bridge.hadoop import (
     hadoop_path,
     hadoop_setting,
     hadoop_user,
-    list_all,
-    list_files,
-    list_names,
+    list_paths,
     read_bytes,
     write_bytes,
 )
@@ -61,7 +60,7 @@ from acidsql.bridge.plans import (
 )
 from acidsql.bridge.relations import (
     FILE_ORDINAL,
-    ScanDirectory,
+    ScanFile,
     Watch,
     collect_garbage,
     file_scan,
@@ -117,12 +116,13 @@ __all__ = [
     "Conjunct",
     "Current",
     "Draft",
+    "FoundPath",
     "JavaObject",
     "Key",
     "MergePlan",
     "NamedColumns",
     "Reference",
-    "ScanDirectory",
+    "ScanFile",
     "StripeRows",
     "Watch",
     "active",
@@ -171,9 +171,7 @@ __all__ = [
     "jvm_memory",
     "jvm_time_zone",
     "limit_each_task",
-    "list_all",
-    "list_files",
-    "list_names",
+    "list_paths",
     "literal_sql",
     "local_rows",
     "logical_plan",

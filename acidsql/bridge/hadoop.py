@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -35,63 +36,6 @@ def hadoop_path(spark: SparkSession, path: str, conf: JavaObject) -> tuple[JavaO
     return filesystem, filesystem.makeQualified(raw)
 
 
-def list_names(
-    spark: SparkSession, filesystem: JavaObject, path: JavaObject
-) -> tuple[list[str], JavaObject]:
-    """Names in a directory and the Java array of their ``FileStatus``."""
-    statuses = filesystem.listStatus(path)
-    prefix = str(path.toString()).rstrip("/") + "/"
-    return [found[len(prefix) :] for found in _paths(spark, statuses, prefix)], statuses
-
-
-def list_all(
-    spark: SparkSession, filesystem: JavaObject, directories: Sequence[str]
-) -> list[tuple[list[str], JavaObject, JavaObject]] | None:
-    """Names in each of some directories, its path, and the Java array of their ``FileStatus``.
-
-    A few calls for all of the directories, and two for each.
-
-    Args:
-        directories: qualified, without a slash at the end, all of them of this file system.
-
-    Returns:
-        None if one of them is missing, or the file system calls it otherwise.
-    """
-    strings = jvm_class(spark, "org.apache.hadoop.util.StringUtils")
-    paths = strings.stringToPath(java_texts(spark, directories))
-    try:
-        statuses = filesystem.listStatus(paths)
-    except Py4JJavaError as error:
-        if simple_name(error.java_exception) != "FileNotFoundException":
-            raise
-        return None
-    scheme = directories[0].partition("/")[0] + "/"
-    names: dict[str, list[str]] = {directory: [] for directory in directories}
-    for found in _paths(spark, statuses, scheme):
-        directory, _, name = found.rpartition("/")
-        if directory not in names:
-            return None
-        names[directory].append(name)
-    first, listed = 0, []
-    for number, own in enumerate(names.values()):
-        listed.append((own, paths[number], statuses[first : first + len(own)]))
-        first += len(own)
-    return listed
-
-
-def _paths(spark: SparkSession, statuses: JavaObject, prefix: str) -> list[str]:
-    """The paths of an array of ``FileStatus``, fetched as one text.
-
-    A getter per file would cost a round trip each. The text is cut before each ``prefix``, with
-    which every path begins, and which no name can contain because of its slash.
-    """
-    text = jvm_class(spark, "scala.runtime.ScalaRunTime").stringOf(
-        jvm_class(spark, "org.apache.hadoop.fs.FileUtil").stat2Paths(statuses)
-    )
-    body = text[len("Array(") : -1]
-    return [prefix + rest for rest in body[len(prefix) :].split(", " + prefix)] if body else []
-
-
 # How Hadoop's file systems write a FileStatus.
 _STATUS = re.compile(
     r"path=(?P<path>.*?); isDirectory=(?P<directory>true|false);"
@@ -101,26 +45,58 @@ _STATUS = re.compile(
 )
 
 
-def list_files(
-    spark: SparkSession, statuses: JavaObject, names: Sequence[str]
-) -> list[tuple[str, int, int]]:
-    """(name, bytes, modification time in ms since 1970) of each file of a listing.
+class FoundPath(NamedTuple):
+    """What a listing tells of a file or directory.
 
-    They are fetched as one text. Where that is not understood, they take a few calls per file.
-
-    Args:
-        names: all that the listing names, in its order.
+    Attributes:
+        path: as the file system names it.
+        size: in bytes.
+        modified: milliseconds since 1970.
     """
-    text = jvm_class(spark, "scala.runtime.ScalaRunTime").stringOf(statuses)
-    found = list(_STATUS.finditer(str(text)))
-    if [status["path"].rpartition("/")[2] for status in found] == list(names):
+
+    path: str
+    is_directory: bool
+    size: int
+    modified: int
+
+
+def list_paths(
+    spark: SparkSession, filesystem: JavaObject, directories: Sequence[str]
+) -> list[FoundPath] | None:
+    """What lies in some directories of one file system; None if one of them is missing.
+
+    It takes a few calls, however much there is: all of it is fetched as one text. Where that is not
+    understood, it takes some calls for each path.
+    """
+    strings = jvm_class(spark, "org.apache.hadoop.util.StringUtils")
+    try:
+        statuses = filesystem.listStatus(strings.stringToPath(java_texts(spark, directories)))
+    except Py4JJavaError as error:
+        if simple_name(error.java_exception) != "FileNotFoundException":
+            raise
+        return None
+    text = str(jvm_class(spark, "scala.runtime.ScalaRunTime").stringOf(statuses))
+    found = list(_STATUS.finditer(text))
+    # A name may look like a part of such a text.
+    if not len(found) == text.count("isDirectory=") == len(statuses):
         return [
-            (name, int(status["length"]), int(status["modified"]))
-            for name, status in zip(names, found, strict=True)
-            if status["directory"] == "false"
+            FoundPath(
+                str(status.getPath().toString()),
+                bool(status.isDirectory()),
+                int(status.getLen()),
+                int(status.getModificationTime()),
+            )
+            for status in statuses
         ]
-    files = [status for status in statuses if status.isFile()]
-    return [(s.getPath().getName(), s.getLen(), s.getModificationTime()) for s in files]
+    return [
+        FoundPath(
+            status["path"],
+            status["directory"] == "true",
+            int(status["length"] or 0),
+            int(status["modified"]),
+        )
+        for status in found
+    ]
 
 
 def read_bytes(

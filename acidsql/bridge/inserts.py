@@ -15,7 +15,7 @@ from acidsql.bridge.jvm import (
     session_state,
 )
 from acidsql.bridge.plans import frame_of
-from acidsql.bridge.relations import ScanDirectory, file_relation, rows_of
+from acidsql.bridge.relations import ScanFile, file_relation, rows_of
 from acidsql.syntax.lexis import quote
 
 # Positions of constructor arguments, the same in all versions tried.
@@ -25,7 +25,7 @@ _TABLE, _OVERWRITE, _IF_NOT_EXISTS = 0, 4, 5
 def insert_into_files(
     spark: SparkSession,
     plan: JavaObject,
-    path: JavaObject,
+    location: str,
     schema: StructType,
     partitions: StructType,
 ) -> JavaObject:
@@ -35,11 +35,9 @@ def insert_into_files(
     its store-assignment policy, and never run. OVERWRITE and IF NOT EXISTS are left out: they say
     nothing about the rows, and Spark refuses the latter for file relations.
     """
-    nothing = spark.sparkContext._gateway.new_array(
-        jvm_class(spark, "org.apache.hadoop.fs.FileStatus"), 0
-    )
-    directory = ScanDirectory(path=path, statuses=nothing)
-    relation = file_relation(spark, [directory], schema, {}, partitions)[0]
+    # Spark inserts into relations with one path only.
+    nothing = ScanFile(f"{location}/nothing", size=0)
+    relation = file_relation(spark, [nothing], schema, {}, partitions)[0]
     target = rows_of(spark, relation).plan
     return copy_node(spark, plan, {_TABLE: target, _OVERWRITE: False, _IF_NOT_EXISTS: False})
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -20,31 +23,27 @@ from acidsql.bridge.jvm import (
     scala_object,
     scala_seq,
 )
+from acidsql.format.protobuf import write_integer, write_octets
 
-# SQL of the ordinal (``ScanDirectory``) of a row's file, in a scan.
+# SQL of the ordinal (``ScanFile``) of a row's file, in a scan.
 FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
 _UNBOUNDED = 2**62  # bytes
+_NEVER_LISTED = "_acidsql_snapshot"
 _BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStage")
 
 
-@dataclass(frozen=True)
-class ScanDirectory:
-    """A directory of bucket files to scan.
+class ScanFile(NamedTuple):
+    """A file to scan.
 
     Attributes:
-        path: qualified Hadoop path (Java object).
-        statuses: the Java ``FileStatus[]`` of its listing.
-        files: names of the files to read, or None for all of the listing that are not hidden.
-        ordinal: a number that every row of the directory carries (as its file modification time),
-            or None.
-        ordinals: such a number for each of ``files``, in place of one for all.
+        path: qualified.
+        size: in bytes.
+        ordinal: a number that every row of it carries, as its file modification time.
     """
 
-    path: JavaObject
-    statuses: JavaObject
-    files: tuple[str, ...] | None = None
-    ordinal: int | None = None
-    ordinals: tuple[int, ...] | None = None
+    path: str
+    size: int
+    ordinal: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,45 +54,61 @@ class Relation:
     index: JavaObject
 
 
-def _scan_statuses(spark: SparkSession, directory: ScanDirectory) -> JavaObject:
-    if directory.files is None and directory.ordinal is None:
-        return directory.statuses
-    file_status = jvm_class(spark, "org.apache.hadoop.fs.FileStatus")
-    chosen = []
-    for status in directory.statuses:
-        path = status.getPath()
-        if directory.files is not None and path.getName() not in directory.files:
-            continue
-        ordinal = directory.ordinal
-        if directory.files is not None and directory.ordinals is not None:
-            ordinal = directory.ordinals[directory.files.index(path.getName())]
-        chosen.append(
-            status
-            if ordinal is None
-            else file_status(status.getLen(), False, 1, status.getBlockSize(), ordinal, path)
+_STATUS = "org.apache.hadoop.fs.FileStatus"
+# Fields of Hadoop's FileStatusProto, and its type of files.
+_TYPE, _PATH, _SIZE, _MODIFIED = 1, 2, 3, 7
+_IS_FILE = 2
+
+
+def _statuses(spark: SparkSession, files: Sequence[ScanFile]) -> JavaObject:
+    """A Java array of ``FileStatus``, handed over as one text of bytes (``ObjectWritable``): each
+    would take some calls.
+    """
+    head = 2 * _utf(_STATUS)  # the declared class and that of the object
+    parts = [_utf(f"[L{_STATUS};"), struct.pack(">i", len(files))]
+    for file in files:
+        message = (
+            write_integer(_TYPE, _IS_FILE)
+            + write_octets(_PATH, file.path.encode())
+            + write_integer(_SIZE, file.size)
+            + write_integer(_MODIFIED, file.ordinal)
         )
-    array = spark.sparkContext._gateway.new_array(
-        jvm_class(spark, "org.apache.hadoop.fs.FileStatus"), len(chosen)
-    )
-    for i, status in enumerate(chosen):
-        array[i] = status
-    return array
+        parts += [head, struct.pack(">i", len(message)), message]
+    stream = jvm_class(spark, "java.io.ByteArrayInputStream")(b"".join(parts))
+    data = jvm_class(spark, "java.io.DataInputStream")(stream)
+    conf = jvm_class(spark, "org.apache.hadoop.conf.Configuration")(False)
+    return jvm_class(spark, "org.apache.hadoop.io.ObjectWritable").readObject(data, conf)
+
+
+def _utf(text: str) -> bytes:
+    return struct.pack(">H", len(text)) + text.encode()
+
+
+def _root(files: Sequence[ScanFile]) -> str:
+    """The path under which a file index has all files: below their directories, so that nobody
+    takes it for one that may be listed.
+    """
+    first, last = (found.split("/")[:-1] for found in (min(files).path, max(files).path))
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    common = [part for part, _ in same]
+    # A scheme and its authority, the first three parts, are no directory.
+    return "/".join([*(common if len(common) > 3 else first), _NEVER_LISTED])
 
 
 def orc_relation(
     spark: SparkSession,
-    directories: Sequence[ScanDirectory],
+    files: Sequence[ScanFile],
     schema: StructType,
     options: Mapping[str, str],
     split_bytes: int | None = None,
     *,
     batches: bool | None = None,
 ) -> Relation:
-    """A scan of the files of some directories, through Spark's own ORC file format.
+    """A scan of some files, through Spark's own ORC file format.
 
-    The listings that the caller made are handed over in a file status cache, so that nothing is
-    listed twice. The format class is named, so that settings of the session
-    (``spark.sql.orc.impl``, V2 sources) cannot choose another reader.
+    They are handed over in a file status cache, so that nothing is listed. The format class is
+    named, so that settings of the session (``spark.sql.orc.impl``, V2 sources) cannot choose
+    another reader.
 
     Args:
         split_bytes: files are split at multiples of so many bytes, and each split is a partition
@@ -111,22 +126,20 @@ def orc_relation(
         for key in ("spark.sql.orc.enableNestedColumnVectorizedReader", *_BATCHES * batches):
             settings[key] = str(batches).lower()
     session = cloned_session(spark, settings) if settings else None
-    return file_scan(spark, directories, schema, options, session=session)
+    return file_scan(spark, files, schema, options, session=session)
 
 
 def file_scan(
     spark: SparkSession,
-    directories: Sequence[ScanDirectory],
+    files: Sequence[ScanFile],
     schema: StructType,
     options: Mapping[str, str],
     file_format: str = "orc.OrcFileFormat",
     session: JavaObject = None,
 ) -> Relation:
-    """A scan of the files of some directories; the arguments are those of
-    ``file_relation``.
-    """
+    """A scan of some files; the arguments are those of ``file_relation``."""
     relation, index = file_relation(
-        spark, directories, schema, options, StructType([]), session, file_format
+        spark, files, schema, options, StructType([]), session, file_format
     )
     return Relation(rows=rows_of(spark, relation), index=index)
 
@@ -139,7 +152,7 @@ def rows_of(spark: SparkSession, relation: JavaObject) -> Draft:
 
 def file_relation(
     spark: SparkSession,
-    directories: Sequence[ScanDirectory],
+    files: Sequence[ScanFile],
     schema: StructType,
     options: Mapping[str, str],
     partitions: StructType,
@@ -155,13 +168,15 @@ def file_relation(
     session = session or spark._jsparkSession
     # Spark's shared cache may be switched off, or push a listing out before the index takes it.
     cache = jvm_class(spark, f"{SOURCES}.SharedInMemoryCache")(_UNBOUNDED, -1).createForNewClient()
-    for directory in directories:
-        cache.putLeafFiles(directory.path, _scan_statuses(spark, directory))
+    roots = [jvm_class(spark, "org.apache.hadoop.fs.Path")(_root(files))] if files else []
+    for root in roots:
+        cache.putLeafFiles(root, _statuses(spark, files))
     nothing = scala_object(spark, "scala.None")
     index = jvm_class(spark, f"{SOURCES}.InMemoryFileIndex")(
         session,
-        scala_seq(spark, [d.path for d in directories]),
-        scala_map(spark, []),
+        scala_seq(spark, roots),
+        # The files of a root are all that it has, wherever they lie.
+        scala_map(spark, [("recursiveFileLookup", "true")]),
         jvm_class(spark, "scala.Some")(java_type(spark, schema)),
         cache,
         nothing,

@@ -149,11 +149,10 @@ def query(
     session: AcidSession, shape: Shape, snapshot: StatementSnapshot, statement: Insert
 ) -> DataFrame:
     """The rows to insert, as Spark aligns and casts them for a file table of the same columns."""
-    spark = session.spark
-    path = session.files.hadoop_path(shape.table.location)[1]
+    spark, location = session.spark, shape.table.location
 
     def rows(plan: bridge.JavaObject) -> DataFrame:
-        insert = bridge.insert_into_files(spark, plan, path, shape.data, shape.partitions)
+        insert = bridge.insert_into_files(spark, plan, location, shape.data, shape.partitions)
         return bridge.insert_query(spark, bridge.analyze(spark, insert))
 
     plan = snapshot.plan(statement.text, lambda plan: bridge.logical_plan(rows(plan)))

@@ -78,12 +78,12 @@ def delete_deltas(snapshot: TableSnapshot) -> list[DataDirectory]:
     ]
 
 
-def bucket_files(names: Sequence[str]) -> list[str]:
-    """The names that readers take from an ACID directory; all others are ignored, as by Hive."""
-    return [name for name in names if parse_bucket_file(name)]
+def bucket_files(listing: Listing) -> list[str]:
+    """The files that readers take from an ACID directory; all others are ignored, as by Hive."""
+    return [name for name in listing.files if parse_bucket_file(name)]
 
 
-def is_larger(session: AcidSession, snapshot: TableSnapshot, size: int) -> bool:
+def is_larger(snapshot: TableSnapshot, size: int) -> bool:
     """Whether the files with the rows of a snapshot have more bytes than ``size``."""
     places = [d.path for d in insert_directories(snapshot)]
     for partition in snapshot.partitions:
@@ -91,8 +91,7 @@ def is_larger(session: AcidSession, snapshot: TableSnapshot, size: int) -> bool:
         places += sorted({path.rpartition("/")[0] for path in originals})
     counted = 0
     for place in places:
-        versions = session.files.versions(snapshot.listings.get(place))
-        counted += sum(version.size for version in versions.values())
+        counted += sum(file.size for file in snapshot.listings.get(place).files.values())
         if counted > size:
             return True
     return False
@@ -127,10 +126,8 @@ def is_raw(session: AcidSession, listing: Listing, directory: AcidDirectory) -> 
         return False
     if any(map(parse_bucket_file, listing.names)):
         return False
-    originals = filter(is_original_file, sorted(listing.names))
-    versions = ((name, session.files.version(listing, name)) for name in originals)
-    for name, version in versions:
-        if version.size:
+    for name, version in sorted(listing.files.items()):
+        if is_original_file(name) and version.size:
             return not is_acid_file(session.tails.tail(child(listing.path, name), version))
     return False
 
@@ -140,11 +137,9 @@ def file_tails(session: AcidSession, listing: Listing) -> Iterator[tuple[str, Or
 
     Files without a byte, which a writer that died may leave, have no rows (OrcInputFormat).
     """
-    versions = session.files.versions(listing)
-    for name in sorted(bucket_files(listing.names)):
-        if versions[name].size:
-            path = child(listing.path, name)
-            yield name, session.tails.tail(path, versions[name])
+    for name in bucket_files(listing):
+        if listing.files[name].size:
+            yield name, session.tails.tail(child(listing.path, name), listing.files[name])
 
 
 class DeleteFile(NamedTuple):
@@ -156,14 +151,13 @@ class DeleteFile(NamedTuple):
 
 
 def delete_files(session: AcidSession, listing: Listing) -> Iterator[DeleteFile]:
-    """The delete files of a directory, sorted.
+    """The delete files of a directory.
 
     Raises:
         FormatError: a file without a byte, whose events are lost (INVALID_ORC_TAIL).
     """
-    versions = session.files.versions(listing)
-    for name in sorted(bucket_files(listing.names)):
-        path, version = child(listing.path, name), versions[name]
+    for name in bucket_files(listing):
+        path, version = child(listing.path, name), listing.files[name]
         yield DeleteFile(path, version, session.tails.tail(path, version))
 
 

@@ -8,7 +8,6 @@ directories of their own, as UNION ALL writes them.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
@@ -80,25 +79,15 @@ def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     return frame.select(*shown, *partition_columns(session, snapshot))
 
 
-def _scanned(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.ScanDirectory]:
+def _scanned(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.ScanFile]:
     """Every file of the directories, and of those below them."""
     scanned = []
     for data in insert_directories(snapshot):
-        by_place: dict[str, list[str]] = defaultdict(list)
         for path in with_nested_originals(session.files, snapshot.listings, data.path):
             if not any(map(is_hidden, path.split("/"))):
-                above, _, name = path.rpartition("/")
-                by_place[child(data.path, above) if above else data.path].append(name)
-        for place, names in by_place.items():
-            listing = snapshot.listings.get(place)
-            scanned.append(
-                bridge.ScanDirectory(
-                    path=listing.java_path,
-                    statuses=listing.java_statuses,
-                    files=tuple(names),
-                    ordinal=data.ordinal if snapshot.table.partition_columns else None,
-                )
-            )
+                place, _, name = child(data.path, path).rpartition("/")
+                file = snapshot.listings.get(place).files[name]
+                scanned.append(bridge.ScanFile(child(place, name), file.size, data.ordinal))
     return scanned
 
 

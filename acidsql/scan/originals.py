@@ -123,8 +123,9 @@ def _identified(
             )
 
     def tail(place: tuple[Listing, str]) -> OrcTail | None:
-        version = session.files.version(*place)
-        return session.tails.tail(child(place[0].path, place[1]), version) if version.size else None
+        listing, name = place
+        version = listing.files[name]
+        return session.tails.tail(child(listing.path, name), version) if version.size else None
 
     rows: dict[int, int] = defaultdict(int)
     for (listing, name), known in zip(places, in_parallel(tail, places), strict=True):
@@ -162,17 +163,9 @@ def original_events(
 
 
 def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType) -> DataFrame:
-    by_listing: dict[str, list[int]] = defaultdict(list)
-    for i, file in enumerate(files):
-        by_listing[file.listing.path].append(i)
     scanned = [
-        bridge.ScanDirectory(
-            path=files[own[0]].listing.java_path,
-            statuses=files[own[0]].listing.java_statuses,
-            files=tuple(files[i].name for i in own),
-            ordinals=tuple(own),
-        )
-        for own in by_listing.values()
+        bridge.ScanFile(child(f.listing.path, f.name), f.listing.files[f.name].size, ordinal)
+        for ordinal, f in enumerate(files)
     ]
     columns = files[0].columns
     fields = [

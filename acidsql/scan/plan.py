@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
-from acidsql.format.names import DirectoryKind, is_hidden
+from acidsql.format.names import DirectoryKind
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project
 from acidsql.scan.counting import count_rows, find_occupied
@@ -44,6 +44,7 @@ from acidsql.schema import (
     row_of,
 )
 from acidsql.session import AcidSession
+from acidsql.storage.filesystem import child
 from acidsql.syntax.lexis import quote
 
 # A missing or broken file must fail the query: skipping a delete file would bring deleted rows
@@ -327,18 +328,11 @@ def _relation(
     scanned = []
     for directory in directories:
         listing = snapshot.listings.get(directory.path)
-        if listing.java_statuses is None:
-            continue
-        chosen = bucket_files(listing.names)
-        strangers = [n for n in listing.names if n not in chosen and not is_hidden(n)]
-        scanned.append(
-            bridge.ScanDirectory(
-                path=listing.java_path,
-                statuses=listing.java_statuses,
-                files=tuple(chosen) if strangers or partitioned else None,
-                ordinal=directory.ordinal if partitioned else None,
+        for name in bucket_files(listing):
+            file = listing.files[name]
+            scanned.append(
+                bridge.ScanFile(child(directory.path, name), file.size, directory.ordinal)
             )
-        )
     batches = True if search and search.rows else None
     if has_maps_of_nested(row):
         batches = False

@@ -107,7 +107,7 @@ def check_is_there(
     """Refuse to take a directory that is gone for an empty one, as Hive does; one of a partition
     that has just been dropped is empty.
     """
-    if listings.get(place.location).java_statuses is not None:
+    if listings.get(place.location).exists:
         return
     what, instead = table.full_name, "DROP TABLE"
     if table.partition_columns:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.errors import FormatError
-from acidsql.format.names import AcidDirectory, DirectoryKind, parse_bucket_file
-from acidsql.scan.directories import DataDirectory
+from acidsql.format.names import AcidDirectory, DirectoryKind
+from acidsql.scan.directories import DataDirectory, bucket_files
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import Listing, child
@@ -68,11 +68,8 @@ def _complete_lengths(session: AcidSession, listing: Listing) -> Mapping[str, in
     """How many bytes are complete of each file of a directory; nothing if all of them are."""
     lengths: dict[str, int] = {}
     is_open = False
-    versions = session.files.versions(listing)
-    for name in listing.names:
-        if not parse_bucket_file(name):
-            continue
-        size = versions[name].size
+    for name in bucket_files(listing):
+        size = listing.files[name].size
         lengths[name] = size
         if name + _SIDE_FILE in listing.names:
             lengths[name] = _noted(session, child(listing.path, name))

@@ -1,9 +1,8 @@
 """Files and directories, wherever Spark's tables lie.
 
-Listing goes through Hadoop's file systems everywhere, because Spark's scans take the
-listings over. On the local file system the bytes are read and written by Python itself: it
-is the same disk, without a round trip to the JVM, and without the checksum files that Hadoop
-keeps beside local files.
+The local file system is listed, read and written by Python itself: it is the same disk, without a
+round trip to the JVM, and without the checksum files that Hadoop keeps beside local files. All
+others are Hadoop's.
 """
 
 from __future__ import annotations
@@ -11,7 +10,9 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from collections.abc import Sequence
+import stat
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
@@ -24,21 +25,27 @@ from acidsql.errors import FormatError
 _COPIED_BYTES = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """The names in a directory, and the JVM's listing of it for a scan."""
-
-    path: str
-    names: tuple[str, ...]
-    java_path: bridge.JavaObject
-    java_statuses: bridge.JavaObject
-
-
 class FileVersion(NamedTuple):
     """Tells a file from an earlier one of the same path: its bytes, and when it was written."""
 
     size: int
     modified: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What was in a directory.
+
+    Attributes:
+        names: of all that was there, sorted.
+        files: the version of each file, by name.
+        exists: whether the directory was there.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    files: Mapping[str, FileVersion]
+    exists: bool = True
 
 
 class FilePart(NamedTuple):
@@ -89,54 +96,35 @@ class FileSystem:
 
     def list(self, path: str) -> Listing:
         """List a directory; one that does not exist is empty."""
-        filesystem, java_path = self.hadoop_path(path)
-        if not self.exists(path):
-            return Listing(path=path, names=(), java_path=java_path, java_statuses=None)
-        names, statuses = bridge.list_names(self._spark, filesystem, java_path)
-        return Listing(path=path, names=tuple(names), java_path=java_path, java_statuses=statuses)
+        return self.list_all([path])[0]
 
     def list_all(self, paths: Sequence[str]) -> Sequence[Listing]:
-        """List directories, with fewer calls than one after the other."""
-        listed = {}
-        for own in _by_filesystem(paths).values():
-            found = None
-            if len(own) > 1:
-                found = bridge.list_all(self._spark, self.hadoop_path(own[0])[0], own)
-            if found is None:
-                listed.update({path: self.list(path) for path in own})
-                continue
-            for path, (names, java_path, statuses) in zip(own, found, strict=True):
-                listed[path] = Listing(
-                    path=path, names=tuple(names), java_path=java_path, java_statuses=statuses
-                )
+        """List directories, those of one file system together."""
+        listed = {path: _list_local(path, local) for path in paths if (local := _local(path))}
+        remote = [path for path in paths if path not in listed]
+        for own in _by_filesystem(remote).values():
+            listed.update(self._list_remote(own))
         return [listed[path] for path in paths]
+
+    def _list_remote(self, paths: Sequence[str]) -> Mapping[str, Listing]:
+        """List directories of one file system, with a few calls for all of them."""
+        found = bridge.list_paths(self._spark, self.hadoop_path(paths[0])[0], paths)
+        places: dict[str, list[bridge.FoundPath]] = {path: [] for path in paths}
+        for one in found or ():
+            place = paths[0] if len(paths) == 1 else one.path.rpartition("/")[0]
+            if place not in places:  # the file system names its directories otherwise
+                found = None
+                break
+            places[place].append(one)
+        if found is not None:
+            return {path: _listing(path, own) for path, own in places.items()}
+        if len(paths) == 1:
+            return {paths[0]: Listing(path=paths[0], names=(), files={}, exists=False)}
+        return {path: self.list(path) for path in paths}
 
     def names(self, path: str) -> Sequence[str]:
         """The names in a directory, sorted; one that does not exist is empty."""
-        local = _local(path)
-        if local is not None:
-            return sorted(p.name for p in local.iterdir()) if local.is_dir() else []
-        return sorted(self.list(path).names)
-
-    def versions(self, listing: Listing) -> dict[str, FileVersion]:
-        """The version of each file of a listing, by name."""
-        if listing.java_statuses is None:
-            return {}
-        local = _local(listing.path)
-        if local is None:
-            files = bridge.list_files(self._spark, listing.java_statuses, listing.names)
-            return {name: FileVersion(size, modified) for name, size, modified in files}
-        found = {name: (local / name).stat() for name in listing.names}
-        return {n: FileVersion(s.st_size, s.st_mtime_ns) for n, s in found.items()}
-
-    def version(self, listing: Listing, name: str) -> FileVersion:
-        """The version of one file of a listing."""
-        local = _local(listing.path)
-        if local is not None:
-            found = (local / name).stat()
-            return FileVersion(found.st_size, found.st_mtime_ns)
-        status = listing.java_statuses[listing.names.index(name)]
-        return FileVersion(status.getLen(), status.getModificationTime())
+        return self.list(path).names
 
     def size(self, path: str) -> int:
         """Bytes of a file."""
@@ -298,6 +286,34 @@ class FileSystem:
             return True
         filesystem, java_path = self.hadoop_path(path)
         return bridge.delete_if_empty(filesystem, java_path)
+
+
+def _list_local(path: str, local: Path) -> Listing:
+    """List a local directory, without the checksum files that Hadoop keeps beside its files."""
+    names, files = [], {}
+    try:
+        with os.scandir(local) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") and entry.name.endswith(".crc"):
+                    continue
+                with suppress(FileNotFoundError):  # it has gone since
+                    found = entry.stat()
+                    names.append(entry.name)
+                    if not stat.S_ISDIR(found.st_mode):
+                        files[entry.name] = FileVersion(found.st_size, found.st_mtime_ns)
+    except FileNotFoundError:
+        return Listing(path=path, names=(), files={}, exists=False)
+    return Listing(path=path, names=tuple(sorted(names)), files=files)
+
+
+def _listing(path: str, found: Sequence[bridge.FoundPath]) -> Listing:
+    """What was found in a directory."""
+    named = sorted((one.path.rpartition("/")[2], one) for one in found)
+    return Listing(
+        path=path,
+        names=tuple(name for name, _ in named),
+        files={n: FileVersion(f.size, f.modified) for n, f in named if not f.is_directory},
+    )
 
 
 def _by_filesystem(paths: Sequence[str]) -> dict[str, list[str]]:

@@ -166,14 +166,9 @@ def _staged_keys(session: AcidSession, directories: Sequence[StagedDirectory]) -
     scanned = []
     for ordinal, directory in enumerate(directories):
         listing = session.files.list(directory.path)
-        scanned.append(
-            bridge.ScanDirectory(
-                path=listing.java_path,
-                statuses=listing.java_statuses,
-                files=directory.files,
-                ordinal=ordinal,
-            )
-        )
+        for name in directory.files:
+            path = child(directory.path, name)
+            scanned.append(bridge.ScanFile(path, listing.files[name].size, ordinal))
     nothing = StructType([])
     schema = event_schema(padded(nothing), deletes=True)
     relation = bridge.orc_relation(session.spark, scanned, schema, {})

@@ -26,10 +26,10 @@ def rows(spark: SparkSession, table: str) -> list[tuple[object, ...]]:
 def tree(files: FileSystem, path: str) -> list[str]:
     """Everything below a directory."""
     found = []
-    for status in files.list(path).java_statuses or ():
-        name = status.getPath().getName()
+    listing = files.list(path)
+    for name in listing.names:
         found.append(name)
-        if status.isDirectory():
+        if name not in listing.files:
             found += [f"{name}/{below}" for below in tree(files, child(path, name))]
     return sorted(found)
 

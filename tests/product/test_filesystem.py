@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql import bridge
 from acidsql.errors import FormatError
 from acidsql.storage.filesystem import FileSystem, child
 
@@ -28,15 +27,17 @@ def odd_names(spark: SparkSession, root: str) -> None:
         assert [listing.path for listing in listed] == paths
         for listing in listed:
             alone = files.list(listing.path)
-            assert sorted(listing.names) == sorted(alone.names)
-            assert (listing.java_statuses is None) == (alone.java_statuses is None)
+            assert listing == alone
+            assert listing.exists == (listing.path != missing)
         found = next(listing for listing in listed if listing.path == full)
-        told = bridge.list_files(spark, found.java_statuses, found.names)
-        assert sorted((name, size) for name, size, _ in told) == [
-            (name, number) for number, name in enumerate(names)
-        ]
-        modified = {s.getPath().getName(): s.getModificationTime() for s in found.java_statuses}
-        assert all(time == modified[name] for name, _, time in told)
+        assert found.names == tuple(sorted([*names, "directory"]))
+        sizes = {name: version.size for name, version in found.files.items()}
+        assert sizes == {name: number for number, name in enumerate(names)}
+        path = files.hadoop_path(child(full, "plain"))[1]
+        filesystem = files.hadoop_path(full)[0]
+        modified = filesystem.getFileStatus(path).getModificationTime()
+        unit = 1_000_000 if full.startswith("file:") else 1
+        assert found.files["plain"].modified // unit == modified
 
 
 def file_operations(spark: SparkSession, root: str) -> None:
@@ -51,7 +52,7 @@ def file_operations(spark: SparkSession, root: str) -> None:
     with files.open(path) as stream:
         stream.seek(-2, 2)
         assert stream.read() == b"56"
-    assert set(files.versions(files.list(directory))) == set(files.names(directory)) == {"file"}
+    assert set(files.list(directory).files) == set(files.names(directory)) == {"file"}
     with pytest.raises(Exception, match=r"file"):
         files.write(path, b"again")
     files.make_directory(other)
