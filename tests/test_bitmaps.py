@@ -35,8 +35,10 @@ def table(rows: Sequence[Deleted]) -> pa.Table:
 def rows_of(found: Bitmaps, *, partitioned: bool) -> set[Deleted]:
     """The rows whose bits are set."""
     rows = set()
-    for indexes, words in found.items():
-        ordinal, write_id, bucket, statement = indexes if partitioned else (0, *indexes)
+    for indexes, words in found.words.items():
+        ordinal, write_id, writer = indexes if partitioned else (0, *indexes)
+        bucket, statement = divmod(writer, 8)
+        write_id += found.least
         assert len(words) % 8 == 0
         for word in range(len(words) // 8):
             bits = int.from_bytes(words[word * 8 : word * 8 + 8], "big")
@@ -65,17 +67,24 @@ def row(write_id: int = 1, bucket: int = encode(0), row_id: int = 0, ordinal: in
     "rows",
     [
         [row(row_id=64 * 64)],  # 65 words for one row
-        [row(write_id=20_000)],
-        [row(ordinal=20_000)],
+        [row(write_id=7), row(write_id=50_007)],
+        [row(ordinal=50_000)],
+        [row(bucket=encode(0, 8))],
         [row(write_id=-1)],
         [row(bucket=0)],  # a bucket of version 0
         [row(row_id=-1)],
         [row(row_id=-1), row(row_id=1)],
-        [row(write_id=i) for i in range(129)],
+        [row(write_id=i) for i in range(1_000)],  # beside the one of these
     ],
 )
 def test_what_takes_too_much_is_left_to_a_join(rows: list[Deleted]) -> None:
     assert bitmaps_of(table(rows), partitioned=True) is None
+
+
+def test_high_write_ids_take_no_more() -> None:
+    found = bitmaps_of(table([row(write_id=5_000_000), row(write_id=5_000_001)]), partitioned=False)
+    assert found is not None
+    assert (found.least, set(found.words)) == (5_000_000, {(0, 0), (1, 0)})
 
 
 def test_words_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ transformations, so that no callback from the JVM into Python is needed.
 """
 
 from acidsql.bridge.batches import StripeRows, rewrite_stripes
+from acidsql.bridge.bits import bit_of
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.conditions import Conjunct, chosen_rows
@@ -137,6 +138,7 @@ __all__ = [
     "assemble_file",
     "at_most_tasks",
     "bare_rows",
+    "bit_of",
     "can_hash",
     "catalog_table",
     "check_expression",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial
 
-import numpy as np
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit, raise_error
 from pyspark.sql.types import StructType
@@ -101,28 +99,11 @@ class Draft:
         )
         return self._filter(jvm_class(spark, f"{expressions}.Not")(found))
 
-    def without_bits(
-        self, bitmaps: Mapping[tuple[int, ...], bytes], indexes: Sequence[str], bit: str
-    ) -> Draft:
-        """The rows whose bit is not set, or is not there.
-
-        Args:
-            bitmaps: 64-bit words, big-endian, by the indexes of their array: arrays in each other.
-            indexes: SQL of these indexes and, in the end, of that of the word in its array.
-            bit: SQL of an INT, the place of the bit in the word.
-        """
+    def without_bits(self, bits: JavaObject) -> Draft:
+        """The rows of which the bit (``bit_of``) is not set, or is not there."""
         spark, expressions = self.spark, f"{CATALYST}.expressions"
-        types = reduce(lambda inner, _: f"array<{inner}>", indexes, "bigint")
-        kind = jvm_class(spark, "org.apache.spark.sql.types.DataType").fromDDL(types)
-        found = jvm_class(spark, f"{expressions}.Literal")(_nested_arrays(spark, bitmaps), kind)
-        item = jvm_class(spark, f"{expressions}.GetArrayItem")
-        for index in indexes:
-            found = item(found, self._parser().parseExpression(index), False)
-        value = jvm_class(spark, f"{expressions}.BitwiseGet")(
-            found, self._parser().parseExpression(bit)
-        )
         none = self._parser().parseExpression("0Y")
-        known = jvm_class(spark, f"{expressions}.Coalesce")(scala_seq(spark, [value, none]))
+        known = jvm_class(spark, f"{expressions}.Coalesce")(scala_seq(spark, [bits, none]))
         return self._filter(jvm_class(spark, f"{expressions}.EqualTo")(known, none))
 
     def select(self, *expressions: str) -> Draft:
@@ -163,48 +144,6 @@ class Draft:
 
     def _parser(self) -> JavaObject:
         return session_state(self.spark).sqlParser()
-
-
-def _nested_arrays(spark: SparkSession, bitmaps: Mapping[tuple[int, ...], bytes]) -> JavaObject:
-    """Arrays in each other by indexes, the innermost of 64-bit words; null where there is none.
-
-    They are handed over as the bytes that Spark keeps of them, by two calls for all.
-    """
-    packed = _unsafe_array(bitmaps)
-    made = jvm_class(spark, f"{CATALYST}.expressions.UnsafeArrayData")()
-    platform = jvm_class(spark, "org.apache.spark.unsafe.Platform")
-    made.pointTo(packed, platform.BYTE_ARRAY_OFFSET, len(packed))
-    return made
-
-
-def _with_nulls(size: int, known: Container[int]) -> bytes:
-    """The beginning of an array: its size, and a bit for each item that is null, in words."""
-    bits = np.zeros(-(-size // 64) * 64, np.bool_)
-    bits[:size] = [index not in known for index in range(size)]
-    words = np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
-    return struct.pack("=q", size) + words.tobytes()
-
-
-def _unsafe_array(bitmaps: Mapping[tuple[int, ...], bytes]) -> bytes:
-    """Arrays in each other as Spark's ``UnsafeArrayData`` has them: how many items there are, which
-    of them are null, and the words, or of each array where it begins and how long it is.
-    """
-    if () in bitmaps:
-        numbers = np.frombuffer(bitmaps[()], ">i8").astype(np.int64)
-        return _with_nulls(len(numbers), range(len(numbers))) + numbers.tobytes()
-    inner: dict[int, dict[tuple[int, ...], bytes]] = defaultdict(dict)
-    for (first, *others), words in bitmaps.items():
-        inner[first][tuple(others)] = words
-    size = max(inner, default=-1) + 1
-    head = _with_nulls(size, inner)
-    items = np.zeros(size, np.int64)
-    arrays = []
-    end = len(head) + 8 * size
-    for index, own in inner.items():
-        arrays.append(_unsafe_array(own))
-        items[index] = end << 32 | len(arrays[-1])
-        end += len(arrays[-1])
-    return b"".join([head, items.tobytes(), *arrays])
 
 
 # The column of bare rows that counts them.

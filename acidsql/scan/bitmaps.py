@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,27 +18,42 @@ import pyarrow.compute as pc
 from acidsql.format.bucket_codec import BUCKET_SHIFT, VERSION_SHIFT
 from acidsql.scan.columns import ORDINAL
 
-# The levels: a partition's ordinal, the write id, the bucket, its statement, and the word of 64 row
-# ids. A part that does not fit in 31 bits is that of no deleted row.
+# The levels: a partition's ordinal, the write id, the bucket with its statement, and the word of 64
+# row ids. A part that is out of range is that of no deleted row.
 _VERSION = 1 << (VERSION_SHIFT - BUCKET_SHIFT)
 _STATEMENT = (1 << BUCKET_SHIFT) - 1
 _MOST = 2**31 - 1
+# Few MERGEs have more clauses; they would take more room in all arrays.
+_STATEMENTS = 8
+_STATEMENT_SQL = f"(bucket & {_STATEMENT})"
+_WRITER_SQL = f"(shiftright(bucket, {BUCKET_SHIFT}) - {_VERSION})"
+# What stands for the lowest write id.
+LEAST = "__least_write_id"
 INDEXES = (
     f"CAST({ORDINAL} AS BIGINT)",
-    f"least(originalTransaction, {_MOST}L)",
-    f"shiftright(bucket, {BUCKET_SHIFT}) - {_VERSION}",
-    f"bucket & {_STATEMENT}",
+    f"greatest(-1L, least(originalTransaction - get({LEAST}, bucket & 0), {_MOST}L))",
+    f"IF({_STATEMENT_SQL} < {_STATEMENTS}, {_WRITER_SQL} * {_STATEMENTS} + {_STATEMENT_SQL}, -1)",
     f"least(shiftright(rowId, 6), {_MOST}L)",
 )
 BIT = "CAST(rowId & 63L AS INT)"
 
-# Entries of the arrays above the words at most: a plan that is shown has them all. Arrays of words,
-# and words, at most; and of these for each deleted row.
-_MOST_ENTRIES = 20_000
-_MOST_ARRAYS, _MOST_WORDS, _WORDS_OF_ROW = 128, 1_000_000, 64
+# Entries of the arrays above the words at most: a plan that is shown has them all. Arrays of them,
+# each of which takes some calls to make; words; and words for each deleted row.
+_MOST_ENTRIES, _MOST_ARRAYS = 50_000, 1_000
+_MOST_WORDS, _WORDS_OF_ROW = 1_000_000, 64
 
-# Words, 64-bit and big-endian, by the indexes of their array.
-Bitmaps = Mapping[tuple[int, ...], bytes]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bitmaps:
+    """The bits of deleted rows.
+
+    Attributes:
+        least: the lowest write id, at which the indexes of write ids begin.
+        words: 64-bit and big-endian, by the indexes of their array.
+    """
+
+    least: int
+    words: Mapping[tuple[int, ...], bytes]
 
 
 def bitmaps_of(keys: pa.Table, *, partitioned: bool) -> Bitmaps | None:
@@ -53,19 +69,24 @@ def bitmaps_of(keys: pa.Table, *, partitioned: bool) -> Bitmaps | None:
     names = [*(["ordinal"] if partitioned else []), "write_id", "bucket"]
     found = keys.group_by(names).aggregate([("row_id", "max"), ("row_id", "list")])
     words = pc.sum(pc.add(pc.shift_right(found["row_id_max"], 6), 1)).as_py() or 0
-    if len(found) > _MOST_ARRAYS or words > min(_MOST_WORDS, _WORDS_OF_ROW * len(keys)):
+    if words > min(_MOST_WORDS, _WORDS_OF_ROW * len(keys)):
         return None
+    least = pc.min(found["write_id"]).as_py() or 0
     bitmaps = {}
     for *ordinal, write_id, bucket, row_ids in zip(
         *(found[name].to_pylist() for name in names), found["row_id_list"], strict=True
     ):
-        parts = (bucket >> BUCKET_SHIFT) - _VERSION, bucket & _STATEMENT
-        indexes = (*ordinal, write_id, *parts)
+        writer, statement = (bucket >> BUCKET_SHIFT) - _VERSION, bucket & _STATEMENT
+        indexes = (*ordinal, write_id - least, writer * _STATEMENTS + statement)
         own = row_ids.values.to_numpy()
-        if not all(0 <= index <= _MOST for index in (*indexes, own.min())):
+        in_range = all(0 <= index <= _MOST for index in (*indexes, write_id, writer, own.min()))
+        if statement >= _STATEMENTS or not in_range:
             return None
         bitmaps[indexes] = _words(own)
-    return bitmaps if _entries(list(bitmaps)) <= _MOST_ENTRIES else None
+    arrays, entries = _sizes(list(bitmaps))
+    if arrays > _MOST_ARRAYS or entries > _MOST_ENTRIES:
+        return None
+    return Bitmaps(least=least, words=bitmaps)
 
 
 def _words(row_ids: npt.NDArray[np.int64]) -> bytes:
@@ -75,11 +96,12 @@ def _words(row_ids: npt.NDArray[np.int64]) -> bytes:
     return np.packbits(bits, bitorder="little").view("<u8").astype(">u8").tobytes()
 
 
-def _entries(indexes: Sequence[tuple[int, ...]]) -> int:
-    """The entries of arrays with these indexes in each other."""
+def _sizes(indexes: Sequence[tuple[int, ...]]) -> tuple[int, int]:
+    """The number of arrays with these indexes in each other, and of their entries."""
     if not indexes or not indexes[0]:
-        return 0
+        return 0, 0
     inner: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     for first, *others in indexes:
         inner[first].append(tuple(others))
-    return max(inner) + 1 + sum(_entries(own) for own in inner.values())
+    arrays, entries = zip(*map(_sizes, inner.values()), strict=True)
+    return 1 + sum(arrays), max(inner) + 1 + sum(entries)

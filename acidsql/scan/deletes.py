@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
-from acidsql.scan.bitmaps import BIT, INDEXES, bitmaps_of
+from acidsql.scan.bitmaps import BIT, INDEXES, LEAST, bitmaps_of
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, delete_deltas, delete_files
 from acidsql.scan.packing import Keys, Packing, Range, most_words, packing_of
@@ -133,10 +133,11 @@ def filter_of(
         return None
     partitioned = bool(snapshot.table.partition_columns)
     bitmaps = bitmaps_of(valid_keys(session, snapshot, deletes), partitioned=partitioned)
-    if bitmaps is None:
-        return None
+    if bitmaps is None or not bitmaps.words:
+        return None if bitmaps is None else lambda part: part
     indexes = INDEXES if partitioned else INDEXES[1:]
-    return lambda part: part.without_bits(bitmaps, indexes, BIT) if bitmaps else part
+    bits = bridge.bit_of(session.spark, bitmaps.words, indexes, BIT, {LEAST: bitmaps.least})
+    return lambda part: part.without_bits(bits)
 
 
 def less_joined(
