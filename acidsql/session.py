@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import socket
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -17,6 +18,7 @@ from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.heartbeat import Heartbeater
 from acidsql.metastore.protocol import Metastore
 from acidsql.scan.leases import Leases
+from acidsql.scan.recent import Recent
 from acidsql.schema import literal
 from acidsql.settings import Settings, read_settings
 from acidsql.storage.delete_files import EventCache
@@ -40,6 +42,7 @@ class AcidSession:
         self.files = FileSystem(spark)
         self.tails = TailCache(self.files)
         self.delete_events = EventCache(self.files)
+        self.delete_filters: Recent[Callable[[bridge.Draft], bridge.Draft] | None] = Recent(4)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age

@@ -91,8 +91,8 @@ def _root(files: Sequence[ScanFile]) -> str:
     first, last = (found.split("/")[:-1] for found in (min(files).path, max(files).path))
     same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     common = [part for part, _ in same]
-    # A scheme and its authority, the first three parts, are no directory.
-    return "/".join([*(common if len(common) > 3 else first), _NEVER_LISTED])
+    of_file_system = 3 if "" in first else 1  # "hdfs:", "" and the authority, or "file:"
+    return "/".join([*(common if len(common) > of_file_system else first), _NEVER_LISTED])
 
 
 def orc_relation(

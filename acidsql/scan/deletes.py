@@ -124,13 +124,21 @@ def filter_of(
     Returns:
         None if there are too many for that.
     """
+    if deletes.events > max(_LISTED_EVENTS, _MARKED_EVENTS):
+        return None
+    # The same events, of which the same are seen, are the same filter of the next query.
+    key = deletes, snapshot.write_ids
+    return session.delete_filters.get(key, lambda: _made_filter(session, snapshot, deletes))
+
+
+def _made_filter(
+    session: AcidSession, snapshot: TableSnapshot, deletes: Deletes
+) -> Callable[[bridge.Draft], bridge.Draft] | None:
     packing = deletes.packing
     if packing is not None and deletes.events <= _LISTED_EVENTS:
         listed = _listed(session, snapshot, deletes, packing)
         value = packing.sql()
         return lambda part: part.without(value, listed) if listed else part
-    if deletes.events > _MARKED_EVENTS:
-        return None
     partitioned = bool(snapshot.table.partition_columns)
     bitmaps = bitmaps_of(valid_keys(session, snapshot, deletes), partitioned=partitioned)
     if bitmaps is None or not bitmaps.words:
