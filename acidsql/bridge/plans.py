@@ -76,6 +76,7 @@ def _aliased_references(tree: JavaObject) -> list[Reference]:
     return [r for child in elements(tree.children()) for r in _aliased_references(child)]
 
 
+_MORE_THAN_ALL = 2**30  # tasks
 # Plans that create a table, with the name of their IF NOT EXISTS.
 _CREATING = {
     "CreateTable": "ignoreIfExists",
@@ -213,6 +214,16 @@ def at_most_tasks(frame: DataFrame, most: int) -> DataFrame:
         if len(inputs) == 1 and inputs[0].getNumPartitions() <= most:
             return frame
     return frame.coalesce(most)
+
+
+def in_program_of_their_own(rows: DataFrame) -> DataFrame:
+    """The same rows, from which what is made of them is parted.
+
+    Spark makes one program of all steps between two shuffles. Where a filter leaves few rows of
+    many, Java would compile all that is made of the few within the loop over the many; a
+    ``coalesce`` to more tasks than there are parts the program in two.
+    """
+    return rows.coalesce(_MORE_THAN_ALL)
 
 
 def input_bytes(frame: DataFrame) -> int:

@@ -86,7 +86,9 @@ def update_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
     values = _value_names(shape, f"{prefix}_new")
     bucket = f"{prefix}_bucket"
     columns = [*shape.data.names, *shape.partitions.names]
-    rows = bridge.update_rows(spark, plan, dict(zip(columns, values, strict=True)))
+    rows = bridge.in_program_of_their_own(
+        bridge.update_rows(spark, plan, dict(zip(columns, values, strict=True)))
+    )
     made = [
         events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts()),
         events.insert_event(shape, 0, values, bucket),

@@ -32,7 +32,7 @@ from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
 # Delete events up to this number are listed in a filter.
 _LISTED_EVENTS = 1_000
 # Up to this number the driver makes bits of them.
-_MARKED_EVENTS = 2_000_000
+_MARKED_EVENTS = 5_000_000
 # Delete events with up to this many numbers in their keys are broadcast: about 40 bytes each.
 _BROADCAST_NUMBERS = 4_000_000
 # Keys are gathered in words, 64 neighbours in each, where these are so many times fewer.
