@@ -38,7 +38,7 @@ class Listing:
 
     Attributes:
         names: of all that was there, sorted.
-        files: the version of each file, by name.
+        files: the version of each file, by name, in the order of the names.
         exists: whether the directory was there.
     """
 
@@ -289,7 +289,9 @@ class FileSystem:
 
 
 def _list_local(path: str, local: Path) -> Listing:
-    """List a local directory, without the checksum files that Hadoop keeps beside its files."""
+    """List a local directory, without the checksum files that Hadoop keeps beside its files; a file
+    has nothing in it.
+    """
     names, files = [], {}
     try:
         with os.scandir(local) as entries:
@@ -301,9 +303,9 @@ def _list_local(path: str, local: Path) -> Listing:
                     names.append(entry.name)
                     if not stat.S_ISDIR(found.st_mode):
                         files[entry.name] = FileVersion(found.st_size, found.st_mtime_ns)
-    except FileNotFoundError:
-        return Listing(path=path, names=(), files={}, exists=False)
-    return Listing(path=path, names=tuple(sorted(names)), files=files)
+    except (FileNotFoundError, NotADirectoryError):
+        return Listing(path=path, names=(), files={}, exists=local.exists())
+    return Listing(path=path, names=tuple(sorted(names)), files=dict(sorted(files.items())))
 
 
 def _listing(path: str, found: Sequence[bridge.FoundPath]) -> Listing:

@@ -75,3 +75,16 @@ def file_operations(spark: SparkSession, root: str) -> None:
 def test_files_of_the_local_disk(spark: SparkSession, tmp_path: Path) -> None:
     file_operations(spark, f"file:{tmp_path}/files")
     odd_names(spark, f"file:{tmp_path}/odd")
+
+
+def test_what_a_local_directory_is_not_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    files = FileSystem(spark)
+    (tmp_path / ".b.crc").write_bytes(b"Hadoop's")
+    (tmp_path / "b").write_bytes(b"12")
+    (tmp_path / "a").write_bytes(b"1")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    listing = files.list(f"file:{tmp_path}")
+    assert listing.names == ("a", "b")
+    assert [(name, version.size) for name, version in listing.files.items()] == [("a", 1), ("b", 2)]
+    of_a_file = files.list(f"file:{tmp_path}/a")
+    assert (of_a_file.names, of_a_file.exists) == ((), True)
