@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -177,7 +178,7 @@ def parse_tail(last_bytes: bytes, file_length: int) -> OrcTail:
     for field in read_fields(footer):
         by_number.setdefault(field.number, []).append(field)
     stripes = tuple(_parse_stripe(octets(field)) for field in by_number.get(_FOOTER_STRIPES, ()))
-    types = _parse_types(by_number.get(_FOOTER_TYPES, ()))
+    types = _parse_types(tuple(octets(field) for field in by_number.get(_FOOTER_TYPES, ())))
     stripe_statistics = tuple(
         octets(field) for field in read_fields(metadata) if field.number == _STRIPE_STATS
     )
@@ -288,8 +289,10 @@ def _parse_stripe(message: bytes) -> Stripe:
     )
 
 
-def _parse_types(fields: Sequence[Field]) -> tuple[OrcType, ...]:
-    types = tuple(_parse_type(octets(field)) for field in fields)
+@lru_cache(maxsize=256)
+def _parse_types(messages: tuple[bytes, ...]) -> tuple[OrcType, ...]:
+    """The type tree, parsed once for all files with the same one."""
+    types = tuple(map(_parse_type, messages))
     for node in types:
         if any(subtype >= len(types) for subtype in node.subtypes):
             raise corrupt("a column of the type tree does not exist")

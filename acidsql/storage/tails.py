@@ -57,7 +57,7 @@ class TailCache:
     A published file never changes, but its table may be dropped and another one made in its place.
     """
 
-    def __init__(self, files: FileSystem, capacity: int = 4096) -> None:
+    def __init__(self, files: FileSystem, capacity: int = 16_384) -> None:
         def read(path: str, _: FileVersion) -> OrcTail:
             return read_tail(files, path)
 
