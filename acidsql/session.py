@@ -18,11 +18,11 @@ from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.heartbeat import Heartbeater
 from acidsql.metastore.protocol import Metastore
 from acidsql.scan.leases import Leases
-from acidsql.scan.recent import Recent
 from acidsql.schema import literal
 from acidsql.settings import Settings, read_settings
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
+from acidsql.storage.recent import Recent
 from acidsql.storage.tails import TailCache
 from acidsql.views import TempViews
 

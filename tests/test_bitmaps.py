@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -41,7 +42,7 @@ def rows_of(found: Bitmaps, *, partitioned: bool) -> set[Deleted]:
         write_id += found.least
         assert len(words) % 8 == 0
         for word in range(len(words) // 8):
-            bits = int.from_bytes(words[word * 8 : word * 8 + 8], "big")
+            bits = int.from_bytes(words[word * 8 : word * 8 + 8], sys.byteorder)
             rows |= {
                 (ordinal, RowId(write_id, encode(bucket, statement), word * 64 + bit))
                 for bit in range(64)

@@ -60,5 +60,5 @@ _number = st.integers(-(2**63), 2**63 - 1)
     )
 )
 def test_packed_arrays_are_read_back(words: dict[tuple[int, int], list[int]]) -> None:
-    given_words: Words = {key: struct.pack(f">{len(own)}q", *own) for key, own in words.items()}
+    given_words: Words = {key: struct.pack(f"={len(own)}q", *own) for key, own in words.items()}
     assert unpacked(_packed(given_words), 2) == words

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
     jvm_class,
-    long_array,
-    scala_map,
     session_state,
 )
 
@@ -27,34 +26,27 @@ def bit_of(
     words: Words,
     indexes: Sequence[str],
     bit: str,
-    numbers: Mapping[str, int],
 ) -> JavaObject:
     """An expression of the bit that a row has in some words; NULL where its words are not there.
 
-    The words, and the numbers, are values that are handed to Spark's program, not a part of its
-    text: it serves all of them.
+    The words are values that are handed to Spark's program, not a part of its text: it serves all
+    of them.
 
     Args:
-        words: 64-bit, big-endian, by the indexes of their array: arrays in each other.
+        words: 64-bit, in the byte order of the machine, by the indexes of their array: arrays in
+            each other.
         indexes: SQL of these indexes and, in the end, of that of the word in its array.
         bit: SQL of an INT, the place of the bit in the word.
-        numbers: 64-bit numbers; each stands in the indexes as an array of its own, by name.
     """
     parse = session_state(spark).sqlParser().parseExpression
     kind = jvm_class(spark, "org.apache.spark.sql.types.DataType").fromDDL
     literal = jvm_class(spark, f"{_EXPRESSIONS}.Literal")
-    arrays = jvm_class(spark, f"{_EXPRESSIONS}.UnsafeArrayData")
     depth = len(indexes) - 1
     nested = kind(f"{'array<' * len(indexes)}bigint{'>' * len(indexes)}")
     found = literal(_nested(spark, words, nested, depth), nested)
-    places = []
-    for name, number in numbers.items():
-        made = arrays.fromPrimitiveArray(long_array(spark, struct.pack(">q", number)))
-        places.append((parse(name), literal(made, kind("array<bigint>"))))
-    given = scala_map(spark, places)
     item = jvm_class(spark, f"{_EXPRESSIONS}.GetArrayItem")
     for index in indexes:
-        found = item(found, parse(index).transform(given), False)
+        found = item(found, parse(index), False)
     return jvm_class(spark, f"{_EXPRESSIONS}.BitwiseGet")(found, parse(bit))
 
 
@@ -93,13 +85,14 @@ def _packed(words: Words) -> bytes:
     are null, and the words, or of each array where it begins and how long it is.
     """
     if () in words:
-        numbers = np.frombuffer(words[()], ">i8").astype(np.int64)
-        return _beginning(len(numbers), range(len(numbers))) + numbers.tobytes()
+        return _beginning(np.zeros(len(words[()]) // 8, np.bool_)) + words[()]
     inner: dict[int, dict[tuple[int, ...], bytes]] = defaultdict(dict)
     for (first, *others), own in words.items():
         inner[first][tuple(others)] = own
     size = max(inner, default=-1) + 1
-    beginning = _beginning(size, inner)
+    is_null = np.ones(size, np.bool_)
+    is_null[list(inner)] = False
+    beginning = _beginning(is_null)
     items, arrays = np.zeros(size, np.int64), []
     end = len(beginning) + items.nbytes
     for index, nested in inner.items():
@@ -109,9 +102,9 @@ def _packed(words: Words) -> bytes:
     return b"".join([beginning, items.tobytes(), *arrays])
 
 
-def _beginning(size: int, known: Container[int]) -> bytes:
+def _beginning(is_null: npt.NDArray[np.bool_]) -> bytes:
     """The beginning of an array: its size, and a bit for each item that is null, in words."""
-    bits = np.zeros(-(-size // 64) * 64, np.bool_)
-    bits[:size] = [index not in known for index in range(size)]
+    size = len(is_null)
+    bits = np.pad(is_null, (0, -size % 64))
     words = np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
     return struct.pack("=q", size) + words.tobytes()

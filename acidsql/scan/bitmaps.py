@@ -27,14 +27,6 @@ _MOST = 2**31 - 1
 _STATEMENTS = 8
 _STATEMENT_SQL = f"(bucket & {_STATEMENT})"
 _WRITER_SQL = f"(shiftright(bucket, {BUCKET_SHIFT}) - {_VERSION})"
-# What stands for the lowest write id.
-LEAST = "__least_write_id"
-INDEXES = (
-    f"CAST({ORDINAL} AS BIGINT)",
-    f"greatest(-1L, least(originalTransaction - get({LEAST}, bucket & 0), {_MOST}L))",
-    f"IF({_STATEMENT_SQL} < {_STATEMENTS}, {_WRITER_SQL} * {_STATEMENTS} + {_STATEMENT_SQL}, -1)",
-    f"least(shiftright(rowId, 6), {_MOST}L)",
-)
 BIT = "CAST(rowId & 63L AS INT)"
 
 # Entries of the arrays above the words at most: a plan that is shown has them all. Arrays of them,
@@ -49,11 +41,28 @@ class Bitmaps:
 
     Attributes:
         least: the lowest write id, at which the indexes of write ids begin.
-        words: 64-bit and big-endian, by the indexes of their array.
+        words: 64-bit, in the byte order of the machine, by the indexes of their array.
+        partitioned: whether the indexes begin with the ordinal.
     """
 
     least: int
     words: Mapping[tuple[int, ...], bytes]
+    partitioned: bool
+
+    def indexes(self) -> list[str]:
+        """The indexes of a row's word, as SQL.
+
+        The lowest write id would be part of the program that Spark makes of a plan, as a number; an
+        array, and an index that cannot be folded, are given to it.
+        """
+        least = f"get(array({self.least}L), bucket & 0)"
+        writer = f"{_WRITER_SQL} * {_STATEMENTS} + {_STATEMENT_SQL}"
+        return [
+            *([f"CAST({ORDINAL} AS BIGINT)"] if self.partitioned else []),
+            f"greatest(-1L, least(originalTransaction - {least}, {_MOST}L))",
+            f"IF({_STATEMENT_SQL} < {_STATEMENTS}, {writer}, -1)",
+            f"least(shiftright(rowId, 6), {_MOST}L)",
+        ]
 
 
 def bitmaps_of(keys: pa.Table, *, partitioned: bool) -> Bitmaps | None:
@@ -86,14 +95,14 @@ def bitmaps_of(keys: pa.Table, *, partitioned: bool) -> Bitmaps | None:
     arrays, entries = _sizes(list(bitmaps))
     if arrays > _MOST_ARRAYS or entries > _MOST_ENTRIES:
         return None
-    return Bitmaps(least=least, words=bitmaps)
+    return Bitmaps(least=least, words=bitmaps, partitioned=partitioned)
 
 
 def _words(row_ids: npt.NDArray[np.int64]) -> bytes:
     """The bits of some row ids."""
     bits = np.zeros(((int(row_ids.max()) >> 6) + 1) * 64, np.bool_)
     bits[row_ids] = True
-    return np.packbits(bits, bitorder="little").view("<u8").astype(">u8").tobytes()
+    return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64).tobytes()
 
 
 def _sizes(indexes: Sequence[tuple[int, ...]]) -> tuple[int, int]:

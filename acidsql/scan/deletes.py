@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
-from acidsql.scan.bitmaps import BIT, INDEXES, LEAST, bitmaps_of
+from acidsql.scan.bitmaps import BIT, bitmaps_of
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, delete_deltas, delete_files
 from acidsql.scan.packing import Keys, Packing, Range, most_words, packing_of
@@ -124,7 +124,7 @@ def filter_of(
     Returns:
         None if there are too many for that.
     """
-    if deletes.events > max(_LISTED_EVENTS, _MARKED_EVENTS):
+    if deletes.events > _MARKED_EVENTS:
         return None
     # The same events, of which the same are seen, are the same filter of the next query.
     key = deletes, snapshot.write_ids
@@ -141,10 +141,11 @@ def _made_filter(
         return lambda part: part.without(value, listed) if listed else part
     partitioned = bool(snapshot.table.partition_columns)
     bitmaps = bitmaps_of(valid_keys(session, snapshot, deletes), partitioned=partitioned)
-    if bitmaps is None or not bitmaps.words:
-        return None if bitmaps is None else lambda part: part
-    indexes = INDEXES if partitioned else INDEXES[1:]
-    bits = bridge.bit_of(session.spark, bitmaps.words, indexes, BIT, {LEAST: bitmaps.least})
+    if bitmaps is None:
+        return None
+    if not bitmaps.words:
+        return lambda part: part
+    bits = bridge.bit_of(session.spark, bitmaps.words, bitmaps.indexes(), BIT)
     return lambda part: part.without_bits(bits)
 
 

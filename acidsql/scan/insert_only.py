@@ -86,8 +86,7 @@ def _scanned(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.ScanF
         for path in with_nested_originals(session.files, snapshot.listings, data.path):
             if not any(map(is_hidden, path.split("/"))):
                 place, _, name = child(data.path, path).rpartition("/")
-                file = snapshot.listings.get(place).files[name]
-                scanned.append(bridge.ScanFile(child(place, name), file.size, data.ordinal))
+                scanned.append(snapshot.listings.get(place).scanned(name, data.ordinal))
     return scanned
 
 

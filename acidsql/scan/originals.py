@@ -163,10 +163,7 @@ def original_events(
 
 
 def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType) -> DataFrame:
-    scanned = [
-        bridge.ScanFile(child(f.listing.path, f.name), f.listing.files[f.name].size, ordinal)
-        for ordinal, f in enumerate(files)
-    ]
+    scanned = [file.listing.scanned(file.name, ordinal) for ordinal, file in enumerate(files)]
     columns = files[0].columns
     fields = [
         StructField(read_name(name), field.dataType)

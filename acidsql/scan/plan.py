@@ -44,7 +44,6 @@ from acidsql.schema import (
     row_of,
 )
 from acidsql.session import AcidSession
-from acidsql.storage.filesystem import child
 from acidsql.syntax.lexis import quote
 
 # A missing or broken file must fail the query: skipping a delete file would bring deleted rows
@@ -325,14 +324,12 @@ def _relation(
     conditions of the search are applied before anything else is made of them.
     """
     partitioned = bool(snapshot.table.partition_columns)
-    scanned = []
-    for directory in directories:
-        listing = snapshot.listings.get(directory.path)
-        for name in bucket_files(listing):
-            file = listing.files[name]
-            scanned.append(
-                bridge.ScanFile(child(directory.path, name), file.size, directory.ordinal)
-            )
+    scanned = [
+        listing.scanned(name, directory.ordinal)
+        for directory in directories
+        for listing in [snapshot.listings.get(directory.path)]
+        for name in bucket_files(listing)
+    ]
     batches = True if search and search.rows else None
     if has_maps_of_nested(row):
         batches = False

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from io import BytesIO
 from itertools import accumulate, repeat
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from acidsql.format.names import bucket_file_name
 from acidsql.format.orc_tail import append_metadata, parse_tail
 from acidsql.schema import event_schema
 from acidsql.storage.filesystem import FileSystem, FileVersion, child
+from acidsql.storage.recent import Recent
 
 _DELETE = 2
 # Events that are objects of Python's at once.
@@ -79,23 +79,11 @@ class EventCache:
 
     def __init__(self, files: FileSystem, capacity: int = 64 * 1024 * 1024) -> None:
         self._files = files
-        self._capacity = capacity
-        self._known: OrderedDict[tuple[str, FileVersion], pa.Table] = OrderedDict()
-        self._lock = Lock()
+        self._known: Recent[pa.Table] = Recent(capacity, size=lambda table: int(table.nbytes))
 
     def events(self, path: str, version: FileVersion) -> pa.Table:
         """What ``read_events`` gives for a file, which has this version."""
-        key = path, version
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        found = read_events(self._files, path)
-        with self._lock:
-            self._known[key] = found
-            while sum(table.nbytes for table in self._known.values()) > self._capacity:
-                self._known.popitem(last=False)
-        return found
+        return self._known.get((path, version), lambda: read_events(self._files, path))
 
 
 def distinct(events: pa.Table) -> pa.Table:

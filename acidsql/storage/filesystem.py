@@ -47,6 +47,10 @@ class Listing:
     files: Mapping[str, FileVersion]
     exists: bool = True
 
+    def scanned(self, name: str, ordinal: int = 0) -> bridge.ScanFile:
+        """One of the files, for a scan in which each of its rows carries a number."""
+        return bridge.ScanFile(child(self.path, name), self.files[name].size, ordinal)
+
 
 class FilePart(NamedTuple):
     """Bytes of a file: its path, the first byte, and their number."""
@@ -109,18 +113,15 @@ class FileSystem:
     def _list_remote(self, paths: Sequence[str]) -> Mapping[str, Listing]:
         """List directories of one file system, with a few calls for all of them."""
         found = bridge.list_paths(self._spark, self.hadoop_path(paths[0])[0], paths)
+        if len(paths) == 1:
+            return {paths[0]: _listing(paths[0], found)}
         places: dict[str, list[bridge.FoundPath]] = {path: [] for path in paths}
         for one in found or ():
-            place = paths[0] if len(paths) == 1 else one.path.rpartition("/")[0]
-            if place not in places:  # the file system names its directories otherwise
-                found = None
-                break
-            places[place].append(one)
-        if found is not None:
-            return {path: _listing(path, own) for path, own in places.items()}
-        if len(paths) == 1:
-            return {paths[0]: Listing(path=paths[0], names=(), files={}, exists=False)}
-        return {path: self.list(path) for path in paths}
+            places.setdefault(one.path.rpartition("/")[0], []).append(one)
+        # One of them is missing, or the file system names its directories otherwise.
+        if found is None or len(places) > len(paths):
+            return {path: self.list(path) for path in paths}
+        return {path: _listing(path, own) for path, own in places.items()}
 
     def names(self, path: str) -> Sequence[str]:
         """The names in a directory, sorted; one that does not exist is empty."""
@@ -308,13 +309,14 @@ def _list_local(path: str, local: Path) -> Listing:
     return Listing(path=path, names=tuple(sorted(names)), files=dict(sorted(files.items())))
 
 
-def _listing(path: str, found: Sequence[bridge.FoundPath]) -> Listing:
-    """What was found in a directory."""
-    named = sorted((one.path.rpartition("/")[2], one) for one in found)
+def _listing(path: str, found: Sequence[bridge.FoundPath] | None) -> Listing:
+    """What was found in a directory, which was not there if that is None."""
+    named = sorted((one.path.rpartition("/")[2], one) for one in found or ())
     return Listing(
         path=path,
         names=tuple(name for name, _ in named),
         files={n: FileVersion(f.size, f.modified) for n, f in named if not f.is_directory},
+        exists=found is not None,
     )
 
 

@@ -166,9 +166,7 @@ def _staged_keys(session: AcidSession, directories: Sequence[StagedDirectory]) -
     scanned = []
     for ordinal, directory in enumerate(directories):
         listing = session.files.list(directory.path)
-        for name in directory.files:
-            path = child(directory.path, name)
-            scanned.append(bridge.ScanFile(path, listing.files[name].size, ordinal))
+        scanned += [listing.scanned(name, ordinal) for name in directory.files]
     nothing = StructType([])
     schema = event_schema(padded(nothing), deletes=True)
     relation = bridge.orc_relation(session.spark, scanned, schema, {})

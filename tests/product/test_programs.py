@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acidsql.scan import deletes
+from acidsql.session import AcidSession
+
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
 
@@ -45,3 +48,20 @@ def test_a_statement_that_runs_again_is_not_compiled_again(lab: Lab, kind: str) 
     before = programs(lab)
     lab.sql(statement)
     assert programs(lab) == before
+
+
+def test_the_write_ids_of_deleted_rows_are_no_part_of_a_program(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletes, "_LISTED_EVENTS", 0)
+    session = AcidSession.of(lab.spark)
+    compiled = []
+    for first in (1, 1, 50, 70_000):
+        t = lab.create("id BIGINT, v BIGINT")
+        session.metastore.seed_write_id("default", t, first)
+        lab.sql(f"INSERT INTO {t} SELECT id, id FROM range(100)")
+        lab.sql(f"DELETE FROM {t} WHERE id % 10 = 1")
+        before = programs(lab)
+        assert lab.sql(f"SELECT max(v) FROM {t} WHERE id > 10") == [(99,)]
+        compiled.append(programs(lab) - before)
+    assert compiled[1:] == [0, 0, 0]

@@ -14,11 +14,12 @@ class Recent(Generic[T]):
     """Values by what they are made of; those that were asked for last are kept.
 
     Args:
-        most: how many.
+        most: how many, or how much of what ``size`` says of each.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, size: Callable[[T], int] = lambda _: 1) -> None:
         self._most = most
+        self._size = size
         self._known: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = Lock()
 
@@ -31,6 +32,6 @@ class Recent(Generic[T]):
         made = make()
         with self._lock:
             self._known[key] = made
-            if len(self._known) > self._most:
+            while sum(map(self._size, self._known.values())) > self._most:
                 self._known.popitem(last=False)
         return made

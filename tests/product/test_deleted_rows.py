@@ -1,0 +1,96 @@
+"""The ways in which deleted rows are left out of a scan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acidsql.scan import deletes, packing
+from acidsql.session import AcidSession
+from acidsql.storage.recent import Recent
+
+if TYPE_CHECKING:
+    from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("partitioned", ["", "p int"])
+def test_all_ways_of_leaving_out_deleted_rows_agree(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str
+) -> None:
+    monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", Recent(0))
+    t = lab.create("id bigint" + ("" if partitioned else ", p int"), partitioned=partitioned)
+    lab.sql(f"INSERT INTO {t} SELECT id, id % 2 FROM {{r}}", r=lab.spark.range(0, 40, 1, 2))
+    lab.sql(f"DELETE FROM {t} WHERE id % 4 = 0")
+    lab.sql(f"UPDATE {t} SET id = id + 1000 WHERE id % 10 = 7")
+    lab.insert(t, "(100, 0)")
+    lab.sql(f"DELETE FROM {t} WHERE id = 1007")
+    rows = lab.rows(t, "*, row__id")
+    assert [row[0] for row in rows if row[0] >= 100] == [100, 1017, 1027, 1037]
+    assert len(rows) == 30
+
+    def plan() -> str:
+        return str(lab.sql(f"EXPLAIN SELECT * FROM {t}")[0][0])
+
+    assert "INSET" in plan()
+    monkeypatch.setattr(deletes, "_LISTED_EVENTS", 0)
+    assert "bit_get(" in plan()
+    assert "Join" not in plan()
+    assert lab.rows(t, "*, row__id") == rows
+    monkeypatch.setattr(deletes, "_MARKED_EVENTS", 0)
+    for join, events in (("BroadcastHashJoin", 1000), ("SortMergeJoin", 0)):
+        monkeypatch.setattr(deletes, "_BROADCAST_NUMBERS", events)
+        for bits, dense, keys in (
+            (62, False, "[if ("),
+            (62, True, "[shiftright(if ("),
+            (0, True, "[originalTransaction#"),
+        ):
+            monkeypatch.setattr(packing, "_MOST_BITS", bits)
+            monkeypatch.setattr(deletes, "_EVENTS_IN_WORD", 0 if dense else 1000)
+            assert f"{join} {keys}" in plan()
+            assert lab.rows(t, "*, row__id") == rows
+
+
+@pytest.mark.parametrize("partitioned", ["", "p int"])
+def test_bits_of_many_and_late_write_ids(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str
+) -> None:
+    session = AcidSession.of(lab.spark)
+    monkeypatch.setattr(session, "delete_filters", Recent(0))
+    t = lab.create("id bigint" + ("" if partitioned else ", p int"), partitioned=partitioned)
+    lab.sql(f"INSERT INTO {t} SELECT id, id % 3 FROM {{r}}", r=lab.spark.range(0, 30, 1, 2))
+    session.metastore.seed_write_id("default", t, 70_000)
+    for number in range(6):
+        lab.insert(t, f"({100 + number}, {number % 3}), ({200 + number}, 1)")
+    lab.sql(f"DELETE FROM {t} WHERE id % 7 = 2 AND id >= 100")
+    rows = lab.rows(t, "*, row__id")
+    assert sorted(row[0] for row in rows if row[0] >= 100) == [
+        *(n for n in range(100, 106) if n % 7 != 2),
+        *(n for n in range(200, 206) if n % 7 != 2),
+    ]
+    monkeypatch.setattr(deletes, "_LISTED_EVENTS", 0)
+    assert lab.rows(t, "*, row__id") == rows
+    assert "bit_get(" in str(lab.sql(f"EXPLAIN SELECT * FROM {t}")[0][0])
+    lab.sql(f"DELETE FROM {t} WHERE id < 5")  # of a write id long before: too many entries
+    assert lab.rows(t, "*, row__id") == [row for row in rows if row[0] >= 5]
+    assert "Join" in str(lab.sql(f"EXPLAIN SELECT * FROM {t}")[0][0])
+
+
+def test_a_query_of_the_same_snapshot_reads_no_delete_file(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id int", values="(1), (2), (3)")
+    lab.sql(f"DELETE FROM {t} WHERE id = 1")
+    assert lab.rows(t) == [(2,), (3,)]
+
+    def fail(*_: object) -> None:
+        raise AssertionError("made again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deletes, "valid_keys", fail)
+        assert lab.rows(t, "id") == [(2,), (3,)]
+        assert lab.rows(t, "id + 1") == [(3,), (4,)]
+    lab.sql(f"DELETE FROM {t} WHERE id = 2")
+    assert lab.rows(t) == [(3,)]
