@@ -181,16 +181,13 @@ def padded(row: StructType) -> StructType:
     return StructType([*fields, StructField(pad_name(row.names), ByteType())])
 
 
-def guard(row: StructType) -> str:
-    """The filter, as SQL, that keeps all six columns in a scan; true for every event.
+def guarded_columns(row: StructType) -> list[str]:
+    """The columns, as SQL, of which a scan must ask all.
 
-    ORC knows ACID files by their six top-level columns and fails on a scan that asks for fewer. No
-    optimizer rule can simplify the filter, push it down, or turn it into ``IS NOT NULL``:
-    ``greatest`` skips nulls, where ``coalesce`` would be cut short by a filter on ``row__id``. The
+    ORC knows ACID files by their six top-level columns and fails on a scan that asks for fewer. The
     pad stands for ``row`` without being read.
     """
-    columns = ["operation", *KEYS, "currentTransaction", f"row.{quote(pad_name(row.names))}"]
-    return f"greatest({', '.join(columns)}) > -1"
+    return ["operation", *KEYS, "currentTransaction", f"row.{quote(pad_name(row.names))}"]
 
 
 def has_timestamp(data_type: DataType) -> bool:

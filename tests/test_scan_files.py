@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import struct
-
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from acidsql.bridge.bits import Words, _packed
 from acidsql.bridge.relations import ScanFile, _root
 
 
@@ -27,38 +21,3 @@ from acidsql.bridge.relations import ScanFile, _root
 )
 def test_the_root_of_files_is_no_directory_that_is_there(paths: list[str], root: str) -> None:
     assert _root([ScanFile(path, 1) for path in paths]) == f"{root}/_acidsql_snapshot"
-
-
-def unpacked(content: bytes, depth: int) -> dict[tuple[int, ...], list[int]]:
-    """What Spark's ``UnsafeArrayData`` reads there."""
-    (size,) = struct.unpack_from("=q", content)
-    nulls = np.frombuffer(content, np.uint64, -(-size // 64), 8)
-    is_null = [bool(int(nulls[i // 64]) >> i % 64 & 1) for i in range(size)]
-    items = np.frombuffer(content, np.int64, size, 8 + nulls.nbytes).tolist()
-    if not depth:
-        assert not any(is_null)
-        return {(): items}
-    found = {}
-    for index, (item, missing) in enumerate(zip(items, is_null, strict=True)):
-        assert missing == (item == 0)
-        if not missing:
-            start, length = item >> 32, item & 0xFFFFFFFF
-            assert start % 8 == 0
-            inner = unpacked(content[start : start + length], depth - 1)
-            found.update({(index, *rest): words for rest, words in inner.items()})
-    return found
-
-
-_number = st.integers(-(2**63), 2**63 - 1)
-
-
-@given(
-    words=st.dictionaries(
-        st.tuples(st.integers(0, 130), st.integers(0, 70)),
-        st.lists(_number, min_size=1, max_size=70),
-        max_size=20,
-    )
-)
-def test_packed_arrays_are_read_back(words: dict[tuple[int, int], list[int]]) -> None:
-    given_words: Words = {key: struct.pack(f"={len(own)}q", *own) for key, own in words.items()}
-    assert unpacked(_packed(given_words), 2) == words

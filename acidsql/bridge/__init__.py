@@ -6,7 +6,6 @@ transformations, so that no callback from the JVM into Python is needed.
 """
 
 from acidsql.bridge.batches import StripeRows, rewrite_stripes
-from acidsql.bridge.bits import bit_of
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.conditions import Conjunct, chosen_rows
@@ -69,6 +68,7 @@ from acidsql.bridge.relations import (
     orc_relation,
     reachable,
 )
+from acidsql.bridge.row_filters import Words, has_no_bit
 from acidsql.bridge.row_level import (
     Clause,
     MergePlan,
@@ -127,6 +127,7 @@ __all__ = [
     "ScanFile",
     "StripeRows",
     "Watch",
+    "Words",
     "active",
     "alias_of",
     "aliases_are_fresh",
@@ -139,7 +140,6 @@ __all__ = [
     "assemble_file",
     "at_most_tasks",
     "bare_rows",
-    "bit_of",
     "can_hash",
     "catalog_table",
     "check_expression",
@@ -162,6 +162,7 @@ __all__ = [
     "hadoop_setting",
     "hadoop_user",
     "has_join",
+    "has_no_bit",
     "held_by_driver",
     "hide_columns",
     "in_program_of_their_own",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -17,7 +16,6 @@ from acidsql.bridge.jvm import (
     elements,
     expression_of,
     jvm_class,
-    long_array,
     major,
     scala_object,
     scala_seq,
@@ -31,6 +29,7 @@ from acidsql.bridge.plans import (
     logical_plan,
     opaque,
 )
+from acidsql.bridge.row_filters import guard
 
 _LOGICAL = f"{CATALYST}.plans.logical"
 
@@ -79,32 +78,18 @@ class Draft:
             expression = self._parser().parseExpression(condition)
         else:
             expression = expression_of(self.spark, condition)
-        return self._filter(expression)
+        return self.filtered(expression)
 
-    def without(self, value: str, numbers: Collection[int]) -> Draft:
-        """The rows of which a value (SQL of a BIGINT that is never null) is none of some numbers.
+    def filtered(self, condition: JavaObject) -> Draft:
+        """The rows for which a Java expression holds."""
+        made = jvm_class(self.spark, f"{_LOGICAL}.Filter")(condition, self.plan)
+        return Draft(self.spark, made)
 
-        What is handed over is the set that Spark would make of a list in a filter, literal by
-        literal, in its parser, analyser and optimiser.
+    def guarded(self, columns: Sequence[str]) -> Draft:
+        """The same rows, of which one of some columns is not negative; no rule of Spark's optimizer
+        leaves any of the columns out.
         """
-        spark, expressions = self.spark, f"{CATALYST}.expressions"
-        array = jvm_class(spark, f"{expressions}.UnsafeArrayData").fromPrimitiveArray(
-            long_array(spark, struct.pack(f">{len(numbers)}q", *numbers))
-        )
-        kind = scala_object(spark, "org.apache.spark.sql.types.LongType")
-        objects = array.toObjectArray(kind)
-        members = scala_object(spark, "scala.Predef").wrapRefArray(objects).toSet()
-        found = jvm_class(spark, f"{expressions}.InSet")(
-            self._parser().parseExpression(value), members
-        )
-        return self._filter(jvm_class(spark, f"{expressions}.Not")(found))
-
-    def without_bits(self, bits: JavaObject) -> Draft:
-        """The rows of which the bit (``bit_of``) is not set, or is not there."""
-        spark, expressions = self.spark, f"{CATALYST}.expressions"
-        none = self._parser().parseExpression("0Y")
-        known = jvm_class(spark, f"{expressions}.Coalesce")(scala_seq(spark, [bits, none]))
-        return self._filter(jvm_class(spark, f"{expressions}.EqualTo")(known, none))
+        return self.filtered(guard(self.spark, tuple(columns)))
 
     def select(self, *expressions: str) -> Draft:
         """A projection of SQL expressions, each a column, ``*``, or with an alias."""
@@ -133,10 +118,6 @@ class Draft:
         plans = scala_seq(self.spark, [self.plan, *(other.plan for other in others)])
         whole = jvm_class(self.spark, f"{_LOGICAL}.Union")(plans, False, False)
         return Draft(self.spark, whole)
-
-    def _filter(self, condition: JavaObject) -> Draft:
-        made = jvm_class(self.spark, f"{_LOGICAL}.Filter")(condition, self.plan)
-        return Draft(self.spark, made)
 
     def _project(self, columns: JavaObject) -> Draft:
         made = jvm_class(self.spark, f"{_LOGICAL}.Project")(columns, self.plan)

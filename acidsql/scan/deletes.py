@@ -1,9 +1,10 @@
 """Rows less those that were deleted.
 
-Few delete events are read by the driver and become a list in a filter, more become bits
-(``bitmaps``). What would take too much there is joined by Spark: broadcast up to a few millions, by
-sorting beyond, which spills. The parts of a row id are packed into one number where they fit, on
-which a join is faster; where events are dense, each row of the join has the bits of 64 neighbours.
+Delete events are read by the driver, up to some millions, and become bits of words, which a filter
+looks up (``words``). What would take too much there is joined by Spark: broadcast up to a few
+millions, by sorting beyond, which spills. The parts of a row id are packed into one number where
+they fit, on which a join is faster; where events are dense, each row of the join has the bits of 64
+neighbours.
 """
 
 from __future__ import annotations
@@ -17,21 +18,24 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
-from acidsql.scan.bitmaps import BIT, bitmaps_of
 from acidsql.scan.columns import ORDINAL
-from acidsql.scan.directories import DataDirectory, delete_deltas, delete_files
+from acidsql.scan.directories import (
+    DataDirectory,
+    delete_deltas,
+    delete_files,
+    insert_directories,
+)
 from acidsql.scan.packing import Keys, Packing, Range, most_words, packing_of
 from acidsql.scan.snapshot import TableSnapshot
+from acidsql.scan.words import MOST_WRITE_ID, columns_of_words, words_of
 from acidsql.schema import KEYS
 from acidsql.session import AcidSession
-from acidsql.storage.delete_files import DELETED_BY, NO_KEYS, RowId
+from acidsql.storage.delete_files import DELETED_BY, NO_KEYS
 from acidsql.storage.filesystem import FileVersion
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
 
-# Delete events up to this number are listed in a filter.
-_LISTED_EVENTS = 1_000
-# Up to this number the driver makes bits of them.
+# Delete events up to this number are read by the driver.
 _MARKED_EVENTS = 5_000_000
 # Delete events with up to this many numbers in their keys are broadcast: about 40 bytes each.
 _BROADCAST_NUMBERS = 4_000_000
@@ -134,19 +138,17 @@ def filter_of(
 def _made_filter(
     session: AcidSession, snapshot: TableSnapshot, deletes: Deletes
 ) -> Callable[[bridge.Draft], bridge.Draft] | None:
-    packing = deletes.packing
-    if packing is not None and deletes.events <= _LISTED_EVENTS:
-        listed = _listed(session, snapshot, deletes, packing)
-        value = packing.sql()
-        return lambda part: part.without(value, listed) if listed else part
     partitioned = bool(snapshot.table.partition_columns)
-    bitmaps = bitmaps_of(valid_keys(session, snapshot, deletes), partitioned=partitioned)
-    if bitmaps is None:
-        return None
-    if not bitmaps.words:
+    keys = valid_keys(session, snapshot, deletes)
+    if not len(keys):
         return lambda part: part
-    bits = bridge.bit_of(session.spark, bitmaps.words, bitmaps.indexes(), BIT)
-    return lambda part: part.without_bits(bits)
+    words = words_of(keys, partitioned=partitioned)
+    write_ids = (data.directory.max_write_id for data in insert_directories(snapshot))
+    if words is None or max(write_ids, default=0) > MOST_WRITE_ID:
+        return None
+    columns = columns_of_words(partitioned=partitioned)
+    condition = bridge.has_no_bit(session.spark, words, columns)
+    return lambda part: part.filtered(condition)
 
 
 def less_joined(
@@ -202,14 +204,6 @@ def _without_bits(
 def _hinted(rows: DataFrame, numbers: int) -> DataFrame:
     """The right side of a join, broadcast if it has so few numbers, or else sorted."""
     return F.broadcast(rows) if numbers <= _BROADCAST_NUMBERS else rows.hint("merge")
-
-
-def _listed(
-    session: AcidSession, snapshot: TableSnapshot, deletes: Deletes, packing: Packing
-) -> list[int]:
-    """The packed row ids of the delete events that the snapshot sees."""
-    keys = valid_keys(session, snapshot, deletes).to_pylist()
-    return sorted({packing.pack(key.pop(_ORDINAL), RowId(**key)) for key in keys})
 
 
 _ORDINAL = "ordinal"

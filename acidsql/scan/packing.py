@@ -50,13 +50,6 @@ class Packing:
 
     bits: tuple[int, ...]
 
-    def pack(self, ordinal: int, key: RowId) -> int:
-        """The number of a row id of a delete event."""
-        packed = ordinal
-        for part, bits in zip(_parts(key), self.bits[1:], strict=True):
-            packed = packed << bits | part
-        return packed
-
     def sql(self) -> str:
         """SQL of the number of an event's row id; ``NONE`` if no delete event can have it."""
         ordinal, write_id, bucket, statement, row_id = self.bits

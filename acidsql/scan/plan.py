@@ -37,7 +37,7 @@ from acidsql.schema import (
     ROW_ID_COLUMN,
     data_schema,
     event_schema,
-    guard,
+    guarded_columns,
     has_maps_of_nested,
     padded,
     row_field,
@@ -344,7 +344,7 @@ def _relation(
     rows = relation.rows
     if search and search.condition is not None:
         rows = rows.where(search.condition)
-    rows = rows.where(guard(row))
+    rows = rows.guarded(guarded_columns(row))
     if not partitioned:
         return rows
     return rows.select("*", f"{bridge.FILE_ORDINAL} AS {ORDINAL}")

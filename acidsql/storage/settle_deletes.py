@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from acidsql import bridge
 from acidsql.errors import CardinalityError
 from acidsql.format.bucket_codec import decode_bucket_sql
-from acidsql.schema import KEYS, event_schema, guard, padded
+from acidsql.schema import KEYS, event_schema, guarded_columns, padded
 from acidsql.session import AcidSession
 from acidsql.storage import delete_files, few
 from acidsql.storage.delete_files import RowId
@@ -172,7 +172,7 @@ def _staged_keys(session: AcidSession, directories: Sequence[StagedDirectory]) -
     relation = bridge.orc_relation(session.spark, scanned, schema, {})
     values = [d.values for d in directories]
     firsts = ", ".join(str(values.index(own)) for own in values)
-    rows = relation.rows.frame().where(guard(nothing))
+    rows = relation.rows.guarded(guarded_columns(nothing)).frame()
     placed = bridge.select(rows, *KEYS, f"{bridge.FILE_ORDINAL} AS {_PLACE}")
     return bridge.select(placed, "*", f"get(array({firsts}), {_PLACE}) AS {_PARTITION}")
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acidsql.scan import deletes
 from acidsql.session import AcidSession
 
 if TYPE_CHECKING:
@@ -50,10 +49,7 @@ def test_a_statement_that_runs_again_is_not_compiled_again(lab: Lab, kind: str) 
     assert programs(lab) == before
 
 
-def test_the_write_ids_of_deleted_rows_are_no_part_of_a_program(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deletes, "_LISTED_EVENTS", 0)
+def test_the_write_ids_of_deleted_rows_are_no_part_of_a_program(lab: Lab) -> None:
     session = AcidSession.of(lab.spark)
     compiled = []
     for first in (1, 1, 50, 70_000):

@@ -1,0 +1,136 @@
+"""The filters of every scan, which become few instructions.
+
+Spark makes a program of them for each statement, and Java compiles it anew. Columns without nulls
+are marked as such, which leaves out all that would be done for nulls, and numbers are looked up by
+a method of Java's own, which is compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+
+import numpy as np
+import numpy.typing as npt
+from pyspark.sql import SparkSession
+
+from acidsql.bridge.jvm import (
+    CATALYST,
+    JavaObject,
+    jvm_class,
+    long_array,
+    scala_map,
+    scala_object,
+    scala_seq,
+    session_state,
+)
+
+_EXPRESSIONS = f"{CATALYST}.expressions"
+_TYPES = "org.apache.spark.sql.types"
+_PLACE, _WORD = "__place", "__word"
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Words:
+    """Numbers of several parts, of which 64 neighbours are the bits of one word.
+
+    A word is found level by level. A number in a level has two halves of 32 bits: the upper one is
+    a position in the level above, in the first level the first part; the lower one is the next
+    part. A position in the last level is that of a word.
+
+    Attributes:
+        levels: numbers, ascending.
+        bits: the words.
+    """
+
+    levels: tuple[Numbers, ...]
+    bits: Numbers
+
+
+@lru_cache(maxsize=256)
+def guard(spark: SparkSession, columns: tuple[str, ...]) -> JavaObject:
+    """A condition that one of some columns is not negative, which is false of nulls.
+
+    No rule of Spark's optimizer simplifies it, pushes it down, or infers anything from it: no user
+    can write its terms. When it runs, the first that is true ends it.
+
+    Args:
+        columns: SQL of them.
+    """
+    either, greater = (jvm_class(spark, f"{_EXPRESSIONS}.{n}") for n in ("Or", "GreaterThan"))
+    nullable = jvm_class(spark, f"{_EXPRESSIONS}.KnownNullable")
+    terms = [
+        greater(_never_null(spark, nullable(_parse(spark, name))), _parse(spark, "-1"))
+        for name in columns
+    ]
+    return reduce(either, terms)
+
+
+def has_no_bit(spark: SparkSession, words: Words, columns: Sequence[str]) -> JavaObject:
+    """The condition that the bit of a row's number is not set, or is in none of the words.
+
+    The words are values that are handed to Spark's program, not a part of its text: it serves all
+    of them.
+
+    Args:
+        columns: the parts of the number, one more than there are levels, without nulls. The last
+            one has less than 38 bits, of which six tell the place in a word; the others less than
+            32.
+    """
+    first, *others = columns
+    known = {name: _never_null(spark, _parse(spark, name)) for name in columns}
+    place = known[first]
+    for level, name in zip(words.levels, others, strict=True):
+        part = f"shiftright({name}, 6)" if name == columns[-1] else f"CAST({name} AS BIGINT)"
+        number = f"shiftleft(CAST({_PLACE} AS BIGINT), 32) | {part}"
+        wanted = _parsed_with(spark, number, {_PLACE: place, name: known[name]})
+        place = _position(spark, level, wanted)
+    bits = jvm_class(spark, f"{_EXPRESSIONS}.Literal")(
+        jvm_class(spark, f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray(
+            _numbers(spark, words.bits)
+        ),
+        jvm_class(spark, f"{_TYPES}.ArrayType")(scala_object(spark, f"{_TYPES}.LongType"), False),
+    )
+    word = jvm_class(spark, f"{_EXPRESSIONS}.GetArrayItem")(bits, place, False)
+    last = columns[-1]
+    condition = f"NOT (shiftright({_WORD}, CAST({last} & 63L AS INT)) & 1L <=> 1L)"
+    return _parsed_with(spark, condition, {_WORD: word, last: known[last]})
+
+
+def _position(spark: SparkSession, numbers: Numbers, wanted: JavaObject) -> JavaObject:
+    """Where a number stands among sorted ones; negative if it does not."""
+    search = scala_object(spark, f"{_EXPRESSIONS}.objects.StaticInvoke")
+    java_class = jvm_class(spark, "java.lang.Class").forName
+    kind = jvm_class(spark, f"{_TYPES}.ObjectType")(java_class("[J"))
+    among = jvm_class(spark, f"{_EXPRESSIONS}.Literal")(_numbers(spark, numbers), kind)
+    return search.apply(
+        java_class("java.util.Arrays"),
+        scala_object(spark, f"{_TYPES}.IntegerType"),
+        "binarySearch",
+        scala_seq(spark, [among, wanted]),
+        scala_object(spark, "scala.collection.immutable.Nil"),
+        True,  # null of null, which there is not
+        False,  # never null
+        True,  # always the same
+        scala_object(spark, "scala.None"),
+    )
+
+
+def _numbers(spark: SparkSession, numbers: Numbers) -> JavaObject:
+    return long_array(spark, numbers.astype(">i8").tobytes())
+
+
+def _parsed_with(spark: SparkSession, text: str, values: Mapping[str, JavaObject]) -> JavaObject:
+    """The expression of a text with others in place of some of its columns."""
+    pairs = [(_parse(spark, name), value) for name, value in values.items()]
+    return _parse(spark, text).transformUp(scala_map(spark, pairs))
+
+
+def _never_null(spark: SparkSession, value: JavaObject) -> JavaObject:
+    return jvm_class(spark, f"{_EXPRESSIONS}.KnownNotNull")(value)
+
+
+def _parse(spark: SparkSession, text: str) -> JavaObject:
+    return session_state(spark).sqlParser().parseExpression(text)
