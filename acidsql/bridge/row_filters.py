@@ -20,6 +20,7 @@ from acidsql.bridge.jvm import (
     JavaObject,
     jvm_class,
     long_array,
+    major,
     scala_map,
     scala_object,
     scala_seq,
@@ -104,6 +105,7 @@ def _position(spark: SparkSession, numbers: Numbers, wanted: JavaObject) -> Java
     search = scala_object(spark, f"{_EXPRESSIONS}.objects.StaticInvoke")
     java_class = jvm_class(spark, "java.lang.Class").forName
     kind = jvm_class(spark, f"{_TYPES}.ObjectType")(java_class("[J"))
+    no_function = [scala_object(spark, "scala.None")] * (major(spark) >= 4)
     among = jvm_class(spark, f"{_EXPRESSIONS}.Literal")(_numbers(spark, numbers), kind)
     return search.apply(
         java_class("java.util.Arrays"),
@@ -114,7 +116,7 @@ def _position(spark: SparkSession, numbers: Numbers, wanted: JavaObject) -> Java
         True,  # null of null, which there is not
         False,  # never null
         True,  # always the same
-        scala_object(spark, "scala.None"),
+        *no_function,
     )
 
 
