@@ -1,8 +1,8 @@
 """The metastores under test, each empty.
 
 The behaviour suite knows only the protocol, and runs against every implementation that
-``metastore`` gives: ``test_catalog``, ``test_transactions``, ``test_write_ids``, ``test_locks``,
-``test_write_conflicts`` and ``test_compaction_queue``.
+``metastore`` gives: ``test_catalog``, ``test_partitions``, ``test_transactions``,
+``test_write_ids``, ``test_locks``, ``test_write_conflicts`` and ``test_compaction_queue``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from acidsql.metastore.protocol import Metastore
 from tests.java_tools import TOOLS, JavaSetupError
 from tests.metastore.server import launcher
 from tests.metastore.subjects import (
+    EMPLOYEE,
     SERVER_SETTINGS,
     Subject,
     embedded_subject,
@@ -107,3 +108,21 @@ def tables(subject: Subject) -> None:
     )
     partitions = [Partition(values=(y,), location=f"{place}/p/year={y}") for y in "12"]
     metastore.add_partitions("db", "p", partitions)
+
+
+@pytest.fixture
+def employee(subject: Subject) -> Table:
+    """A definition for ``default.employee``, which is not created yet."""
+    return replace(EMPLOYEE, location=f"{subject.warehouse}/employee")
+
+
+@pytest.fixture
+def france(employee: Table) -> Partition:
+    return Partition(
+        values=("France", "1999"), location=f"{employee.location}/land=France/year=1999"
+    )
+
+
+@pytest.fixture
+def spain(employee: Table) -> Partition:
+    return Partition(values=("Spain", "2000"), location=f"{employee.location}/land=Spain/year=2000")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import pytest
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.store import HiveMetastore
-from acidsql.metastore.model import TxnState
+from acidsql.metastore.model import Column, Table, TxnState
 from acidsql.metastore.protocol import Metastore
 from tests.metastore.server.launcher import MetastoreServer
 
@@ -50,6 +51,21 @@ _TIMES = (
     ("COMPLETED_COMPACTIONS", "CC_START"),
     ("COMPLETED_COMPACTIONS", "CC_END"),
     ("COMPLETED_COMPACTIONS", "CC_ENQUEUE_TIME"),
+)
+
+# A definition of a table without its place.
+EMPLOYEE = Table(
+    database="default",
+    name="employee",
+    columns=(
+        Column(name="id", type="bigint", nullable=False, comment="the key"),
+        Column(name="größe", type="decimal(5,2)", default="1.80"),
+        Column(name="address", type="struct<Street:string,no:int>"),
+    ),
+    partition_columns=(Column(name="land", type="string"), Column(name="year", type="int")),
+    properties={"transactional": "true", "Ключ": "Wert \N{GRINNING FACE}"},
+    owner="Ann",
+    created=1_700_000_000,
 )
 
 
@@ -221,3 +237,12 @@ def hive_subject(server: MetastoreServer) -> Iterator[Subject]:
     subject = HiveSubject(server)
     yield subject
     subject.store.close()
+
+
+def stored_rows(path: str, table: str) -> int:
+    """The number of rows of a table in the file of an embedded metastore."""
+    connection = sqlite3.connect(path)
+    try:
+        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+    finally:
+        connection.close()

@@ -1,3 +1,5 @@
+"""Databases and tables in the catalog of a metastore."""
+
 from __future__ import annotations
 
 import time
@@ -18,39 +20,7 @@ from acidsql.metastore.model import (
     TableType,
 )
 from acidsql.metastore.protocol import Metastore
-from tests.metastore.subjects import Subject
-
-EMPLOYEE = Table(
-    database="default",
-    name="employee",
-    columns=(
-        Column(name="id", type="bigint", nullable=False, comment="the key"),
-        Column(name="größe", type="decimal(5,2)", default="1.80"),
-        Column(name="address", type="struct<Street:string,no:int>"),
-    ),
-    partition_columns=(Column(name="land", type="string"), Column(name="year", type="int")),
-    properties={"transactional": "true", "Ключ": "Wert \N{GRINNING FACE}"},
-    owner="Ann",
-    created=1_700_000_000,
-)
-
-
-@pytest.fixture
-def employee(subject: Subject) -> Table:
-    """A definition for ``default.employee``, which is not created yet."""
-    return replace(EMPLOYEE, location=f"{subject.warehouse}/employee")
-
-
-@pytest.fixture
-def france(employee: Table) -> Partition:
-    return Partition(
-        values=("France", "1999"), location=f"{employee.location}/land=France/year=1999"
-    )
-
-
-@pytest.fixture
-def spain(employee: Table) -> Partition:
-    return Partition(values=("Spain", "2000"), location=f"{employee.location}/land=Spain/year=2000")
+from tests.metastore.subjects import EMPLOYEE, Subject
 
 
 def assert_kept(found: Table, given: Table, kind: str) -> None:
@@ -234,41 +204,6 @@ def test_place_of_a_table_is_taken(metastore: Metastore, employee: Table) -> Non
         assert metastore.table_at(place, "default") is None
 
 
-def test_partitions_are_sorted_and_added_once(metastore: Metastore, employee: Table) -> None:
-    metastore.create_table(employee)
-    place = employee.location
-    first = Partition(values=("de", "2024"), location=f"{place}/a")
-    second = Partition(values=("Å/land %", "__HIVE_DEFAULT_PARTITION__"), location=f"{place}/b")
-    third = Partition(values=("de", "10"), location=f"{place}/c")
-    metastore.add_partitions("default", "Employee", [first, second])
-    metastore.add_partitions(
-        "default", "employee", [replace(first, location=f"{place}/other"), third]
-    )
-    assert metastore.partitions("default", "employee") == (third, first, second)
-
-
-def test_partition_needs_a_value_for_each_column(metastore: Metastore, employee: Table) -> None:
-    metastore.create_table(employee)
-    with pytest.raises(AcidAnalysisError, match="PARTITION_VALUES_MISMATCH"):
-        metastore.add_partitions(
-            "default", "employee", [Partition(values=("de",), location=f"{employee.location}/x")]
-        )
-    assert metastore.partitions("default", "employee") == ()
-
-
-def test_partitions_are_dropped_all_or_none(
-    metastore: Metastore, employee: Table, france: Partition, spain: Partition
-) -> None:
-    metastore.create_table(employee)
-    metastore.add_partitions("default", "employee", [france, spain])
-    with pytest.raises(AcidLookupError, match="PARTITION_NOT_FOUND"):
-        metastore.drop_partitions("default", "employee", [spain.values, ("de", "2025")])
-    assert metastore.partitions("default", "employee") == (france, spain)
-    metastore.drop_partitions("default", "employee", [spain.values])
-    metastore.drop_partitions("default", "employee", [])
-    assert metastore.partitions("default", "employee") == (france,)
-
-
 def test_table_made_again_after_a_drop_starts_anew(
     metastore: Metastore, kind: str, employee: Table, france: Partition
 ) -> None:
@@ -365,75 +300,6 @@ def test_table_is_not_renamed_over_another(metastore: Metastore, employee: Table
     with pytest.raises(AcidLookupError, match="SCHEMA_NOT_FOUND"):
         metastore.rename_table("default", "employee", "nope", "other")
     assert metastore.tables("default") == ("employee", "staff")
-
-
-def test_only_the_partitions_asked_for(
-    metastore: Metastore, employee: Table, france: Partition, spain: Partition
-) -> None:
-    metastore.create_table(employee)
-    metastore.add_partitions("default", "employee", [spain, france])
-    assert metastore.partition_values("default", "employee") == (france.values, spain.values)
-    wanted = [spain.values, ("Malta", "2001")]
-    assert metastore.partitions("default", "employee", wanted) == (spain,)
-    assert metastore.partitions("default", "employee", []) == ()
-
-
-def test_partitions_get_a_location_and_columns_of_their_own(
-    metastore: Metastore, employee: Table, france: Partition, spain: Partition
-) -> None:
-    metastore.create_table(employee)
-    metastore.add_partitions("default", "employee", [spain, france])
-    own = tuple(replace(c, nullable=True) for c in employee.columns[:1])
-    moved = replace(france, location=f"{employee.location}/far", columns=own)
-    metastore.alter_partitions("default", "employee", [moved])
-    assert metastore.partitions("default", "employee") == (moved, spain)
-
-
-def test_no_partition_is_altered_if_one_is_missing(
-    metastore: Metastore, employee: Table, france: Partition, spain: Partition
-) -> None:
-    metastore.create_table(employee)
-    metastore.add_partitions("default", "employee", [france])
-    moved = replace(france, location=f"{employee.location}/y")
-    with pytest.raises(AcidLookupError, match="PARTITION_NOT_FOUND"):
-        metastore.alter_partitions("default", "employee", [moved, spain])
-    assert metastore.partitions("default", "employee") == (france,)
-
-
-def test_renamed_partition(
-    metastore: Metastore, employee: Table, france: Partition, spain: Partition
-) -> None:
-    metastore.create_table(employee)
-    metastore.add_partitions("default", "employee", [france])
-    metastore.rename_partition("default", "employee", france.values, spain)
-    assert metastore.partitions("default", "employee") == (spain,)
-
-
-def test_partition_is_not_renamed_over_another(
-    metastore: Metastore, employee: Table, france: Partition, spain: Partition
-) -> None:
-    metastore.create_table(employee)
-    metastore.add_partitions("default", "employee", [france, spain])
-    with pytest.raises(AcidAnalysisError, match="PARTITION_ALREADY_EXISTS"):
-        metastore.rename_partition("default", "employee", france.values, spain)
-    with pytest.raises(AcidLookupError, match="PARTITION_NOT_FOUND"):
-        metastore.rename_partition(
-            "default", "employee", ("Malta", "1"), replace(spain, values=("Malta", "2"))
-        )
-    assert metastore.partitions("default", "employee") == (france, spain)
-
-
-def test_partitions_written_are_there_at_the_commit(
-    metastore: Metastore, employee: Table, france: Partition, spain: Partition
-) -> None:
-    metastore.create_table(employee)
-    metastore.add_partitions("default", "employee", [france])
-    txn_id = metastore.open_txn("ann", "host")
-    metastore.allocate_write_id(txn_id, "default", "employee")
-    other = replace(france, location=f"{employee.location}/ignored")
-    metastore.record_writes(txn_id, "default", "employee", [other, spain])
-    metastore.commit_txn(txn_id)
-    assert metastore.partitions("default", "employee") == (france, spain)
 
 
 def test_table_without_partitions_may_be_written(

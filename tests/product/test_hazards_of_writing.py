@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlparse
@@ -13,10 +12,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from acidsql.errors import CardinalityError, WriteJobError
-from acidsql.format.bucket_codec import decode_bucket
+from acidsql.errors import WriteJobError
 from acidsql.storage import few, staging
 from acidsql.storage.filesystem import FileSystem
+from tests.product.evidence import last_execution, plans_since, sorted_files
 
 if TYPE_CHECKING:
     from tests.product.conftest import AcidFile, Lab
@@ -34,16 +33,6 @@ def spilling(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[No
     conf.set(SPILL_AFTER, str(request.param))
     yield
     conf.remove(SPILL_AFTER)
-
-
-def sorted_files(lab: Lab, table: str) -> dict[str, AcidFile]:
-    """The files of a table, each sorted by its key, its index right, in the bucket of its name."""
-    files = lab.files(table)
-    for path, file in files.items():
-        assert all(a < b for a, b in pairwise(file.keys)), path
-        assert file.metadata["hive.acid.key.index"] == file.expected_key_index, path
-        assert {decode_bucket(bucket) for _, bucket, _ in file.keys} == {int(path[-5:])}, path
-    return files
 
 
 def row_ids_from_zero(files: dict[str, AcidFile]) -> None:
@@ -129,93 +118,6 @@ def test_many_delete_events_are_sorted_by_a_job_that_spills(
     assert all(len(f.stripes) > 1 for f in deletes.values())
     assert all(f.metadata["hive.acid.stats"] == "0,0,11994" for f in deletes.values())
     assert sorted(i for (i,) in lab.rows(t)) == [*range(6), *range(12_000, 12_006)]
-
-
-def hive_items(file: AcidFile) -> dict[str, str]:
-    return {k: v for k, v in file.metadata.items() if k.startswith("hive.")}
-
-
-def last_execution(lab: Lab) -> int:
-    """The number of the newest query that Spark keeps the plan of."""
-    found = lab.spark._jsparkSession.sharedState().statusStore().executionsList()
-    return max(int(found.apply(i).executionId()) for i in range(found.size()))
-
-
-def plans_since(lab: Lab, last: int) -> list[str]:
-    """The physical plans of the queries after one."""
-    lab.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    found = lab.spark._jsparkSession.sharedState().statusStore().executionsList()
-    kept = [found.apply(i) for i in range(found.size())]
-    return [query.physicalPlanDescription() for query in kept if query.executionId() > last]
-
-
-def test_both_ways_of_settling_deletes_give_the_same_files(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trees = []
-    for limit in (0, 1000):
-        monkeypatch.setattr(few, "DRIVER_EVENTS", limit)
-        t = lab.create("id bigint, v string", partitioned="p int")
-        lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 2 FROM {{r}}", r=lab.spark.range(0, 40))
-        assert lab.sql(
-            f"""MERGE INTO {t} USING (SELECT explode(sequence(0, 29)) AS id) s ON {t}.id = s.id
-            WHEN MATCHED AND s.id < 10 THEN DELETE
-            WHEN MATCHED AND s.id < 20 THEN UPDATE SET v = 'b', p = 5
-            WHEN NOT MATCHED BY SOURCE AND {t}.id > 37 THEN DELETE"""
-        ) == [(22, 10, 12, 0)]
-        files = sorted_files(lab, t)
-        trees.append(
-            (
-                lab.tree(t),
-                lab.rows(t),
-                {p: (f.events, hive_items(f)) for p, f in files.items() if "delete" in p},
-            )
-        )
-    assert trees[0] == trees[1]
-
-
-@pytest.mark.parametrize("limit", [0, 1000])
-def test_both_ways_of_settling_deletes_find_rows_matched_twice(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, limit: int
-) -> None:
-    monkeypatch.setattr(few, "DRIVER_EVENTS", limit)
-    t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")
-    before = lab.state(t)
-    source = "(SELECT * FROM VALUES (1, 5), (1, 6), (2, 7) AS s(id, v)) s"
-    for clause in (
-        "WHEN MATCHED THEN UPDATE SET v = s.v",
-        "WHEN MATCHED AND s.v = 5 THEN UPDATE SET v = 9",
-        "WHEN MATCHED AND s.v = 5 THEN DELETE WHEN MATCHED THEN UPDATE SET v = 9",
-    ):
-        with pytest.raises(CardinalityError, match="MERGE_CARDINALITY_VIOLATION"):
-            lab.sql(f"MERGE INTO {t} USING {source} ON {t}.id = s.id {clause}")
-        assert lab.state(t) == before
-    # Only deleting it, whichever match does it, is harmless.
-    assert lab.sql(f"MERGE INTO {t} USING {source} ON {t}.id = s.id WHEN MATCHED THEN DELETE") == [
-        (2, 0, 2, 0)
-    ]
-    (deletes,) = [f for p, f in sorted_files(lab, t).items() if p.startswith("delete")]
-    assert len(deletes.events) == 2
-    assert lab.rows(t) == [(3, 3)]
-
-
-def test_a_task_that_sorts_delete_events_holds_no_other_rows(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A window keeps all rows of a file in memory beside the sort: that of 15 million events in a
-    heap of 4 GiB spilled them one by one, until the buffers of its spill files filled the heap.
-    """
-    monkeypatch.setattr(few, "DRIVER_EVENTS", 0)
-    t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")
-    before = last_execution(lab)
-    lab.sql(f"DELETE FROM {t} WHERE id = 3")
-    lab.sql(
-        f"MERGE INTO {t} USING (SELECT 1 AS id) s ON {t}.id = s.id "
-        f"WHEN MATCHED THEN UPDATE SET v = 9 WHEN NOT MATCHED BY SOURCE THEN DELETE"
-    )
-    sorting = [plan for plan in plans_since(lab, before) if "rowId" in plan and "Sort" in plan]
-    assert len(sorting) >= 2
-    assert not any("Window" in plan for plan in sorting)
 
 
 def test_rows_of_a_union_get_different_ids(lab: Lab) -> None:

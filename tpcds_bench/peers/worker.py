@@ -103,6 +103,9 @@ def main(name: str, work: Path, driver_memory: str) -> None:
         settings = dict(engine.settings)
         if engine.package is not None:
             settings["spark.jars.packages"] = engine.package
+            # A local Maven repository may have a description of a jar and not the jar, for which
+            # Spark then looks nowhere else: the environment is home to a cache of its own.
+            settings["spark.driver.extraJavaOptions"] = f"-Duser.home={sys.prefix}"
         with spark_session(work, driver_memory=driver_memory, settings=settings) as spark:
             worker = Worker(name, spark, work)
             versions = {"pyspark": pyspark.__version__, "python": platform.python_version()}
