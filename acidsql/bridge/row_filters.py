@@ -7,7 +7,7 @@ a method of Java's own, which is compiled once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
@@ -29,7 +29,7 @@ from acidsql.bridge.jvm import (
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _TYPES = "org.apache.spark.sql.types"
-_PLACE, _WORD = "__place", "__word"
+_POSITION, _WORD, _BITS = "__position", "__word", "__bits"
 Numbers = npt.NDArray[np.int64]
 
 
@@ -80,38 +80,45 @@ def has_no_bit(spark: SparkSession, words: Words, columns: Sequence[str]) -> Jav
             one has less than 38 bits, of which six tell the place in a word; the others less than
             32.
     """
+    literal = jvm_class(spark, f"{_EXPRESSIONS}.Literal")
+    array = jvm_class(spark, f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray
+    of_numbers, of_words = _types(spark)
+    levels = [literal(_numbers(spark, level), of_numbers) for level in words.levels]
+    bits = literal(array(_numbers(spark, words.bits)), of_words)
+    condition, places = _look_up(spark, tuple(columns))
+    return _with(spark, condition, zip(places, [*levels, bits], strict=True))
+
+
+@lru_cache(maxsize=256)
+def _look_up(
+    spark: SparkSession, columns: tuple[str, ...]
+) -> tuple[JavaObject, Sequence[JavaObject]]:
+    """The condition of ``has_no_bit``, with names in place of the levels and the bits; these."""
     first, *others = columns
-    known = {name: _never_null(spark, _parse(spark, name)) for name in columns}
-    place = known[first]
-    for level, name in zip(words.levels, others, strict=True):
-        part = f"shiftright({name}, 6)" if name == columns[-1] else f"CAST({name} AS BIGINT)"
-        number = f"shiftleft(CAST({_PLACE} AS BIGINT), 32) | {part}"
-        wanted = _parsed_with(spark, number, {_PLACE: place, name: known[name]})
-        place = _position(spark, level, wanted)
-    bits = jvm_class(spark, f"{_EXPRESSIONS}.Literal")(
-        jvm_class(spark, f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray(
-            _numbers(spark, words.bits)
-        ),
-        jvm_class(spark, f"{_TYPES}.ArrayType")(scala_object(spark, f"{_TYPES}.LongType"), False),
-    )
-    word = jvm_class(spark, f"{_EXPRESSIONS}.GetArrayItem")(bits, place, False)
     last = columns[-1]
-    condition = f"NOT (shiftright({_WORD}, CAST({last} & 63L AS INT)) & 1L <=> 1L)"
-    return _parsed_with(spark, condition, {_WORD: word, last: known[last]})
+    known = {name: _never_null(spark, _parse(spark, name)) for name in columns}
+    levels = [f"__level_{i}" for i in range(len(others))]
+    position = known[first]
+    for level, name in zip(levels, others, strict=True):
+        part = f"shiftright({name}, 6)" if name == last else f"CAST({name} AS BIGINT)"
+        number = f"shiftleft(CAST({_POSITION} AS BIGINT), 32) | {part}"
+        wanted = _parsed_with(spark, number, {_POSITION: position, name: known[name]})
+        position = _position(spark, _parse(spark, level), wanted)
+    item = jvm_class(spark, f"{_EXPRESSIONS}.GetArrayItem")
+    word = item(_parse(spark, _BITS), position, False)
+    text = f"NOT (shiftright({_WORD}, CAST({last} & 63L AS INT)) & 1L <=> 1L)"
+    condition = _parsed_with(spark, text, {_WORD: word, last: known[last]})
+    return condition, [_parse(spark, name) for name in (*levels, _BITS)]
 
 
-def _position(spark: SparkSession, numbers: Numbers, wanted: JavaObject) -> JavaObject:
+def _position(spark: SparkSession, numbers: JavaObject, wanted: JavaObject) -> JavaObject:
     """Where a number stands among sorted ones; negative if it does not."""
-    search = scala_object(spark, f"{_EXPRESSIONS}.objects.StaticInvoke")
-    java_class = jvm_class(spark, "java.lang.Class").forName
-    kind = jvm_class(spark, f"{_TYPES}.ObjectType")(java_class("[J"))
     no_function = [scala_object(spark, "scala.None")] * (major(spark) >= 4)
-    among = jvm_class(spark, f"{_EXPRESSIONS}.Literal")(_numbers(spark, numbers), kind)
-    return search.apply(
-        java_class("java.util.Arrays"),
+    return scala_object(spark, f"{_EXPRESSIONS}.objects.StaticInvoke").apply(
+        jvm_class(spark, "java.lang.Class").forName("java.util.Arrays"),
         scala_object(spark, f"{_TYPES}.IntegerType"),
         "binarySearch",
-        scala_seq(spark, [among, wanted]),
+        scala_seq(spark, [numbers, wanted]),
         scala_object(spark, "scala.collection.immutable.Nil"),
         True,  # null of null, which there is not
         False,  # never null
@@ -120,14 +127,32 @@ def _position(spark: SparkSession, numbers: Numbers, wanted: JavaObject) -> Java
     )
 
 
+@lru_cache(maxsize=256)
+def _types(spark: SparkSession) -> tuple[JavaObject, JavaObject]:
+    """Those of Java's arrays of numbers, and of Spark's without nulls."""
+    java_class = jvm_class(spark, "java.lang.Class").forName("[J")
+    number = scala_object(spark, f"{_TYPES}.LongType")
+    return (
+        jvm_class(spark, f"{_TYPES}.ObjectType")(java_class),
+        jvm_class(spark, f"{_TYPES}.ArrayType")(number, False),
+    )
+
+
 def _numbers(spark: SparkSession, numbers: Numbers) -> JavaObject:
     return long_array(spark, numbers.astype(">i8").tobytes())
 
 
 def _parsed_with(spark: SparkSession, text: str, values: Mapping[str, JavaObject]) -> JavaObject:
-    """The expression of a text with others in place of some of its columns."""
+    """The expression of a text with others in place of some of its names."""
     pairs = [(_parse(spark, name), value) for name, value in values.items()]
-    return _parse(spark, text).transformUp(scala_map(spark, pairs))
+    return _with(spark, _parse(spark, text), pairs)
+
+
+def _with(
+    spark: SparkSession, expression: JavaObject, pairs: Iterable[tuple[JavaObject, JavaObject]]
+) -> JavaObject:
+    """An expression with others in place of some of its nodes, each with what takes its place."""
+    return expression.transformUp(scala_map(spark, list(pairs)))
 
 
 def _never_null(spark: SparkSession, value: JavaObject) -> JavaObject:
