@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from acidsql.format.bucket_codec import encode
 from acidsql.scan.packing import Keys, Range, most_words, packing_of
 from acidsql.storage.delete_files import RowId
+from tests.packed_numbers import packed_number
 
 _ids = st.builds(
     RowId,
@@ -34,10 +35,15 @@ def _packing(*files: Keys | None, partitions: int = 1) -> tuple[int, ...] | None
     files=st.lists(st.lists(_ids, min_size=1, max_size=4), max_size=3),
     partitions=st.integers(1, 40),
 )
-def test_row_ids_of_whole_ranges_are_packed(files: list[list[RowId]], partitions: int) -> None:
-    if packing_of([_keys(*events) for events in files], partitions) is None:
-        # Too many bits: of a file with several buckets any statement is thought of.
+def test_each_row_id_has_a_number_of_its_own(files: list[list[RowId]], partitions: int) -> None:
+    packing = packing_of([_keys(*events) for events in files], partitions)
+    if packing is None:  # too many bits: of a file with several buckets any statement is thought of
         assert any(len({event.bucket >> 16 for event in events}) > 1 for events in files)
+        return
+    places = {(p, event) for p in (0, partitions - 1) for own in files for event in own}
+    numbers = {packed_number(packing, ordinal, event) for ordinal, event in places}
+    assert len(numbers) == len(places)
+    assert all(0 <= number < 2**62 for number in numbers)
 
 
 def test_a_table_that_grows_keeps_its_packing() -> None:

@@ -68,7 +68,7 @@ from acidsql.bridge.relations import (
     orc_relation,
     reachable,
 )
-from acidsql.bridge.row_filters import Words, has_no_bit
+from acidsql.bridge.row_filters import HALF_BITS, WORD_BITS, Words, has_no_bit
 from acidsql.bridge.row_level import (
     Clause,
     MergePlan,
@@ -112,6 +112,8 @@ from acidsql.bridge.texts import (
 __all__ = [
     "BARE_NUMBER",
     "FILE_ORDINAL",
+    "HALF_BITS",
+    "WORD_BITS",
     "CatalogTable",
     "Clause",
     "Command",

@@ -31,6 +31,8 @@ _EXPRESSIONS = f"{CATALYST}.expressions"
 _TYPES = "org.apache.spark.sql.types"
 _POSITION, _WORD, _BITS = "__position", "__word", "__bits"
 Numbers = npt.NDArray[np.int64]
+# Of a half of a number in a level of words, and of the numbers that are bits of one word.
+HALF_BITS, WORD_BITS = 32, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,7 +54,7 @@ class Words:
 
 @lru_cache(maxsize=256)
 def guard(spark: SparkSession, columns: tuple[str, ...]) -> JavaObject:
-    """A condition that one of some columns is not negative, which is false of nulls.
+    """A condition that one of some columns is not negative, of which a null is none.
 
     No rule of Spark's optimizer simplifies it, pushes it down, or infers anything from it: no user
     can write its terms. When it runs, the first that is true ends it.
@@ -93,20 +95,22 @@ def has_no_bit(spark: SparkSession, words: Words, columns: Sequence[str]) -> Jav
 def _look_up(
     spark: SparkSession, columns: tuple[str, ...]
 ) -> tuple[JavaObject, Sequence[JavaObject]]:
-    """The condition of ``has_no_bit``, with names in place of the levels and the bits; these."""
+    """The condition of ``has_no_bit`` with names in place of the levels and the bits, and these
+    names.
+    """
     first, *others = columns
     last = columns[-1]
     known = {name: _never_null(spark, _parse(spark, name)) for name in columns}
     levels = [f"__level_{i}" for i in range(len(others))]
     position = known[first]
     for level, name in zip(levels, others, strict=True):
-        part = f"shiftright({name}, 6)" if name == last else f"CAST({name} AS BIGINT)"
-        number = f"shiftleft(CAST({_POSITION} AS BIGINT), 32) | {part}"
+        part = f"shiftright({name}, {WORD_BITS})" if name == last else f"CAST({name} AS BIGINT)"
+        number = f"shiftleft(CAST({_POSITION} AS BIGINT), {HALF_BITS}) | {part}"
         wanted = _parsed_with(spark, number, {_POSITION: position, name: known[name]})
         position = _position(spark, _parse(spark, level), wanted)
     item = jvm_class(spark, f"{_EXPRESSIONS}.GetArrayItem")
     word = item(_parse(spark, _BITS), position, False)
-    text = f"NOT (shiftright({_WORD}, CAST({last} & 63L AS INT)) & 1L <=> 1L)"
+    text = f"NOT (shiftright({_WORD}, CAST({last} & {(1 << WORD_BITS) - 1}L AS INT)) & 1L <=> 1L)"
     condition = _parsed_with(spark, text, {_WORD: word, last: known[last]})
     return condition, [_parse(spark, name) for name in (*levels, _BITS)]
 

@@ -62,14 +62,9 @@ class _DeleteFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletes:
-    """The delete events of a snapshot.
-
-    Attributes:
-        packing: how their row ids become numbers; None if that takes too many bits.
-    """
+    """The delete events of a snapshot."""
 
     files: tuple[_DeleteFile, ...]
-    packing: Packing | None
 
     @property
     def words(self) -> int:
@@ -112,9 +107,7 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
         return found
 
     found = in_parallel(look, delete_deltas(snapshot))
-    files = tuple(file for own in found for file in own)
-    partitions = len(snapshot.partitions) if snapshot.table.partition_columns else 1
-    return Deletes(files=files, packing=packing_of([file.keys for file in files], partitions))
+    return Deletes(files=tuple(file for own in found for file in own))
 
 
 def filter_of(
@@ -142,9 +135,11 @@ def _made_filter(
     keys = valid_keys(session, snapshot, deletes)
     if not len(keys):
         return lambda part: part
-    words = words_of(keys, partitioned=partitioned)
     write_ids = (data.directory.max_write_id for data in insert_directories(snapshot))
-    if words is None or max(write_ids, default=0) > MOST_WRITE_ID:
+    if max(write_ids, default=0) > MOST_WRITE_ID:
+        return None
+    words = words_of(keys, partitioned=partitioned)
+    if words is None:
         return None
     columns = columns_of_words(partitioned=partitioned)
     condition = bridge.has_no_bit(session.spark, words, columns)
@@ -165,7 +160,8 @@ def less_joined(
         scan_events: gives a scan of them.
     """
     partitioned = bool(snapshot.table.partition_columns)
-    packing = deletes.packing
+    partitions = len(snapshot.partitions) if partitioned else 1
+    packing = packing_of([file.keys for file in deletes.files], partitions)
     events = scan_events()
     if packing is not None and deletes.words * _EVENTS_IN_WORD <= deletes.events:
         return _without_bits(parts, packing, events, deletes.words)

@@ -10,17 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acidsql.bridge import Words
+from acidsql.bridge import HALF_BITS, WORD_BITS, Words
 from acidsql.scan.columns import ORDINAL
 from acidsql.schema import KEYS
 from acidsql.storage.delete_files import RowId
 
 # Each takes 16 bytes, which are sent to the tasks.
 _MOST_WORDS = 1_000_000
-_HALF_BITS, _WORD_BITS = 32, 6
-_MOST_PART = 2**_HALF_BITS - 1
+_MOST_PART = 2**HALF_BITS - 1
 # Of a row that is looked up, and the first part of its number: a larger one would be cut off.
-MOST_WRITE_ID = 2**31 - 1
+MOST_WRITE_ID = 2 ** (HALF_BITS - 1) - 1
 
 
 def columns_of_words(*, partitioned: bool) -> list[str]:
@@ -41,18 +40,18 @@ def words_of(keys: pa.Table, *, partitioned: bool) -> Words | None:
     names = [*(["ordinal"] if partitioned else []), *RowId._fields]
     first, *parts = (keys[name].to_numpy().astype(np.int64) for name in names)
     row_ids = parts[-1]
-    parts[-1] = row_ids >> _WORD_BITS
+    parts[-1] = row_ids >> WORD_BITS
     if not _fits(first, MOST_WRITE_ID) or not all(_fits(part, _MOST_PART) for part in parts):
         return None
     levels = []
     place = first
     for part in parts:
-        level, place = np.unique(place << _HALF_BITS | part, return_inverse=True)
+        level, place = np.unique(place << HALF_BITS | part, return_inverse=True)
         levels.append(level)
     if len(levels[-1]) > _MOST_WORDS:
         return None
     bits = np.zeros(len(levels[-1]), np.int64)
-    np.bitwise_or.at(bits, place, np.left_shift(1, row_ids & ((1 << _WORD_BITS) - 1)))
+    np.bitwise_or.at(bits, place, np.left_shift(1, row_ids & ((1 << WORD_BITS) - 1)))
     return Words(levels=tuple(levels), bits=bits)
 
 

@@ -7,10 +7,7 @@ from dataclasses import replace
 import pytest
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
-from acidsql.metastore.model import (
-    Partition,
-    Table,
-)
+from acidsql.metastore.model import Partition, Table
 from acidsql.metastore.protocol import Metastore
 
 

@@ -14,6 +14,7 @@ from acidsql.scan import deletes, packing
 from acidsql.session import AcidSession
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.recent import Recent
+from tests.packed_numbers import packed_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,13 +132,7 @@ def test_row_ids_are_packed_into_fields(lab: Lab) -> None:
     )
     for bits in ((0, 8, 8, 8, 16), (8, 16, 13, 16, 8), (0, 0, 0, 0, 0), (2, 9, 12, 12, 17)):
         packed = packing.Packing(bits)
-        expected = []
-        for key in keys + strange:
-            number = 3 if bits[0] else 0
-            for width, part in zip(bits[1:], packing._parts(key), strict=True):
-                is_in = number != packing.NONE and 0 <= part < 1 << width
-                number = number << width | part if is_in else packing.NONE
-            expected.append(number)
+        expected = [packed_number(packed, 3 if bits[0] else 0, key) for key in keys + strange]
         found = frame.selectExpr(packed.sql(), packed.word_sql(), packed.bit_sql()).collect()
         assert [tuple(row) for row in found] == [(n, n >> 6, n & 63) for n in expected]
 

@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from acidsql.errors import (
-    MetastoreError,
-)
+from acidsql.errors import MetastoreError
 from acidsql.metastore import database, schema
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.model import (
-    Column,
-    Table,
-)
+from acidsql.metastore.model import Column, Table
 from acidsql.metastore.protocol import Metastore
-from tests.metastore.subjects import Subject, embedded_subject, stored_rows
-
-
-@pytest.fixture
-def subject(tmp_path: Path) -> Iterator[Subject]:
-    """The embedded store alone."""
-    with embedded_subject(tmp_path / "metastore.db") as embedded:
-        yield embedded
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "metastore.db")
-
-
-@pytest.fixture
-def store(metastore: Metastore, tables: None) -> EmbeddedMetastore:  # noqa: ARG001
-    assert isinstance(metastore, EmbeddedMetastore)
-    return metastore
+from tests.metastore.subjects import stored_rows
 
 
 def test_is_a_metastore(path: str) -> None:

@@ -1,9 +1,8 @@
-"""What only the embedded metastore promises: its file, its errors, its stricter rules, its size."""
+"""What only the embedded metastore promises: its errors, its stricter rules, its size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -23,26 +22,7 @@ from acidsql.metastore.model import (
     TxnState,
     TxnType,
 )
-from acidsql.metastore.protocol import Metastore
-from tests.metastore.subjects import Subject, embedded_subject, stored_rows
-
-
-@pytest.fixture
-def subject(tmp_path: Path) -> Iterator[Subject]:
-    """The embedded store alone."""
-    with embedded_subject(tmp_path / "metastore.db") as embedded:
-        yield embedded
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "metastore.db")
-
-
-@pytest.fixture
-def store(metastore: Metastore, tables: None) -> EmbeddedMetastore:  # noqa: ARG001
-    assert isinstance(metastore, EmbeddedMetastore)
-    return metastore
+from tests.metastore.subjects import stored_rows
 
 
 def request(

@@ -1,0 +1,32 @@
+"""The embedded metastore alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.protocol import Metastore
+from tests.metastore.subjects import Subject, embedded_subject
+
+
+@pytest.fixture
+def subject(tmp_path: Path) -> Iterator[Subject]:
+    """The embedded store alone."""
+    with embedded_subject(tmp_path / "metastore.db") as embedded:
+        yield embedded
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Its file."""
+    return str(tmp_path / "metastore.db")
+
+
+@pytest.fixture
+def store(metastore: Metastore, tables: None) -> EmbeddedMetastore:  # noqa: ARG001
+    """The store with the tables of the suite."""
+    assert isinstance(metastore, EmbeddedMetastore)
+    return metastore
