@@ -204,6 +204,11 @@ def cloned_session(spark: SparkSession, settings: Mapping[str, str | None]) -> J
     return session
 
 
+def default_parallelism(spark: SparkSession) -> int:
+    """The tasks that a scan has at least, by default: those that run at once."""
+    return int(spark._jsparkSession.leafNodeDefaultParallelism())
+
+
 def same(one: JavaObject, other: JavaObject) -> bool:
     """Whether two Java objects are equal."""
     return bool(one.equals(other))

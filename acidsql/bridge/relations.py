@@ -23,12 +23,14 @@ from acidsql.bridge.jvm import (
     scala_object,
     scala_seq,
 )
+from acidsql.bridge.shares import even_share
 from acidsql.format.protobuf import write_integer, write_octets
 
 # SQL of the ordinal (``ScanFile``) of a row's file, in a scan.
 FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
 _UNBOUNDED = 2**62  # bytes
 _NEVER_LISTED = "_acidsql_snapshot"
+_TASK_BYTES = "spark.sql.files.maxPartitionBytes"
 _BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStage")
 
 
@@ -112,21 +114,20 @@ def orc_relation(
 
     Args:
         split_bytes: files are split at multiples of so many bytes, and each split is a partition
-            of the scan; None leaves it to Spark.
+            of the scan; None leaves it to ``file_scan``.
         batches: whether Spark reads in batches, whatever the settings of the session are when the
             scan runs; None leaves it to them.
     """
     settings: dict[str, str | None] = {}
     if split_bytes is not None:
         # Opening a file counts as much as a whole split, so that no two splits share a partition.
-        for key in ("maxPartitionBytes", "openCostInBytes"):
-            settings[f"spark.sql.files.{key}"] = str(split_bytes)
+        for key in (_TASK_BYTES, "spark.sql.files.openCostInBytes"):
+            settings[key] = str(split_bytes)
         settings["spark.sql.files.maxPartitionNum"] = None
     if batches is not None:
         for key in ("spark.sql.orc.enableNestedColumnVectorizedReader", *_BATCHES * batches):
             settings[key] = str(batches).lower()
-    session = cloned_session(spark, settings) if settings else None
-    return file_scan(spark, files, schema, options, session=session)
+    return file_scan(spark, files, schema, options, settings=settings)
 
 
 def file_scan(
@@ -135,9 +136,20 @@ def file_scan(
     schema: StructType,
     options: Mapping[str, str],
     file_format: str = "orc.OrcFileFormat",
-    session: JavaObject = None,
+    settings: Mapping[str, str | None] | None = None,
 ) -> Relation:
-    """A scan of some files; the arguments are those of ``file_relation``."""
+    """A scan of some files, shared out evenly among tasks.
+
+    Args:
+        settings: of the session for this scan, None to unset one; the other arguments are those of
+            ``file_relation``.
+    """
+    changed = dict(settings or {})
+    if _TASK_BYTES not in changed:
+        share = even_share(spark, [file.size for file in files])
+        if share is not None:
+            changed[_TASK_BYTES] = str(share)
+    session = cloned_session(spark, changed) if changed else None
     relation, index = file_relation(
         spark, files, schema, options, StructType([]), session, file_format
     )

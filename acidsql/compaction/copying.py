@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,8 +48,10 @@ _SMALL_ROWS, _SMALL_BYTES = 10_000, 1024 * 1024
 _MANY_SMALL = 20
 # Of a cluster's table, more bytes are not written anew by the driver.
 _MOST_BYTES = 4 * 1024 * 1024 * 1024
-# So many bytes of stripes are written anew by one thread; it needs so much memory of the JVM.
-_CHUNK_BYTES, _THREAD_MEMORY = 128 * 1024 * 1024, 512 * 1024 * 1024
+# Of stripes that are written anew by one thread: smaller files would have small stripes.
+_LEAST_CHUNK_BYTES, _MOST_CHUNK_BYTES = 16 * 1024 * 1024, 128 * 1024 * 1024
+# Of the JVM, for each thread.
+_THREAD_MEMORY = 512 * 1024 * 1024
 
 
 def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: str) -> bool:
@@ -197,47 +199,68 @@ def _is_too_much(session: AcidSession, pieces: Mapping[int, Sequence[_Piece]]) -
     """Whether stripes are better written anew by a cluster than by the driver."""
     if session.spark.sparkContext.master.startswith("local"):
         return False
-    runs = [piece for own in pieces.values() for piece in own if isinstance(piece, tuple)]
-    return sum(placed.copied.length for run in runs for placed in run) > _MOST_BYTES
+    return sum(map(_bytes_of, _runs(pieces))) > _MOST_BYTES
+
+
+def _runs(pieces: Mapping[int, Sequence[_Piece]]) -> list[tuple[Placed, ...]]:
+    """The stripes that are written anew, those next to each other together."""
+    return [piece for own in pieces.values() for piece in own if isinstance(piece, tuple)]
 
 
 def _with_new(
     session: AcidSession, table: Table, pieces: Mapping[int, Sequence[_Piece]], anew: str
 ) -> dict[int, list[Placed]]:
     """The stripes of each bucket, new ones in place of those that are written anew."""
+    memory = bridge.jvm_memory(session.spark)
+    threads = max(1, min(os.cpu_count() or 1, memory // _THREAD_MEMORY))
+    size = _chunk_bytes(sum(map(_bytes_of, _runs(pieces))), threads)
     chunks = [
         (bucket_id, chunk)
         for bucket_id, own in pieces.items()
         for piece in own
-        for chunk in (_chunks(piece) if isinstance(piece, tuple) else ())
+        for chunk in ([piece] if isinstance(piece, Placed) else _chunks(piece, size))
     ]
 
-    def write(number: int) -> list[Placed]:
+    def made(number: int) -> Sequence[Placed]:
         bucket_id, chunk = chunks[number]
+        if isinstance(chunk, Placed):
+            return [chunk]
         return _write_anew(session, table, bucket_id, chunk, child(anew, str(number)))
 
-    memory = bridge.jvm_memory(session.spark)
-    threads = max(1, min(os.cpu_count() or 1, memory // _THREAD_MEMORY))
-    written = iter(in_parallel(write, range(len(chunks)), threads))
     merged: dict[int, list[Placed]] = {bucket_id: [] for bucket_id in pieces}
-    for bucket_id, own in pieces.items():
-        for piece in own:
-            if isinstance(piece, Placed):
-                merged[bucket_id].append(piece)
-                continue
-            for _ in _chunks(piece):
-                merged[bucket_id] += next(written)
+    stripes = in_parallel(made, range(len(chunks)), threads)
+    for (bucket_id, _), own in zip(chunks, stripes, strict=True):
+        merged[bucket_id] += own
     return merged
 
 
-def _chunks(run: Sequence[Placed]) -> list[list[Placed]]:
-    """A run of stripes cut into pieces of about the same number of bytes."""
-    chunks: list[list[Placed]] = [[]]
-    for placed in run:
-        if sum(p.copied.length for p in chunks[-1]) >= _CHUNK_BYTES:
-            chunks.append([])
-        chunks[-1].append(placed)
-    return chunks
+def _bytes_of(run: Sequence[Placed]) -> int:
+    return sum(placed.copied.length for placed in run)
+
+
+def _chunk_bytes(total: int, threads: int) -> int:
+    """The bytes of stripes that are written anew at a time: all threads are to have some."""
+    return min(_MOST_CHUNK_BYTES, max(_LEAST_CHUNK_BYTES, total // threads))
+
+
+def _chunks(run: Sequence[Placed], size: int) -> list[Sequence[Placed]]:
+    """A run of stripes cut into pieces of about so many bytes."""
+    return [run[piece] for piece in cut_evenly([p.copied.length for p in run], size)]
+
+
+def cut_evenly(lengths: Sequence[int], size: int) -> list[slice]:
+    """Where to cut a sequence so that the pieces are about equally long, and about ``size``.
+
+    Args:
+        lengths: of its elements, all positive; at least one.
+    """
+    ends = list(accumulate(lengths))
+    number = max(1, round(ends[-1] / size))
+    # Each element goes to the piece that its middle is in.
+    middles = [end - length / 2 for end, length in zip(ends, lengths, strict=True)]
+    places = [int(middle * number / ends[-1]) for middle in middles]
+    starts = [i for i, place in enumerate(places) if i == 0 or place != places[i - 1]]
+    return [slice(start, end) for start, end in pairwise([*starts, len(lengths)])]
 
 
 def _write_anew(

@@ -263,7 +263,8 @@ def test_a_bucket_is_written_in_pieces(
 ) -> None:
     t = table(lab, 5000, 3000)
     lab.sql(f"DELETE FROM {t} WHERE id % 100 = 1")
-    monkeypatch.setattr(copying, "_CHUNK_BYTES", 1000)
+    monkeypatch.setattr(copying, "_LEAST_CHUNK_BYTES", 1000)
+    monkeypatch.setattr(copying, "_MOST_CHUNK_BYTES", 1000)
     compacted(lab, t, "major")
     assert len(written.anew) > 2
     assert sum(written.anew) == 7920
