@@ -38,11 +38,13 @@ def spark_own(sizes: Sequence[int], tasks: int) -> int:
     [
         # Two large files and forty deltas of half a MiB: Spark has one task read both.
         ([46 * MIB] * 2 + [MIB // 2] * 40, 2, 56 * MIB),
-        ([400 * MIB] * 2 + [MIB] * 300, 100, 11 * MIB),
-        # Nothing to gain: equal files, and small ones only.
+        ([400 * MIB] * 2 + [MIB] * 1200, 20, 100 * MIB),
+        # Nothing to gain: equal files, small ones only, and too few bytes for more tasks.
         ([46 * MIB] * 2, 2, None),
         ([46 * MIB] * 2 + [10_000], 2, None),
         ([10_000] * 1000, 2, None),
+        ([15 * MIB] * 2 + [10_000] * 100, 2, None),
+        ([400 * MIB] * 2 + [MIB] * 300, 100, None),
         ([200 * MIB] * 100 + [100_000] * 2000, 100, None),
     ],
 )

@@ -13,13 +13,10 @@ from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import default_parallelism, session_state
 
-# A scan with fewer bytes for each task is not worth a question to the JVM: opening a file counts
-# as much by default.
-_LEAST_BYTES = 4 * 1024 * 1024
 # Small files make no more than so many rounds of tasks.
 _ROUNDS = 4
-# A share that is not smaller than so much of Spark's own changes little.
-_WORTH = 0.8
+# Bytes by which a task's share has to become smaller: more tasks take longer, some 10 ms each.
+_WORTH = 16 * 1024 * 1024
 
 
 def even_share(spark: SparkSession, sizes: Sequence[int]) -> int | None:
@@ -32,7 +29,7 @@ def even_share(spark: SparkSession, sizes: Sequence[int]) -> int | None:
     Returns:
         None if Spark's own number will do.
     """
-    if len(sizes) < 2 or sum(sizes) < _LEAST_BYTES:
+    if len(sizes) < 2 or sum(sizes) < _WORTH:
         return None
     settings = session_state(spark).conf()
     wanted = settings.filesMinPartitionNum()
@@ -57,4 +54,4 @@ def share_of_task(sizes: Sequence[int], *, tasks: int, most: int, open_cost: int
     counted = total + open_cost * len(sizes)
     own = min(most, max(open_cost, counted // tasks))
     share = max(total // tasks, counted // (tasks * _ROUNDS), open_cost)
-    return share if share < own * _WORTH else None
+    return share if min(own, total) - share >= _WORTH else None

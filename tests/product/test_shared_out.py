@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acidsql.bridge import shares
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,8 +26,9 @@ TEXT = "sha1(CAST(id AS STRING))"
     ids=["full ACID", "insert-only"],
 )
 def test_many_small_deltas_do_not_put_large_files_into_one_task(
-    lab: Lab, properties: Mapping[str, str]
+    lab: Lab, properties: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shares, "_WORTH", 1024 * 1024)
     t = lab.create("id BIGINT, v STRING", properties={"orc.compress": "none", **properties})
     for first in (0, ROWS):
         lab.sql(f"INSERT INTO {t} SELECT id, {TEXT} FROM range({first}, {first + ROWS}, 1, 1)")
