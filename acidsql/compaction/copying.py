@@ -214,23 +214,21 @@ def _with_new(
     memory = bridge.jvm_memory(session.spark)
     threads = max(1, min(os.cpu_count() or 1, memory // _THREAD_MEMORY))
     size = _chunk_bytes(sum(map(_bytes_of, _runs(pieces))), threads)
-    chunks = [
-        (bucket_id, chunk)
+    parts: list[tuple[int, _Piece]] = [
+        (bucket_id, part)
         for bucket_id, own in pieces.items()
         for piece in own
-        for chunk in ([piece] if isinstance(piece, Placed) else _chunks(piece, size))
+        for part in ([piece] if isinstance(piece, Placed) else _chunks(piece, size))
     ]
+    chunks = [(bucket_id, part) for bucket_id, part in parts if isinstance(part, tuple)]
 
-    def made(number: int) -> Sequence[Placed]:
-        bucket_id, chunk = chunks[number]
-        if isinstance(chunk, Placed):
-            return [chunk]
-        return _write_anew(session, table, bucket_id, chunk, child(anew, str(number)))
+    def write(number: int) -> list[Placed]:
+        return _write_anew(session, table, *chunks[number], child(anew, str(number)))
 
+    written = iter(in_parallel(write, range(len(chunks)), threads))
     merged: dict[int, list[Placed]] = {bucket_id: [] for bucket_id in pieces}
-    stripes = in_parallel(made, range(len(chunks)), threads)
-    for (bucket_id, _), own in zip(chunks, stripes, strict=True):
-        merged[bucket_id] += own
+    for bucket_id, part in parts:
+        merged[bucket_id] += [part] if isinstance(part, Placed) else next(written)
     return merged
 
 
@@ -243,7 +241,7 @@ def _chunk_bytes(total: int, threads: int) -> int:
     return min(_MOST_CHUNK_BYTES, max(_LEAST_CHUNK_BYTES, total // threads))
 
 
-def _chunks(run: Sequence[Placed], size: int) -> list[Sequence[Placed]]:
+def _chunks(run: tuple[Placed, ...], size: int) -> list[tuple[Placed, ...]]:
     """A run of stripes cut into pieces of about so many bytes."""
     return [run[piece] for piece in cut_evenly([p.copied.length for p in run], size)]
 

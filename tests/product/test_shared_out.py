@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ROWS = 75_000
-# A text of 40 characters that no codec makes smaller than 20.
+# 40 characters.
 TEXT = "sha1(CAST(id AS STRING))"
 
 
