@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -63,6 +64,21 @@ def test_just_the_deleted_rows_have_a_bit(
     assert len(found.bits) == len({(o, k.write_id, k.bucket, k.row_id >> 6) for o, k in rows})
     for level in found.levels:
         assert np.all(level[1:] > level[:-1])
+
+
+@given(rows=st.lists(_rows, min_size=1, max_size=30), partitioned=st.booleans())
+def test_words_that_are_near_and_far_apart_are_gathered_alike(
+    rows: list[Deleted], partitioned: bool
+) -> None:
+    if not partitioned:
+        rows = [(0, key) for _, key in rows]
+    found = []
+    for most in (0, words._MOST_DENSE_WORDS):
+        with mock.patch.object(words, "_MOST_DENSE_WORDS", most):
+            made = words_of(table(rows), partitioned=partitioned)
+            assert made is not None
+            found.append([made.bits.tolist(), *(level.tolist() for level in made.levels)])
+    assert found[0] == found[1]
 
 
 def row(write_id: int = 1, bucket: int = encode(0), row_id: int = 0, ordinal: int = 0) -> Deleted:

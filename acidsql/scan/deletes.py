@@ -215,7 +215,9 @@ def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) 
         events = session.delete_events.events(file.path, file.version)
         write_ids = pc.unique(events[DELETED_BY]).to_pylist()
         valid = [w for w in write_ids if snapshot.write_ids.is_valid(w)]
-        seen = events.filter(pc.is_in(events[DELETED_BY], pa.array(valid, pa.int64())))
+        seen = events
+        if len(valid) < len(write_ids):
+            seen = events.filter(pc.is_in(events[DELETED_BY], pa.array(valid, pa.int64())))
         ordinals = pa.repeat(pa.scalar(file.ordinal, pa.int64()), seen.num_rows)
         return seen.drop_columns(DELETED_BY).append_column(_ORDINAL, ordinals)
 

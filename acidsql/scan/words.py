@@ -15,8 +15,12 @@ from acidsql.scan.columns import ORDINAL
 from acidsql.schema import KEYS
 from acidsql.storage.delete_files import RowId
 
+_Numbers = npt.NDArray[np.int64]
+
 # Each takes 16 bytes, which are sent to the tasks.
 _MOST_WORDS = 1_000_000
+# So many words, of 8 bytes, are made at once to be without those that no event is in.
+_MOST_DENSE_WORDS = 8_000_000
 _MOST_PART = 2**HALF_BITS - 1
 # Of a row that is looked up, and the first part of its number: a larger one would be cut off.
 MOST_WRITE_ID = 2 ** (HALF_BITS - 1) - 1
@@ -39,21 +43,64 @@ def words_of(keys: pa.Table, *, partitioned: bool) -> Words | None:
     """
     names = [*(["ordinal"] if partitioned else []), *RowId._fields]
     first, *parts = (keys[name].to_numpy().astype(np.int64) for name in names)
-    row_ids = parts[-1]
-    parts[-1] = row_ids >> WORD_BITS
-    if not _fits(first, MOST_WRITE_ID) or not all(_fits(part, _MOST_PART) for part in parts):
+    row_ids = parts.pop()
+    words = row_ids >> WORD_BITS
+    if not _fits(first, MOST_WRITE_ID):
+        return None
+    if not all(_fits(part, _MOST_PART) for part in (*parts, words)):
         return None
     levels = []
     place = first
     for part in parts:
-        level, place = np.unique(place << HALF_BITS | part, return_inverse=True)
+        level, place = _distinct(place << HALF_BITS | part)
         levels.append(level)
-    if len(levels[-1]) > _MOST_WORDS:
+    bits = np.left_shift(1, row_ids & ((1 << WORD_BITS) - 1))
+    level, gathered = _gathered(place, words, bits)
+    if len(level) > _MOST_WORDS:
         return None
-    bits = np.zeros(len(levels[-1]), np.int64)
-    np.bitwise_or.at(bits, place, np.left_shift(1, row_ids & ((1 << WORD_BITS) - 1)))
-    return Words(levels=tuple(levels), bits=bits)
+    return Words(levels=(*levels, level), bits=gathered)
 
 
-def _fits(numbers: npt.NDArray[np.int64], most: int) -> bool:
+def _distinct(numbers: _Numbers) -> tuple[_Numbers, _Numbers]:
+    """The values among numbers, ascending, and the place of each number in them.
+
+    Few numbers differ from the one before, since files are sorted by row id: no others are sorted.
+    """
+    is_new = np.concatenate(([True], numbers[1:] != numbers[:-1]))
+    values, places = np.unique(numbers[is_new], return_inverse=True)
+    return values, places[np.cumsum(is_new) - 1]
+
+
+def _gathered(places: _Numbers, words: _Numbers, bits: _Numbers) -> tuple[_Numbers, _Numbers]:
+    """The numbers of the words that have a bit, ascending, and their bits.
+
+    Args:
+        places: those of the other parts of row ids in their level, from 0 on.
+        words: of the row ids.
+        bits: one of a word each.
+    """
+    least = np.full(places.max() + 1, _MOST_PART)
+    np.minimum.at(least, places, words)
+    most = np.zeros_like(least)
+    np.maximum.at(most, places, words)
+    ends = np.cumsum(most - least + 1)
+    if ends[-1] > _MOST_DENSE_WORDS:
+        return _sorted(places << HALF_BITS | words, bits)
+    before = ends - most - 1  # what a word's number is less than its position
+    dense = np.zeros(ends[-1], np.int64)
+    np.bitwise_or.at(dense, before[places] + words, bits)
+    positions = np.flatnonzero(dense)
+    owners = np.searchsorted(ends, positions, side="right")
+    return owners << HALF_BITS | (positions - before[owners]), dense[positions]
+
+
+def _sorted(numbers: _Numbers, bits: _Numbers) -> tuple[_Numbers, _Numbers]:
+    """What ``_gathered`` gives, for words that are far apart."""
+    level, places = np.unique(numbers, return_inverse=True)
+    gathered = np.zeros(len(level), np.int64)
+    np.bitwise_or.at(gathered, places, bits)
+    return level, gathered
+
+
+def _fits(numbers: _Numbers, most: int) -> bool:
     return bool(numbers.min() >= 0 and numbers.max() <= most)
