@@ -50,6 +50,7 @@ def test_events_are_sorted_and_there_once(events: list[tuple[RowId, int]]) -> No
     assert [
         (RowId(*key), by) for *key, by in zip(*found.to_pydict().values(), strict=True)
     ] == expected
+    assert distinct(found).equals(found)
     keys = distinct(table(events).select(RowId._fields))
     assert [RowId(*key) for key in zip(*keys.to_pydict().values(), strict=True)] == sorted(least)
 

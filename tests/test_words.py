@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from acidsql.bridge import Words
 from acidsql.format.bucket_codec import encode
 from acidsql.scan import words
-from acidsql.scan.words import words_of
+from acidsql.scan.words import number_of_rows, words_of
 from acidsql.storage.delete_files import NO_KEYS, RowId
 
 Deleted = tuple[int, RowId]
@@ -61,6 +61,7 @@ def test_just_the_deleted_rows_have_a_bit(
     assert found is not None
     for row in [*rows, *others]:
         assert is_in(found, row, partitioned=partitioned) is (row in rows)
+    assert number_of_rows(found) == len(set(rows))
     assert len(found.bits) == len({(o, k.write_id, k.bucket, k.row_id >> 6) for o, k in rows})
     for level in found.levels:
         assert np.all(level[1:] > level[:-1])

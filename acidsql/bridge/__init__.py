@@ -87,6 +87,7 @@ from acidsql.bridge.rows import (
     is_few,
     limit_each_task,
     local_rows,
+    rows_of_task,
     with_rows_of,
     write_orc,
 )
@@ -207,6 +208,7 @@ __all__ = [
     "renamed_reference",
     "replace_relations",
     "rewrite_stripes",
+    "rows_of_task",
     "same",
     "search_options",
     "select",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from acidsql.bridge.jvm import (
     SOURCES,
     JavaObject,
     cloned_session,
+    default_parallelism,
     is_at_least,
     java_type,
     jvm_class,
@@ -28,6 +30,8 @@ from acidsql.bridge.plans import frame_of, input_bytes, java_frame, logical_plan
 
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
+_MAX_RESULT_SIZE = "spark.driver.maxResultSize"
+_MOST_RESULT_BYTES = 512 * 1024 * 1024
 # Spark compares the bytes of files with what it broadcasts; rows take so many times more.
 _SHRINK = 4
 
@@ -55,6 +59,33 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
     }
     session = cloned_session(spark, settings)
     return DataFrame(java_frame(spark, session, logical_plan(frame)).limit(rows), spark)
+
+
+def rows_of_task(frame: DataFrame, size: int) -> int:
+    """How many rows each task of a DataFrame can send to the driver, if all tasks may send as many;
+    a power of two, so that the programs of most statements have the same.
+
+    Spark ends a job whose results are larger than ``spark.driver.maxResultSize``.
+
+    Args:
+        size: of a row, in bytes.
+    """
+    spark = frame.sparkSession
+    settings = session_state(spark).conf()
+    tasks = max(
+        default_parallelism(spark), input_bytes(frame) // int(settings.filesMaxPartitionBytes()), 1
+    )
+    if has_join(frame):
+        tasks = max(tasks, int(settings.numShufflePartitions()))
+    rows = _result_bytes(spark) // (tasks * size)
+    return 1 << rows.bit_length() - 1 if rows else 0
+
+
+@lru_cache(maxsize=16)
+def _result_bytes(spark: SparkSession) -> int:
+    """The most bytes of all rows that one job brings to the driver."""
+    configured = spark.sparkContext._jsc.sc().conf().getSizeAsBytes(_MAX_RESULT_SIZE, "1g")
+    return min(_MOST_RESULT_BYTES, int(configured) // 2 or _MOST_RESULT_BYTES)
 
 
 def local_rows(frame: DataFrame) -> list[JavaObject]:

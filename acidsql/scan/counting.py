@@ -19,13 +19,14 @@ from acidsql.format.selection import needs_row_filter
 from acidsql.scan.deletes import Deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
 from acidsql.scan.snapshot import TableSnapshot
+from acidsql.scan.words import number_of_rows, words_of
 from acidsql.session import AcidSession
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, OPERATION, ORIGINAL_WRITE_ID, ROW_ID
 
 # Tails of more files, and more delete events, are not for the driver to read.
 _MOST_FILES = 1_000
-_MOST_EVENTS = 500_000
+_MOST_EVENTS = 5_000_000
 
 
 class Dense(NamedTuple):
@@ -67,8 +68,10 @@ def count_rows(
         return rows
     dense = [file for file in (_dense(ordinal, tail) for ordinal, tail in found) if file]
     keys = valid_keys(session, snapshot, deletes)
-    unique = keys.group_by(keys.column_names).aggregate([])
-    return rows - unique.num_rows if are_of(_ranges(unique), dense) else None
+    if not len(keys):
+        return rows
+    words = words_of(keys, partitioned=True) if are_of(_ranges(keys), dense) else None
+    return None if words is None else rows - number_of_rows(words)
 
 
 def find_occupied(

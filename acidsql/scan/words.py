@@ -61,6 +61,11 @@ def words_of(keys: pa.Table, *, partitioned: bool) -> Words | None:
     return Words(levels=(*levels, level), bits=gathered)
 
 
+def number_of_rows(words: Words) -> int:
+    """How many rows have a bit."""
+    return int(np.unpackbits(words.bits.view(np.uint8)).sum())
+
+
 def _distinct(numbers: _Numbers) -> tuple[_Numbers, _Numbers]:
     """The values among numbers, ascending, and the place of each number in them.
 

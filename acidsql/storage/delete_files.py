@@ -1,4 +1,4 @@
-"""Delete files as the driver reads and writes them: a million row ids are not worth a Spark job."""
+"""Delete files as the driver reads and writes them: some million row ids are not worth a Spark job."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import accumulate, repeat
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.orc as pa_orc
@@ -77,7 +78,7 @@ class EventCache:
         capacity: the most bytes to keep.
     """
 
-    def __init__(self, files: FileSystem, capacity: int = 64 * 1024 * 1024) -> None:
+    def __init__(self, files: FileSystem, capacity: int = 160 * 1024 * 1024) -> None:
         self._files = files
         self._known: Recent[pa.Table] = Recent(capacity, size=lambda table: int(table.nbytes))
 
@@ -90,11 +91,22 @@ def distinct(events: pa.Table) -> pa.Table:
     """Events sorted by row id, each once: with the least write id of those that delete the row."""
     names = [name for name in (*RowId._fields, DELETED_BY) if name in events.column_names]
     columns = [events[name].to_numpy() for name in names]
+    if _is_ascending(columns[: len(RowId._fields)]):
+        return events
     order = np.lexsort(columns[::-1])
     is_new = np.ones(len(order), np.bool_)
     keys = [column[order] for column in columns[: len(RowId._fields)]]
     is_new[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
     return events.take(order[is_new])
+
+
+def _is_ascending(columns: Sequence[npt.NDArray[np.int64]]) -> bool:
+    """Whether each row of columns is greater than the one before, as tuples are."""
+    is_greater = np.zeros(max(0, len(columns[0]) - 1), np.bool_)
+    for column in reversed(columns):
+        before, after = column[:-1], column[1:]
+        is_greater = (after > before) | ((after == before) & is_greater)
+    return bool(is_greater.all())
 
 
 def write_buckets(

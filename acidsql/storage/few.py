@@ -1,7 +1,7 @@
 """Events of small statements, written by the driver: a write job takes longer than finding them.
 
 A plan is run with a limit on the events of each task. If a task has as many, its events are many,
-and a write job finds them again; the tasks ended early.
+and a write job finds them again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -33,10 +34,14 @@ from acidsql.storage.staging import (
 
 # A statement that reads more has more tasks than may each send their events to the driver.
 _MOST_BYTES = 1024 * 1024 * 1024
-# Up to so many delete events are sorted and written by the driver: about 20 bytes of each.
-DRIVER_EVENTS = 1_000_000
+# Up to so many delete events are sorted and written by the driver.
+DRIVER_EVENTS = 5_000_000
 # Rows with all their columns are brought to the driver up to this number of events.
 _FEW_EVENTS = 200
+# Of a row id with its number and target, and of a value of its partition, about: in bytes.
+_KEY_BYTES, _VALUE_BYTES = 36, 24
+# Spark numbers the rows of a task: the number of the task is above these bits.
+_NUMBER, _NUMBER_BITS = "__number", 33
 # Positions of the key among the columns of a file.
 _WRITE_ID, _BUCKET, _ROW_ID = 1, 2, 3
 
@@ -63,10 +68,23 @@ def few_keys(events: DataFrame, table: Table) -> Keys | None:
     """
     if bridge.input_bytes(events) > _MOST_BYTES:
         return None
-    wanted = bridge.select(events, TARGET, *KEYS, *part_columns(table))
+    parts = part_columns(table)
+    size = _KEY_BYTES + _VALUE_BYTES * len(parts)
+    most = max(1, min(DRIVER_EVENTS, bridge.rows_of_task(events, size)))
+    numbered = bridge.select(
+        events, TARGET, *KEYS, *parts, f"monotonically_increasing_id() AS {_NUMBER}"
+    )
+    # No limit of Spark's: it would have all rows shuffled to one task.
+    own_number = (1 << _NUMBER_BITS) - 1
+    wanted = numbered.where(f"{_NUMBER} & {own_number} < {most}")
     with bridge.job_errors():
-        found = bridge.arrow_table(bridge.limit_each_task(wanted, DRIVER_EVENTS))
-    return by_place(found, table) if len(found) < DRIVER_EVENTS else None
+        found = bridge.arrow_table(wanted)
+    if len(found) >= DRIVER_EVENTS:
+        return None
+    numbers = pc.bit_wise_and(found[_NUMBER], own_number)
+    if len(found) and pc.max(numbers).as_py() == most - 1:
+        return None
+    return by_place(found.drop_columns(_NUMBER), table)
 
 
 def by_place(found: pa.Table, table: Table) -> Keys:
@@ -78,9 +96,10 @@ def by_place(found: pa.Table, table: Table) -> Keys:
     """
     parts = part_columns(table)
     order = [(name, "ascending") for name in (TARGET, *parts)]
-    ordered = found.rename_columns([TARGET, *RowId._fields, *parts]).sort_by(order)
+    rows = found.rename_columns([TARGET, *RowId._fields, *parts])
     # Arrow's groups come in no certain order.
-    counted = ordered.group_by([TARGET, *parts]).aggregate([([], "count_all")]).sort_by(order)
+    counted = rows.group_by([TARGET, *parts]).aggregate([([], "count_all")]).sort_by(order)
+    ordered = rows.sort_by(order) if len(counted) > 1 else rows
     keys = {}
     first = 0
     for row in counted.to_pylist():

@@ -1,7 +1,7 @@
 """Delete events: read back from staging, sorted by row id, written to the file of their bucket.
 
-A row id that a MERGE matched twice is found before anything is visible. A million events are sorted
-and written by the driver, more by a second Spark job, which spills.
+A row id that a MERGE matched twice is found before anything is visible. Some million events are
+sorted and written by the driver, more by a second Spark job, which spills.
 """
 
 from __future__ import annotations

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import PySparkException
 
+from acidsql import bridge
+from acidsql.commands import events
 from acidsql.errors import WriteJobError
-from acidsql.storage import few
+from acidsql.storage import few, staging
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -97,6 +99,40 @@ def test_more_events_than_the_driver_takes_are_written_by_a_job(
     assert lab.sql(f"DELETE FROM {t} WHERE id % 10 = 0") == [(10, 10)]
     assert lab.sql(f"DELETE FROM {t} WHERE id % 5 > 0") == [(80, 80)]
     assert [i for (i,) in lab.sql(f"SELECT id FROM {t} ORDER BY id")] == [*range(5, 100, 10)]
+
+
+def test_no_task_sends_more_row_ids_than_the_driver_can_take_from_all(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark ends a job whose results are larger than spark.driver.maxResultSize."""
+    t = lab.create("id bigint")
+    lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 100, 1, 2))
+    staged: list[str] = []
+
+    def write_events(*arguments: Any) -> None:
+        staged.append("by a job")
+        staging.write_events(*arguments)
+
+    monkeypatch.setattr(events, "write_events", write_events)
+    monkeypatch.setattr(bridge, "rows_of_task", lambda *_: 12)
+    assert lab.sql(f"DELETE FROM {t} WHERE id < 11 OR id >= 89") == [(22, 22)]
+    assert staged == []
+    assert lab.sql(f"DELETE FROM {t} WHERE id < 23") == [(12, 12)]
+    assert staged == ["by a job"]
+    assert lab.sql(f"DELETE FROM {t} WHERE id < 23") == [(0, 0)]
+    assert lab.sql(f"DELETE FROM {t} WHERE id != 50") == [(65, 65)]
+    assert staged == ["by a job"] * 2
+    assert lab.rows(t) == [(50,)]
+
+
+def test_rows_of_a_task_are_those_of_all_tasks_together(lab: Lab) -> None:
+    few_tasks = lab.spark.range(5)
+    joined = few_tasks.join(lab.spark.range(9), "id")
+    assert lab.spark.sparkContext.getConf().get("spark.driver.maxResultSize", "1g") == "1g"
+    assert bridge.rows_of_task(few_tasks, 32) == 2**29 // (2 * 32)
+    assert bridge.rows_of_task(few_tasks, 33) == 2**29 // (2 * 32) // 2
+    with lab.settings(spark__sql__shuffle__partitions="8"):
+        assert bridge.rows_of_task(joined, 64) == 2**29 // (8 * 64)
 
 
 def test_a_small_change_is_one_job(lab: Lab) -> None:
