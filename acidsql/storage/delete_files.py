@@ -1,4 +1,4 @@
-"""Delete files as the driver reads and writes them: some million row ids are not worth a Spark job."""
+"""Delete files as the driver reads and writes them: few row ids are not worth a Spark job."""
 
 from __future__ import annotations
 
