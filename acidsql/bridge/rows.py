@@ -61,20 +61,19 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
     return DataFrame(java_frame(spark, session, logical_plan(frame)).limit(rows), spark)
 
 
-def rows_of_task(frame: DataFrame, size: int) -> int:
+def rows_of_task(frame: DataFrame, read: int, size: int) -> int:
     """How many rows each task of a DataFrame can send to the driver, if all tasks may send as many;
     a power of two, so that the programs of most statements have the same.
 
     Spark ends a job whose results are larger than ``spark.driver.maxResultSize``.
 
     Args:
+        read: bytes that the plan reads.
         size: of a row, in bytes.
     """
     spark = frame.sparkSession
     settings = session_state(spark).conf()
-    tasks = max(
-        default_parallelism(spark), input_bytes(frame) // int(settings.filesMaxPartitionBytes()), 1
-    )
+    tasks = max(1, default_parallelism(spark), read // int(settings.filesMaxPartitionBytes()))
     if has_join(frame):
         tasks = max(tasks, int(settings.numShufflePartitions()))
     rows = _result_bytes(spark) // (tasks * size)

@@ -66,11 +66,12 @@ def few_keys(events: DataFrame, table: Table) -> Keys | None:
     Raises:
         WriteJobError: the statement fails (as ``bridge.job_errors`` says).
     """
-    if bridge.input_bytes(events) > _MOST_BYTES:
+    read = bridge.input_bytes(events)
+    if read > _MOST_BYTES:
         return None
     parts = part_columns(table)
     size = _KEY_BYTES + _VALUE_BYTES * len(parts)
-    most = max(1, min(DRIVER_EVENTS, bridge.rows_of_task(events, size)))
+    most = max(1, min(DRIVER_EVENTS, bridge.rows_of_task(events, read, size)))
     numbered = bridge.select(
         events, TARGET, *KEYS, *parts, f"monotonically_increasing_id() AS {_NUMBER}"
     )
