@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from acidsql.bridge.relations import ScanFile, _root
@@ -20,4 +22,19 @@ from acidsql.bridge.relations import ScanFile, _root
     ],
 )
 def test_the_root_of_files_is_no_directory_that_is_there(paths: list[str], root: str) -> None:
-    assert _root([ScanFile(path, 1) for path in paths]) == f"{root}/_acidsql_snapshot"
+    found = _root([ScanFile(path, 1) for path in paths])
+    assert re.fullmatch(re.escape(root) + "/_acidsql_snapshot_[0-9a-f]{32}", found)
+
+
+def test_other_files_and_other_ordinals_have_another_root() -> None:
+    """Spark takes scans of equal roots for the same."""
+    one, other = ScanFile("file:/w/t/p=1/base_1/b", 5, 0), ScanFile("file:/w/t/p=2/base_1/b", 5, 1)
+    files = [one, other, ScanFile("file:/w/t/p=3/base_1/b", 5, 2)]
+    roots = [
+        _root(files),
+        _root(files[:2]),
+        _root([one, other._replace(ordinal=2)]),
+        _root([one, other._replace(size=6)]),
+    ]
+    assert len(set(roots)) == len(roots)
+    assert _root(files[::-1]) == roots[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,12 +90,18 @@ def _utf(text: str) -> bytes:
 def _root(files: Sequence[ScanFile]) -> str:
     """The path under which a file index has all files: below their directories, so that nobody
     takes it for one that may be listed.
+
+    Spark takes two scans for one, and runs one of them, if the paths of their indexes are the same:
+    other files, or the same with other ordinals, have another path.
     """
     first, last = (found.split("/")[:-1] for found in (min(files).path, max(files).path))
     same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     common = [part for part, _ in same]
     of_file_system = 3 if "" in first else 1  # "hdfs:", "" and the authority, or "file:"
-    return "/".join([*(common if len(common) > of_file_system else first), _NEVER_LISTED])
+    text = "\n".join(f"{file.path}\t{file.size}\t{file.ordinal}" for file in sorted(files))
+    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    parent = common if len(common) > of_file_system else first
+    return "/".join([*parent, f"{_NEVER_LISTED}_{digest}"])
 
 
 def orc_relation(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import PySparkException
 
+from acidsql import resolution
 from acidsql.scan import deletes, packing
 from acidsql.session import AcidSession
 from acidsql.storage.recent import Recent
@@ -48,6 +50,73 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
             monkeypatch.setattr(deletes, "_EVENTS_IN_WORD", 0 if dense else 1000)
             assert f"{join} {keys}" in plan()
             assert lab.rows(t, "*, row__id") == rows
+
+
+_WAYS = ("bits", "words", "numbers", "parts")
+
+
+def choose(monkeypatch: pytest.MonkeyPatch, lab: Lab, way: str) -> None:
+    """Have deleted rows left out in one of the ways."""
+    monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", Recent(0))
+    if way != "bits":
+        monkeypatch.setattr(deletes, "_MARKED_EVENTS", 0)
+        monkeypatch.setattr(deletes, "_EVENTS_IN_WORD", 0 if way == "words" else 1000)
+        monkeypatch.setattr(packing, "_MOST_BITS", 0 if way == "parts" else 62)
+
+
+@pytest.mark.parametrize("way", _WAYS)
+def test_scans_of_other_partitions_have_delete_events_of_their_own(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Spark runs one of two scans that it takes for the same, and its rows stand for both."""
+    choose(monkeypatch, lab, way)
+    monkeypatch.setattr(resolution, "_SMALL_BYTES", 0)
+    t = lab.create("id bigint", partitioned="p int")
+    for p in (1, 2, 3):
+        lab.sql(f"INSERT INTO {t} SELECT id, {p} FROM {{r}}", r=lab.spark.range(9))
+    lab.sql(f"DELETE FROM {t} WHERE id = p - 1")
+    joined = f"SELECT count(*) FROM {t} a JOIN {t} b ON a.id = b.id WHERE b.p >= 2"
+    assert lab.sql(joined) == [(2 * 2 + 2 * 1 + 2 * 1 + 6 * 3 * 2,)]
+    assert lab.sql(f"{joined} AND a.p <= 2") == [(1 * 2 + 1 * 1 + 2 * 1 + 6 * 2 * 2,)]
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "bits",
+        *(
+            pytest.param(
+                way,
+                marks=pytest.mark.xfail(
+                    reason="Spark asks conditions below the join",
+                    strict=True,
+                    raises=PySparkException,
+                ),
+            )
+            for way in _WAYS[1:]
+        ),
+    ],
+)
+def test_no_condition_is_asked_of_deleted_rows(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Who deletes what a condition fails on is not to see it fail again."""
+    choose(monkeypatch, lab, way)
+    t = lab.create("a int, s string", values="(0, 'x'), (1, '1'), (2, '2'), (4, '4')")
+    lab.sql(f"DELETE FROM {t} WHERE a = 0")
+    with lab.settings(spark__sql__ansi__enabled="true"):
+        assert lab.sql(f"SELECT a FROM {t} WHERE 4 / a = 4") == [(1,)]
+        assert lab.sql(f"SELECT count(*) FROM {t} WHERE CAST(s AS INT) > 1") == [(2,)]
+        assert lab.sql(f"SELECT sum(4 / a), sum(CAST(s AS INT)) FROM {t}") == [(7, 7)]
+        joined = f"SELECT x.a, y.a FROM {t} x JOIN {t} y ON 8 div x.a = y.a ORDER BY 1"
+        assert lab.sql(joined) == [(2, 4), (4, 2)]
+        exists = f"SELECT a FROM {t} x WHERE EXISTS (SELECT 1 FROM {t} y WHERE 2 div y.a = x.a)"
+        assert sorted(lab.sql(exists)) == [(1,), (2,)]
+        assert lab.sql(f"UPDATE {t} SET a = 8 div a WHERE 4 / a = 2") == [(1, 1)]
+        matched = f"MERGE INTO {t} USING (SELECT 8 AS k) s ON 8 div {t}.a = s.k"
+        assert lab.sql(f"{matched} WHEN MATCHED THEN UPDATE SET a = 7") == [(1, 1, 0, 0)]
+        assert lab.sql(f"DELETE FROM {t} WHERE 8 / a = 2") == [(2, 2)]
+    assert lab.rows(t) == [(7, "1")]
 
 
 @pytest.mark.parametrize("partitioned", ["", "p int"])
