@@ -119,6 +119,14 @@ class Draft:
         whole = jvm_class(self.spark, f"{_LOGICAL}.Union")(plans, False, False)
         return Draft(self.spark, whole)
 
+    def sealed(self) -> Draft:
+        """The same rows, under attributes of their own: Spark pushes no condition below this."""
+        plan = self.analyzed()
+        rows = scala_seq(self.spark, [plan.output()])
+        output = scala_seq(self.spark, [a.newInstance() for a in elements(plan.output())])
+        expand = jvm_class(self.spark, f"{_LOGICAL}.Expand")
+        return Draft(self.spark, expand(rows, output, plan))
+
     def _project(self, columns: JavaObject) -> Draft:
         made = jvm_class(self.spark, f"{_LOGICAL}.Project")(columns, self.plan)
         return Draft(self.spark, made)

@@ -130,10 +130,14 @@ def _scanned(
 
     Projected below the union, so that Spark prunes the fields of ``row`` in each scan.
     The struct of the row id is made above it: Spark 3.5 fails on a filter whose struct
-    has other nullability there.
+    has other nullability there. What fails on a deleted row, such as a cast, would be asked of it
+    below a join with the delete events, if Spark could push it there.
     """
-    parts = _surviving(session, snapshot, inserts, deletes, needed)
-    first, *others = project(session, snapshot, parts)
+    filtered, joined = _surviving(session, snapshot, inserts, deletes, needed)
+    first, *others = (
+        *project(session, snapshot, filtered),
+        *(part.sealed() for part in project(session, snapshot, joined)),
+    )
     table = snapshot.table
     names = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
     row_id = columns_of_table(session, table).row_id
@@ -163,8 +167,8 @@ def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame
     """The insert events that no delete event meets, as a major compaction takes them: five of the
     ACID columns, then the table's as ``FIELD`` with their positions.
     """
-    parts = _surviving(session, snapshot, *_events(session, snapshot))
-    return _flat_union(session, snapshot, parts)
+    filtered, joined = _surviving(session, snapshot, *_events(session, snapshot))
+    return _flat_union(session, snapshot, [*filtered, *joined])
 
 
 def all_inserts(
@@ -203,18 +207,23 @@ def _surviving(
     inserts: _Inserts,
     deletes: Deletes,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
-) -> list[bridge.Draft]:
-    """Scans of insert events, those that delete events may concern less what these delete."""
+) -> tuple[list[bridge.Draft], list[bridge.Draft]]:
+    """Scans of insert events, those that delete events may concern less what these delete: first
+    those that need no join for that, then those with one; one at least.
+    """
     clean, dirty = inserts.split(deletes)
     row = data_schema(session.spark, snapshot.table)
     kept = None if dirty.is_empty else filter_of(session, snapshot, deletes)
     if kept is not None:
-        parts = [kept(part) for part in _insert_events(session, snapshot, inserts, row, needed)]
+        filtered = [kept(part) for part in _insert_events(session, snapshot, inserts, row, needed)]
+        joined = []
     else:
-        parts = _insert_events(session, snapshot, clean, row, needed)
+        filtered = _insert_events(session, snapshot, clean, row, needed)
         touched = _insert_events(session, snapshot, dirty, row, needed)
-        parts += _joined(session, snapshot, touched, deletes) if touched else []
-    return parts or [_relation(session, snapshot, [], row)]
+        joined = _joined(session, snapshot, touched, deletes) if touched else []
+    if not filtered and not joined:
+        filtered = [_relation(session, snapshot, [], row)]
+    return filtered, joined
 
 
 def _joined(

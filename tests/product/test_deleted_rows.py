@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.errors import PySparkException
 
 from acidsql import resolution
 from acidsql.scan import deletes, packing
@@ -80,23 +79,7 @@ def test_scans_of_other_partitions_have_delete_events_of_their_own(
     assert lab.sql(f"{joined} AND a.p <= 2") == [(1 * 2 + 1 * 1 + 2 * 1 + 6 * 2 * 2,)]
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        "bits",
-        *(
-            pytest.param(
-                way,
-                marks=pytest.mark.xfail(
-                    reason="Spark asks conditions below the join",
-                    strict=True,
-                    raises=PySparkException,
-                ),
-            )
-            for way in _WAYS[1:]
-        ),
-    ],
-)
+@pytest.mark.parametrize("way", _WAYS)
 def test_no_condition_is_asked_of_deleted_rows(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
