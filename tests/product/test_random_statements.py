@@ -15,7 +15,9 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql import resolution
+from acidsql.scan import deletes
 from acidsql.session import AcidSession
+from acidsql.storage.recent import Recent
 from tests.product.random_expressions import Table
 from tests.product.random_sql import Statements
 
@@ -240,6 +242,17 @@ def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair
 @pytest.mark.parametrize("seed", _seeds(10, 150))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:
+    pair.check(Statements(Random(seed), SOURCES).query())
+
+
+@pytest.mark.parametrize("seed", _seeds(2, 20))
+@pytest.mark.usefixtures("no_table_is_small")
+def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_events(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """As where millions of them are pending."""
+    monkeypatch.setattr(deletes, "_MARKED_EVENTS", 0)
+    monkeypatch.setattr(AcidSession.of(pair.acid), "delete_filters", Recent(0))
     pair.check(Statements(Random(seed), SOURCES).query())
 
 
