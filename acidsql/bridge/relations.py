@@ -94,11 +94,12 @@ def _root(files: Sequence[ScanFile]) -> str:
     Spark takes two scans for one, and runs one of them, if the paths of their indexes are the same:
     other files, or the same with other ordinals, have another path.
     """
-    first, last = (found.split("/")[:-1] for found in (min(files).path, max(files).path))
+    ordered = sorted(files)
+    first, last = (found.path.split("/")[:-1] for found in (ordered[0], ordered[-1]))
     same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     common = [part for part, _ in same]
     of_file_system = 3 if "" in first else 1  # "hdfs:", "" and the authority, or "file:"
-    text = "\n".join(f"{file.path}\t{file.size}\t{file.ordinal}" for file in sorted(files))
+    text = "\n".join(f"{file.path}\t{file.size}\t{file.ordinal}" for file in ordered)
     digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     parent = common if len(common) > of_file_system else first
     return "/".join([*parent, f"{_NEVER_LISTED}_{digest}"])
