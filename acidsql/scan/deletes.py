@@ -186,10 +186,10 @@ def _without_bits(
         most: words at most.
     """
     word, bit = F.expr(packing.word_sql()), packing.bit_sql()
-    gathered = events.groupBy(word.alias("__d_word")).agg(
-        F.expr(f"bit_or(shiftleft(1L, {bit}))").alias("__d_bits")
-    )
-    gathered = _hinted(gathered, most * 2)
+    bits = F.expr(f"bit_or(shiftleft(1L, {bit}))")
+    # The word is named among the aggregates: spark.sql.retainGroupColumns may leave out the groups.
+    gathered = events.groupBy(word).agg(word.alias("__d_word"), bits.alias("__d_bits"))
+    gathered = _hinted(gathered.select("__d_word", "__d_bits"), most * 2)
     kept = f"coalesce(getbit(__d_bits, {bit}), 0) = 0"
     frames = [
         part.frame().join(gathered, word == F.col("__d_word"), "left").where(kept) for part in parts

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from acidsql import bridge
@@ -178,7 +179,11 @@ def _staged_keys(session: AcidSession, directories: Sequence[StagedDirectory]) -
 
 
 def _check_once_with_spark(keys: DataFrame) -> None:
+    # The key is among the aggregates: spark.sql.retainGroupColumns may leave out the groups.
+    counted = keys.groupBy(_PARTITION, *KEYS).agg(
+        F.struct(*KEYS).alias("key"), F.count("*").alias("count")
+    )
     with bridge.job_errors():
-        found = keys.groupBy(_PARTITION, *KEYS).count().where("count > 1").select(*KEYS).take(1)
+        found = counted.where("count > 1").select("key.*").take(1)
     if found:
         raise _cardinality_error(RowId(*found[0]))

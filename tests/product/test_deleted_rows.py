@@ -49,6 +49,8 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
             monkeypatch.setattr(deletes, "_EVENTS_IN_WORD", 0 if dense else 1000)
             assert f"{join} {keys}" in plan()
             assert lab.rows(t, "*, row__id") == rows
+            with lab.settings(spark__sql__retainGroupColumns="false"):
+                assert lab.rows(t, "*, row__id") == rows
 
 
 _WAYS = ("bits", "words", "numbers", "parts")

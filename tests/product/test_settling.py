@@ -45,11 +45,17 @@ def test_both_ways_of_settling_deletes_give_the_same_files(
     assert trees[0] == trees[1]
 
 
+@pytest.mark.parametrize("retained", ["true", "false"])
 @pytest.mark.parametrize("limit", [0, 1000])
 def test_both_ways_of_settling_deletes_find_rows_matched_twice(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, limit: int
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, limit: int, retained: str
 ) -> None:
     monkeypatch.setattr(few, "DRIVER_EVENTS", limit)
+    with lab.settings(spark__sql__retainGroupColumns=retained):
+        _find_rows_matched_twice(lab)
+
+
+def _find_rows_matched_twice(lab: Lab) -> None:
     t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")
     before = lab.state(t)
     source = "(SELECT * FROM VALUES (1, 5), (1, 6), (2, 7) AS s(id, v)) s"
