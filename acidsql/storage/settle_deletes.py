@@ -166,8 +166,12 @@ def _staged_keys(session: AcidSession, directories: Sequence[StagedDirectory]) -
     """
     scanned = []
     for ordinal, directory in enumerate(directories):
-        listing = session.files.list(directory.path)
-        scanned += [listing.scanned(name, ordinal) for name in directory.files]
+        by_place = defaultdict(list)
+        for file in directory.files:  # of a bucketed table: __bucket=1/part-00000…
+            bucket, _, name = file.rpartition("/")
+            by_place[child(directory.path, bucket) if bucket else directory.path].append(name)
+        for listing in session.files.list_all(list(by_place)):
+            scanned += [listing.scanned(name, ordinal) for name in by_place[listing.path]]
     nothing = StructType([])
     schema = event_schema(padded(nothing), deletes=True)
     relation = bridge.orc_relation(session.spark, scanned, schema, {})

@@ -27,7 +27,7 @@ import acidsql
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import decode_bucket
-from acidsql.storage import staging
+from acidsql.storage import few, staging
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -105,11 +105,16 @@ def _buckets(lab: Lab, table: str) -> dict[int | None, int]:
     return found
 
 
-@pytest.fixture(params=["one task", "many tasks"])
+@pytest.fixture(params=["one task", "many tasks", "many delete events"])
 def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways of writing: small statements by one task, others after a shuffle."""
-    if request.param == "many tasks":
+    """All ways of writing: small statements by one task, others after a shuffle, and delete events
+    that are more than the driver takes by a job of their own.
+    """
+    if request.param != "one task":
         monkeypatch.setattr(staging, "ONE_TASK_BYTES", -1)
+    if request.param == "many delete events":
+        monkeypatch.setattr(few, "DRIVER_EVENTS", 0)
+        monkeypatch.setattr(few, "_FEW_EVENTS", 0)
 
 
 @pytest.mark.usefixtures("tasks")

@@ -20,13 +20,14 @@ def hive_items(file: AcidFile) -> dict[str, str]:
     return {k: v for k, v in file.metadata.items() if k.startswith("hive.")}
 
 
+@pytest.mark.parametrize("clustered", ["", "(id) INTO 2 BUCKETS"])
 def test_both_ways_of_settling_deletes_give_the_same_files(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
 ) -> None:
     trees = []
     for limit in (0, 1000):
         monkeypatch.setattr(few, "DRIVER_EVENTS", limit)
-        t = lab.create("id bigint, v string", partitioned="p int")
+        t = lab.create("id bigint, v string", partitioned="p int", clustered=clustered)
         lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 2 FROM {{r}}", r=lab.spark.range(0, 40))
         assert lab.sql(
             f"""MERGE INTO {t} USING (SELECT explode(sequence(0, 29)) AS id) s ON {t}.id = s.id
