@@ -36,3 +36,43 @@ def test_what_cannot_be_made_is_not_kept() -> None:
     with pytest.raises(ValueError, match="not now"):
         kept.get("a", fail)
     assert kept.get("a", lambda: 1) == 1
+
+
+def test_the_sizes_of_what_is_kept_are_added_up() -> None:
+    asked: list[str] = []
+
+    def size(value: str) -> int:
+        asked.append(value)
+        return len(value)
+
+    kept: Recent[str] = Recent(6, size)
+
+    def is_kept(value: str) -> bool:
+        made: list[str] = []
+
+        def make() -> str:
+            made.append(value)
+            return value
+
+        kept.get(value, make)
+        return not made
+
+    values = ["aaa", "bbb", "cc", "d"]
+    assert [is_kept(value) for value in values] == [False] * 4
+    assert asked == values  # once each, however many are kept
+    assert [is_kept(value) for value in ("bbb", "cc", "d")] == [True] * 3
+    assert not is_kept("aaa")
+    assert [is_kept(value) for value in ("aaa", "d", "cc")] == [True] * 3
+    assert not is_kept("too long")  # nor does it stay
+    assert [is_kept(value) for value in ("too long", "aaa")] == [False] * 2
+
+
+def test_a_value_that_two_threads_made_is_kept_once() -> None:
+    kept: Recent[str] = Recent(4, len)
+
+    def make() -> str:
+        kept.get("a", lambda: "other")  # a fifth character would not do
+        return "aaaa"
+
+    assert kept.get("a", make) == "aaaa"
+    assert kept.get("a", lambda: "made again") == "aaaa"

@@ -20,7 +20,8 @@ class Recent(Generic[T]):
     def __init__(self, most: int, size: Callable[[T], int] = lambda _: 1) -> None:
         self._most = most
         self._size = size
-        self._known: OrderedDict[Hashable, T] = OrderedDict()
+        self._known: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._total = 0
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -28,10 +29,14 @@ class Recent(Generic[T]):
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
-                return self._known[key]
+                return self._known[key][0]
         made = make()
+        size = self._size(made)
         with self._lock:
-            self._known[key] = made
-            while sum(map(self._size, self._known.values())) > self._most:
-                self._known.popitem(last=False)
+            _, before = self._known.pop(key, (None, 0))  # another thread's, meanwhile
+            self._known[key] = made, size
+            self._total += size - before
+            while self._total > self._most:
+                _, (_, freed) = self._known.popitem(last=False)
+                self._total -= freed
         return made
