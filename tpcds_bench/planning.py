@@ -66,6 +66,16 @@ def run(
                 f"INSERT INTO {name}_partitions SELECT id, CAST(id AS INT)"
                 f" FROM range({first}, {min(number, first + 1000)}, 1, 1)",
             )
+    for name, number in (("many", partitions // 5), ("some", partitions // 50)):
+        product.execute(
+            spark, f"CREATE TABLE {name}_changed (id BIGINT) PARTITIONED BY (p INT) {_ACID}"
+        )
+        product.execute(
+            spark,
+            f"INSERT INTO {name}_changed SELECT id, CAST(id DIV 2 AS INT)"
+            f" FROM range(0, {number * 2}, 1, 1)",
+        )
+        product.execute(spark, f"DELETE FROM {name}_changed WHERE id % 2 = 1")
     _make_star(spark, partitions // 10)
     found = (
         _case(spark, f"{deltas} deltas", "SELECT * FROM {}_deltas WHERE id = 7"),
@@ -75,6 +85,11 @@ def run(
             "SELECT * FROM {}_partitions WHERE p BETWEEN 7 AND 16",
         ),
         _case(spark, f"{partitions} partitions, all meant", "SELECT * FROM {}_partitions"),
+        _case(
+            spark,
+            f"{partitions // 5} partitions, each with a deleted row",
+            "SELECT * FROM {}_changed",
+        ),
         *(
             _run_case(spark, f"{partitions // 10} partitions, {name}", text)
             for name, text in _CHOSEN.items()

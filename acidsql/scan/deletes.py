@@ -9,7 +9,8 @@ neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -76,12 +77,12 @@ class Deletes:
         """Their number, with those that the snapshot does not see."""
         return sum(file.events for file in self.files)
 
-    def concern(self, ordinal: int, low: int, high: int) -> bool:
-        """Whether any event can delete a row of these write ids in a partition."""
-        return any(
-            f.ordinal == ordinal and f.write_ids.least <= high and f.write_ids.greatest >= low
-            for f in self.files
-        )
+    def write_ids(self) -> Mapping[int, Sequence[Range]]:
+        """Those of the rows that each file's events can delete, by the partition's ordinal."""
+        found = defaultdict(list)
+        for file in self.files:
+            found[file.ordinal].append(file.write_ids)
+        return found
 
 
 def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:

@@ -4,9 +4,10 @@ deleted rows. What the guard is for: ``schema.guard``.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -53,6 +54,8 @@ _SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 FIELD = "__field_"
 _EVENT_COLUMNS = ("operation", *KEYS, "currentTransaction")
 
+_T = TypeVar("_T")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Inserts:
@@ -75,24 +78,39 @@ class _Inserts:
 
     def split(self, deletes: Deletes) -> tuple[_Inserts, _Inserts]:
         """Those that no delete event can concern, and the others."""
-        dirty = _Inserts(
-            directories=tuple(d for d in self.directories if _concerns(deletes, d)),
-            originals=tuple(
-                f for f in self.originals if deletes.concern(f.ordinal, f.write_id, f.write_id)
-            ),
+        deleted = deletes.write_ids()
+
+        def concerned(ordinal: int, low: int, high: int) -> bool:
+            ranges = deleted.get(ordinal, ())
+            return any(own.least <= high and own.greatest >= low for own in ranges)
+
+        untouched, touched = _parted(
+            self.directories, lambda data: concerned(data.ordinal, *_write_ids(data))
         )
-        clean = _Inserts(
-            directories=tuple(d for d in self.directories if d not in dirty.directories),
-            originals=tuple(f for f in self.originals if f not in dirty.originals),
+        clean, dirty = _parted(
+            self.originals, lambda file: concerned(file.ordinal, file.write_id, file.write_id)
         )
-        return clean, dirty
+        return (
+            _Inserts(directories=untouched, originals=clean),
+            _Inserts(directories=touched, originals=dirty),
+        )
 
 
-def _concerns(deletes: Deletes, data: DataDirectory) -> bool:
+def _parted(
+    items: Sequence[_T], belongs: Callable[[_T], bool]
+) -> tuple[tuple[_T, ...], tuple[_T, ...]]:
+    """The items that do not belong, and those that do."""
+    parts: tuple[list[_T], list[_T]] = [], []
+    for item in items:
+        parts[belongs(item)].append(item)
+    return tuple(parts[0]), tuple(parts[1])
+
+
+def _write_ids(data: DataDirectory) -> tuple[int, int]:
+    """The least and the greatest that its rows can have."""
     is_delta = data.directory.kind is DirectoryKind.DELTA
-    low = data.directory.min_write_id if is_delta else 0
     # The base of a table that was compacted before anybody wrote to it holds rows of write id 0.
-    return deletes.concern(data.ordinal, low, max(data.directory.max_write_id, 0))
+    return data.directory.min_write_id if is_delta else 0, max(data.directory.max_write_id, 0)
 
 
 def scan(session: AcidSession, snapshot: TableSnapshot, needs: Needs = EVERYTHING) -> bridge.Draft:
