@@ -84,6 +84,11 @@ class StatementSnapshot:
             self.lists[table.full_name] = taken.write_ids, taken.txns
         return self.snapshots[key]
 
+    def partitions(self, table: Table) -> list[tuple[str, ...]]:
+        """The values of the partitions of a table that this statement looks into."""
+        taken = (s for s in self.snapshots.values() if s.table.full_name == table.full_name)
+        return sorted({partition.values for own in taken for partition in own.partitions})
+
     def relation(self, table: Table, alias: str | None = None) -> bridge.JavaObject:
         """A new plan of a table or view, under its own name or alias, with ``row__id`` hidden."""
         spark = self.session.spark

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from acidsql import bridge
+from acidsql.commands.spelling import as_spelled
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.plain_files import settle_plain
 from acidsql.resolution import StatementSnapshot
@@ -197,6 +198,7 @@ def write(
     events: DataFrame,
     inserting: Sequence[int],
     *,
+    seen: StatementSnapshot,
     twice: Twice = Twice.NEVER,
 ) -> Outcome:
     """Write events and publish what they became.
@@ -204,6 +206,7 @@ def write(
     Args:
         events: their columns but ``currentTransaction``, with typed partition values.
         inserting: the statement ids that add rows.
+        seen: what the statement read.
         twice: whether it may be that the events delete a row id twice.
     """
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
@@ -212,17 +215,19 @@ def write(
     keys = stage_few(events, *place, rows)
     if keys is None:
         write_events(events, *place, rows)
-    return finish(transaction, shape, keys, twice)
+    return finish(transaction, shape, keys, seen, twice)
 
 
-def delete(transaction: WriteTransaction, shape: Shape, events: DataFrame) -> Outcome:
+def delete(
+    transaction: WriteTransaction, shape: Shape, events: DataFrame, seen: StatementSnapshot
+) -> Outcome:
     """Write delete events of statement id 0, and publish what they became."""
     events = _with_texts(shape, events)
     keys = few_keys(events, shape.table)
     if keys is None:
         place = transaction.staging, shape.table, transaction.write_id
         write_events(events, *place, [], Target(deletes=True, statement_id=0))
-    return finish(transaction, shape, keys)
+    return finish(transaction, shape, keys, seen)
 
 
 def stage(transaction: WriteTransaction, shape: Shape, events: DataFrame, target: Target) -> None:
@@ -241,12 +246,14 @@ def finish(
     transaction: WriteTransaction,
     shape: Shape,
     keys: Keys | None = None,
+    seen: StatementSnapshot | None = None,
     twice: Twice = Twice.NEVER,
 ) -> Outcome:
     """Settle what is in staging, and publish it.
 
     Args:
         keys: as ``settle`` takes them.
+        seen: what a statement read that deletes rows.
         twice: as ``write`` takes it.
     """
     if shape.table.insert_only:
@@ -262,8 +269,20 @@ def finish(
         twice=twice,
     )
     settled = settle(staging, keys)
+    if seen is not None and shape.table.partition_columns:
+        settled = _where_rows_lie(shape, seen, settled)
     transaction.publish(settled)
     return Outcome(settled=tuple(settled))
+
+
+def _where_rows_lie(
+    shape: Shape, seen: StatementSnapshot, settled: Sequence[Settled]
+) -> list[Settled]:
+    """Directories for the partitions of their rows, however these are spelled."""
+    partitions = seen.partitions(shape.table)
+    deleted = {s.values for s in settled if s.deletes}
+    spelled = as_spelled(shape.session, shape.table, partitions, deleted)
+    return [replace(s, values=spelled.get(s.values, s.values)) for s in settled]
 
 
 def changes(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from acidsql import bridge
+from acidsql.commands.spelling import usual
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Partition, Table
 from acidsql.schema import partition_schema
@@ -18,8 +21,15 @@ def values_of(session: AcidSession, table: Table, spec: PartitionSpec) -> dict[i
     Raises:
         AcidAnalysisError: a column of it is no partition column (PARTITIONS_NOT_FOUND).
     """
+    return {position: usual for position, (usual, _) in _given(session, table, spec).items()}
+
+
+def _given(
+    session: AcidSession, table: Table, spec: PartitionSpec
+) -> dict[int, tuple[str, str | None]]:
+    """The same, and each as the statement spells it."""
     fields = {f.name.lower(): (i, f) for i, f in enumerate(partition_schema(session.spark, table))}
-    wanted: dict[int, str] = {}
+    wanted: dict[int, tuple[str, str | None]] = {}
     for name, text in spec.values:
         if name.lower() not in fields:
             raise AcidAnalysisError(
@@ -31,7 +41,9 @@ def values_of(session: AcidSession, table: Table, spec: PartitionSpec) -> dict[i
         if text is not None:
             typed = f"CAST({text} AS {bridge.type_sql(session.spark, field.dataType)})"
             one = session.spark.sql("SELECT 1")
-            (wanted[position],) = bridge.select(one, partition_text(typed, field)).collect()[0]
+            spelled = f"CAST({text} AS STRING)"
+            row = bridge.select(one, partition_text(typed, field), spelled).collect()[0]
+            wanted[position] = tuple(row)
     return wanted
 
 
@@ -43,16 +55,30 @@ def full_values(session: AcidSession, table: Table, spec: PartitionSpec) -> tupl
 
 
 def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
-    """The partitions that a specification names, all of them without one.
+    """The partitions that a specification names, all of them without one: those that are spelled
+    so, else those of the same values.
 
     Raises:
         AcidAnalysisError: a column of it is no partition column (PARTITIONS_NOT_FOUND).
     """
     partitions = list(session.metastore.partitions(table.database, table.name))
-    if spec is None:
+    if spec is None or not partitions:
         return partitions
-    wanted = values_of(session, table, spec)
-    return [p for p in partitions if all(p.values[i] == v for i, v in wanted.items())]
+    given = _given(session, table, spec)
+
+    def found(values: Sequence[tuple[str, ...]], *, as_given: bool) -> list[Partition]:
+        return [
+            partition
+            for partition, own in zip(partitions, values, strict=True)
+            if all(own[i] == text[as_given] for i, text in given.items())
+        ]
+
+    spelled = [p.values for p in partitions]
+    return (
+        found(spelled, as_given=True)
+        or found(spelled, as_given=False)
+        or found(usual(session, table, spelled), as_given=False)
+    )
 
 
 def required(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:

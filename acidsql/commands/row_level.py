@@ -48,8 +48,9 @@ def update(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run an UPDATE: each matched row becomes a delete event and a row, both of statement id 0."""
     with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
         shape = events.shape_of(session, transaction.table)
-        staged = planned(update_events, shape, events.snapshot_of(transaction), text)
-        outcome = events.write(transaction, shape, staged, inserting=[0])
+        seen = events.snapshot_of(transaction)
+        staged = planned(update_events, shape, seen, text)
+        outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
         kinds = [(Operation.UPDATE, [0], True), (Operation.INSERT, [0], False)]
         transaction.commit(events.changes(outcome, kinds))
     updated = outcome.events(deletes=True)
@@ -100,8 +101,9 @@ def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a DELETE: each matched row becomes a delete event."""
     with write_transaction(session, change_intent(table, Operation.DELETE)) as transaction:
         shape = events.shape_of(session, transaction.table)
-        staged = planned(delete_events, shape, events.snapshot_of(transaction), text)
-        outcome = events.delete(transaction, shape, staged)
+        seen = events.snapshot_of(transaction)
+        staged = planned(delete_events, shape, seen, text)
+        outcome = events.delete(transaction, shape, staged, seen)
         transaction.commit(events.changes(outcome, [(Operation.DELETE, [0], True)]))
     deleted = outcome.events(deletes=True)
     return result.counts(session.spark, affected=deleted, deleted=deleted)
@@ -120,13 +122,14 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     # Before the clauses are known, the lock is that of an UPDATE; the write set is told the truth.
     with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
         shape = events.shape_of(session, transaction.table)
-        pieces, sides, rows = _joined_at_best(shape, events.snapshot_of(transaction), text)
+        seen = events.snapshot_of(transaction)
+        pieces, sides, rows = _joined_at_best(shape, seen, text)
         clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
         twice = Twice.AS_ONE if _is_lone_delete(pieces.matched) else Twice.AN_ERROR
         staged = _merge_events(shape, pieces, sides, rows)
-        outcome = events.write(transaction, shape, staged, inserting, twice=twice)
+        outcome = events.write(transaction, shape, staged, inserting, seen=seen, twice=twice)
         kinds = [
             (Operation.UPDATE, ids["update"], True),
             (Operation.DELETE, ids["delete"], True),

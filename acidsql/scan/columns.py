@@ -121,10 +121,17 @@ def partition_values(
         ordinals: of these partitions.
         place: the column that has it.
     """
+    values = [snapshot.partitions[ordinal].values for ordinal in ordinals]
+    return typed_values(session, snapshot.table, values, place)
+
+
+def typed_values(
+    session: AcidSession, table: Table, values: Sequence[Sequence[str]], place: str
+) -> dict[str, Column]:
+    """The same of partitions that have these values, as directories spell them."""
     columns = {}
-    for i, field in enumerate(partition_schema(session.spark, snapshot.table).fields):
-        values = [snapshot.partitions[ordinal].values[i] for ordinal in ordinals]
-        value = _partition_value(values, field.dataType, place)
+    for i, field in enumerate(partition_schema(session.spark, table).fields):
+        value = _partition_value([own[i] for own in values], field.dataType, place)
         columns[field.name] = value.alias(field.name, metadata=field.metadata)
     return columns
 

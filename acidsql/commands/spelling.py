@@ -1,0 +1,98 @@
+"""Partitions whose values are spelled in another way than Hive and Spark spell them.
+
+Both write ``p=1`` for the number 1. Somebody else may have made a directory ``p=01``, which
+MSCK REPAIR TABLE took: its rows have the value 1 as well, and their delete events belong there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DateType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+)
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.metastore.model import Table
+from acidsql.scan.columns import typed_values
+from acidsql.schema import partition_schema
+from acidsql.session import AcidSession
+from acidsql.storage.staging import partition_text
+
+Values = tuple[str, ...]
+_BITS = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+def usual(session: AcidSession, table: Table, partitions: Sequence[Values]) -> list[Values]:
+    """The values of partitions as acidsql spells them, and Hive and Spark do."""
+    fields = partition_schema(session.spark, table).fields
+    if all(
+        _is_usual(text, field)
+        for values in partitions
+        for text, field in zip(values, fields, strict=True)
+    ):
+        return list(partitions)
+    typed = typed_values(session, table, partitions, bridge.BARE_NUMBER)
+    columns = [column.alias(f"__value_{i}") for i, column in enumerate(typed.values())]
+    rows = session.spark.range(len(partitions)).select(bridge.BARE_NUMBER, *columns)
+    texts = [partition_text(f"__value_{i}", field) for i, field in enumerate(fields)]
+    found = bridge.select(rows, *texts, bridge.BARE_NUMBER).collect()
+    spelled = {row[-1]: tuple(row[:-1]) for row in found}
+    return [spelled[number] for number in range(len(partitions))]
+
+
+def _is_usual(text: str, field: StructField) -> bool:
+    """Whether a value is certainly spelled so, without a look at what Spark makes of it."""
+    kind = type(field.dataType)
+    if text == DEFAULT_PARTITION or kind is StringType:
+        return True
+    if kind in _BITS:
+        bound = 1 << _BITS[kind] - 1
+        return bool(_WHOLE_NUMBER.fullmatch(text)) and -bound <= int(text) < bound
+    if kind is DateType:
+        try:
+            return date.fromisoformat(text).isoformat() == text
+        except ValueError:
+            return False
+    return kind is BooleanType and text in ("true", "false")
+
+
+def as_spelled(
+    session: AcidSession, table: Table, partitions: Sequence[Values], deleted: Iterable[Values]
+) -> Mapping[Values, Values]:
+    """The partitions in which rows lie, by their usual values, where these are not the same.
+
+    Args:
+        partitions: those in which rows may lie.
+        deleted: the usual values of the partitions of deleted rows.
+
+    Raises:
+        AcidAnalysisError: deleted rows may lie in one of several partitions
+            (AMBIGUOUS_PARTITION).
+    """
+    by_usual: dict[Values, list[Values]] = defaultdict(list)
+    for values, own in zip(partitions, usual(session, table, partitions), strict=True):
+        by_usual[own].append(values)
+    for own in deleted:
+        if len(by_usual[own]) > 1:
+            names = " and ".join(sorted(table.partition_name(v) for v in by_usual[own]))
+            raise AcidAnalysisError(
+                "AMBIGUOUS_PARTITION",
+                f"{table.full_name} has partitions {names}, whose values are the same: give one "
+                "another value with ALTER TABLE … PARTITION … RENAME TO PARTITION, and its rows "
+                "the old one with UPDATE",
+            )
+    return {own: values[0] for own, values in by_usual.items() if own not in values}
