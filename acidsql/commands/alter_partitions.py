@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from acidsql.commands import result
 from acidsql.commands.guard import owner_of
-from acidsql.commands.partitions import full_values, matching, required, the_one
+from acidsql.commands.partitions import full_values, matching, meeting, required, the_one
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.names import is_hidden
 from acidsql.intents import alter_intent
@@ -107,9 +107,13 @@ def drop_partitions(session: AcidSession, table: Table, statement: DropPartition
 
 
 def _dropped(session: AcidSession, table: Table, statement: DropPartitions) -> Iterator[Partition]:
-    for spec in statement.partitions:
-        choose = matching if statement.if_exists else required
-        yield from choose(session, table, spec)
+    for wanted in statement.partitions:
+        spec = wanted.spec()
+        if spec is None:
+            yield from meeting(session, table, wanted, if_exists=statement.if_exists)
+        else:
+            choose = matching if statement.if_exists else required
+            yield from choose(session, table, spec)
 
 
 def rename_partition(session: AcidSession, table: Table, statement: RenamePartition) -> DataFrame:

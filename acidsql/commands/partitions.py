@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyspark.sql import functions as F
+
 from acidsql import bridge
 from acidsql.commands.spelling import usual
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Partition, Table
+from acidsql.scan.columns import typed_values
 from acidsql.schema import partition_schema
 from acidsql.session import AcidSession
 from acidsql.storage.staging import partition_text
-from acidsql.syntax.pieces import PartitionSpec
+from acidsql.syntax.lexis import quote
+from acidsql.syntax.pieces import PartitionFilter, PartitionSpec
 
 
 def values_of(session: AcidSession, table: Table, spec: PartitionSpec) -> dict[int, str]:
@@ -32,11 +36,7 @@ def _given(
     wanted: dict[int, tuple[str, str | None]] = {}
     for name, text in spec.values:
         if name.lower() not in fields:
-            raise AcidAnalysisError(
-                "PARTITIONS_NOT_FOUND",
-                f"{table.full_name} has no partition column {name}: it has "
-                f"{', '.join(fields) or 'none'}",
-            )
+            raise _no_column(table, name)
         position, field = fields[name.lower()]
         if text is not None:
             typed = f"CAST({text} AS {bridge.type_sql(session.spark, field.dataType)})"
@@ -62,7 +62,7 @@ def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
         AcidAnalysisError: a column of it is no partition column (PARTITIONS_NOT_FOUND).
     """
     partitions = list(session.metastore.partitions(table.database, table.name))
-    if spec is None or not partitions:
+    if spec is None:
         return partitions
     given = _given(session, table, spec)
 
@@ -81,16 +81,56 @@ def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
     )
 
 
+def meeting(
+    session: AcidSession, table: Table, wanted: PartitionFilter, *, if_exists: bool
+) -> list[Partition]:
+    """The partitions whose values meet comparisons, as Spark compares them; NULL meets none.
+
+    Raises:
+        AcidAnalysisError: a column of it is no partition column, or no partition meets them
+            (PARTITIONS_NOT_FOUND).
+    """
+    spark = session.spark
+    columns = {f.name.lower(): f for f in partition_schema(spark, table)}
+    conditions = []
+    for name, operator, text in wanted.comparisons:
+        if name.lower() not in columns:
+            raise _no_column(table, name)
+        field = columns[name.lower()]
+        if operator is not None:
+            typed = f"CAST({text} AS {bridge.type_sql(spark, field.dataType)})"
+            conditions.append(f"{quote(field.name)} {operator} {typed}")
+    partitions = list(session.metastore.partitions(table.database, table.name))
+    values = typed_values(session, table, [p.values for p in partitions], bridge.BARE_NUMBER)
+    number = F.col(bridge.BARE_NUMBER).alias("__number")
+    rows = spark.range(len(partitions)).select(*values.values(), number)
+    met = rows.where(" AND ".join(conditions)).select("__number").collect()
+    if not met and not if_exists:
+        raise _none_found(table, " AND ".join(conditions))
+    return [partitions[row[0]] for row in met]
+
+
 def required(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
     """Like ``matching``, and there must be one (PARTITIONS_NOT_FOUND)."""
     found = matching(session, table, spec)
     if spec is not None and not found:
-        text = ", ".join(f"{name}={value}" for name, value in spec.values)
-        raise AcidLookupError(
-            "PARTITIONS_NOT_FOUND",
-            f"{table.full_name} has no partition ({text}): see SHOW PARTITIONS {table.full_name}",
-        )
+        raise _none_found(table, ", ".join(f"{name}={value}" for name, value in spec.values))
     return found
+
+
+def _none_found(table: Table, wanted: str) -> AcidLookupError:
+    return AcidLookupError(
+        "PARTITIONS_NOT_FOUND",
+        f"{table.full_name} has no partition ({wanted}): see SHOW PARTITIONS {table.full_name}",
+    )
+
+
+def _no_column(table: Table, name: str) -> AcidAnalysisError:
+    columns = ", ".join(column.name for column in table.partition_columns)
+    return AcidAnalysisError(
+        "PARTITIONS_NOT_FOUND",
+        f"{table.full_name} has no partition column {name}: it has {columns or 'none'}",
+    )
 
 
 def the_one(session: AcidSession, table: Table, spec: PartitionSpec) -> Partition:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from acidsql.syntax.pieces import Name, Named, PartitionSpec, Span
+from acidsql.syntax.pieces import Name, Named, PartitionFilter, PartitionSpec, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class AddPartitions(Named):
 class DropPartitions(Named):
     """``DROP [IF EXISTS] PARTITION (…)[, PARTITION (…)] [PURGE]``."""
 
-    partitions: tuple[PartitionSpec, ...]
+    partitions: tuple[PartitionFilter, ...]
     if_exists: bool = False
     purge: bool = False
 

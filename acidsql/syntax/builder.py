@@ -18,7 +18,7 @@ from lark.tree import Meta
 
 from acidsql.syntax.alterations import PlacedPartition
 from acidsql.syntax.lexis import unquote_name, unquote_string
-from acidsql.syntax.pieces import Clustering, PartitionSpec, Span
+from acidsql.syntax.pieces import Clustering, PartitionFilter, PartitionSpec, Span
 from acidsql.syntax.statements import (
     Compact,
     CreateTable,
@@ -189,6 +189,10 @@ class Builder(Transformer[Token, Any]):
     def partition_value(self, children: list[str]) -> tuple[str, str | None]:
         return (children[0], children[1] if len(children) > 1 else None)
 
+    def partition_comparison(self, children: list[str]) -> tuple[str, str | None, str | None]:
+        column, operator, text = children if len(children) > 1 else (children[0], None, None)
+        return column, "=" if operator == "==" else operator, text
+
     def identifiers(self, children: list[str]) -> tuple[str, ...]:
         return tuple(str(child) for child in children)
 
@@ -204,6 +208,9 @@ class Builder(Transformer[Token, Any]):
         return unquote_string(token)
 
     def VALUE(self, token: Token) -> str:
+        return str(token)
+
+    def COMPARISON(self, token: Token) -> str:
         return str(token)
 
     def INTEGER(self, token: Token) -> int:
@@ -226,6 +233,12 @@ def _clustering(children: list[Any]) -> Clustering:
 
 def _partition(children: list[tuple[str, str | None]]) -> PartitionSpec:
     return PartitionSpec(values=tuple(children))
+
+
+def _partition_filter(
+    children: list[tuple[str, str | None, str | None]],
+) -> PartitionFilter:
+    return PartitionFilter(comparisons=tuple(children))
 
 
 def _placed_partition(children: list[_Field]) -> PlacedPartition:
@@ -275,6 +288,7 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
     "moved": _flag,
     "new_partition": _partition,
     "partition": _partition,
+    "partition_filter": _partition_filter,
     "partitions": _values,
     "placed_partition": _placed_partition,
     "schema_binding": _words,

@@ -38,6 +38,24 @@ class PartitionSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFilter:
+    """``PARTITION (column < value, column)``: those that meet all comparisons.
+
+    Attributes:
+        comparisons: column, operator, and value as SQL text, the last two ``None`` where none is
+            given.
+    """
+
+    comparisons: tuple[tuple[str, str | None, str | None], ...]
+
+    def spec(self) -> PartitionSpec | None:
+        """The same as a specification; None if it compares by anything but equality."""
+        if any(operator not in (None, "=") for _, operator, _ in self.comparisons):
+            return None
+        return PartitionSpec(values=tuple((column, text) for column, _, text in self.comparisons))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering:
     """``CLUSTERED BY (columns) [SORTED BY (…)] INTO n BUCKETS``."""
 

@@ -93,6 +93,10 @@ def test_places_that_a_partition_cannot_have(lab: Lab, t: str, tmp_path: Path) -
         "DROP PARTITION (r = 1)",
         "DROP PARTITION (p = 9)",
         "DROP PARTITION (p = 1), PARTITION (p = 9)",
+        "DROP PARTITION (p > 1), PARTITION (p < 1)",
+        "DROP PARTITION (p > 1, q > 'a')",
+        "DROP PARTITION (r < 1)",
+        "DROP PARTITION (p < NULL)",
         "PARTITION (p = 9, q = 'a') RENAME TO PARTITION (p = 1, q = 'z')",
         "PARTITION (p = 1) RENAME TO PARTITION (p = 1, q = 'z')",
         "PARTITION (p = 1, q = 'a') RENAME TO PARTITION (p = 1)",
@@ -111,6 +115,7 @@ def test_a_table_without_partitions_has_none_to_alter(lab: Lab) -> None:
         "ADD PARTITION (p = 1)",
         "DROP PARTITION (p = 1)",
         "DROP IF EXISTS PARTITION (p=1)",
+        "DROP IF EXISTS PARTITION (p < 1)",
     ):
         assert condition(lab, f"ALTER TABLE {t} {text}") == "PARTITIONS_NOT_FOUND"
     assert lab.state(t) == before
@@ -129,6 +134,53 @@ def test_drop_partitions_removes_their_files(lab: Lab, t: str, tmp_path: Path) -
     assert lab.rows(t, "v, row__id.writeid") == [(3, 1), (9, 5)]
     assert lab.sql(f"ALTER TABLE {t} DROP IF EXISTS PARTITION (p = 7)") == []
     assert partitions(lab, t) == ["p=1/q=a", "p=2/q=a"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        ("(p < 10)", ["p=10/q=a", "p=__HIVE_DEFAULT_PARTITION__/q=b"]),
+        (
+            "(p <= 2, q <> 'a')",
+            ["p=1/q=a", "p=10/q=a", "p=2/q=a", "p=__HIVE_DEFAULT_PARTITION__/q=b"],
+        ),
+        (
+            "(P >= 2, p != 10)",
+            ["p=1/q=a", "p=1/q=b", "p=10/q=a", "p=__HIVE_DEFAULT_PARTITION__/q=b"],
+        ),
+        ("(p > 1, q), PARTITION (q > 'a')", ["p=1/q=a"]),
+        (
+            "(p == 1, q = 'a')",
+            ["p=1/q=b", "p=10/q=a", "p=2/q=a", "p=__HIVE_DEFAULT_PARTITION__/q=b"],
+        ),
+        ("(p > 1, q = 'a'), PARTITION (p = 1)", ["p=__HIVE_DEFAULT_PARTITION__/q=b"]),
+    ],
+)
+def test_drop_of_partitions_that_meet_comparisons(
+    lab: Lab, t: str, filters: str, left: list[str]
+) -> None:
+    lab.insert(t, "(4, 10, 'a'), (5, NULL, 'b')")
+    rows = {(1, 1, "a"), (2, 1, "b"), (3, 2, "a"), (4, 10, "a"), (5, None, "b")}
+    lab.sql(f"ALTER TABLE {t} DROP PARTITION {filters}")
+    assert partitions(lab, t) == left
+    kept = {row for row in rows if f"p={row[1] or '__HIVE_DEFAULT_PARTITION__'}/q={row[2]}" in left}
+    assert set(lab.rows(t)) == kept
+    assert sorted(f"{p.parent.name}/{p.name}" for p in lab.root(t).glob("p=*/q=*")) == sorted(left)
+    lab.sql(f"ALTER TABLE {t} DROP IF EXISTS PARTITION (p > 99)")
+    assert partitions(lab, t) == left
+
+
+def test_drop_compares_with_the_type_of_the_column(lab: Lab) -> None:
+    t = lab.create("v int", partitioned="id date")
+    lab.insert(t, "(1, DATE'2024-01-09'), (2, DATE'2024-01-10'), (3, DATE'2024-02-01')")
+    with lab.settings(spark__sql__ansi__enabled="true"):
+        failed = condition(lab, f"ALTER TABLE {t} DROP PARTITION (id < 'soon')")
+    assert failed == "CAST_INVALID_INPUT"
+    assert len(lab.rows(t)) == 3
+    lab.sql(f"ALTER TABLE {t} DROP PARTITION (id < '2024-1-10')")
+    assert partitions(lab, t) == ["id=2024-01-10", "id=2024-02-01"]
+    lab.sql(f"ALTER TABLE {t} DROP PARTITION (id >= DATE'2024-02-01')")
+    assert partitions(lab, t) == ["id=2024-01-10"]
 
 
 def test_drop_of_a_partition_whose_directory_is_gone(lab: Lab, t: str) -> None:

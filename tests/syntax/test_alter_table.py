@@ -22,7 +22,7 @@ from acidsql.syntax.alterations import (
     SetProperties,
     UnsetProperties,
 )
-from acidsql.syntax.pieces import PartitionSpec
+from acidsql.syntax.pieces import PartitionFilter, PartitionSpec
 
 Check = Callable[[str, type[Any], dict[str, Any]], None]
 T = {"name": ("t",)}
@@ -30,6 +30,10 @@ T = {"name": ("t",)}
 
 def partition(**values: str | None) -> PartitionSpec:
     return PartitionSpec(values=tuple(values.items()))
+
+
+def partition_filter(*comparisons: tuple[str, str | None, str | None]) -> PartitionFilter:
+    return PartitionFilter(comparisons=comparisons)
 
 
 PARTITIONS = [
@@ -53,7 +57,26 @@ PARTITIONS = [
     (
         "ALTER TABLE «t» DROP PARTITION (p=1)",
         DropPartitions,
-        {**T, "partitions": (partition(p="1"),)},
+        {**T, "partitions": (partition_filter(("p", "=", "1")),)},
+    ),
+    (
+        "ALTER TABLE «t» DROP PARTITION (p>=1, P < -2, q <>'a' ,r, s!= 3, t<='a', u>1, v == 2)",
+        DropPartitions,
+        {
+            **T,
+            "partitions": (
+                partition_filter(
+                    ("p", ">=", "1"),
+                    ("P", "<", "-2"),
+                    ("q", "<>", "'a'"),
+                    ("r", None, None),
+                    ("s", "!=", "3"),
+                    ("t", "<=", "'a'"),
+                    ("u", ">", "1"),
+                    ("v", "=", "2"),
+                ),
+            ),
+        },
     ),
     (
         "ALTER TABLE «t» DROP IF EXISTS PARTITION (p=1), PARTITION (q=DATE'2024-01-01') PURGE",
@@ -61,7 +84,10 @@ PARTITIONS = [
         {
             **T,
             "if_exists": True,
-            "partitions": (partition(p="1"), partition(q="DATE'2024-01-01'")),
+            "partitions": (
+                partition_filter(("p", "=", "1")),
+                partition_filter(("q", "=", "DATE'2024-01-01'")),
+            ),
             "purge": True,
         },
     ),
@@ -217,7 +243,6 @@ def test_names_and_properties(
         "ALTER TABLE t DROP",
         "ALTER TABLE t SET TBLPROPERTIES",
         "ALTER TABLE t ADD PARTITION (p=1), PARTITION (p=2)",
-        "ALTER TABLE t DROP PARTITION (p > 1)",
     ],
 )
 def test_what_cannot_be_understood_is_left_to_spark(text: str) -> None:
