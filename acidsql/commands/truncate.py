@@ -24,8 +24,9 @@ def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFra
     removes what nobody needs. The table gets a write id even if it is empty, as in Hive.
     """
     spec = statement.partition
-    _places(session, table, spec)
-    only = None if spec is None else full_values(session, table, spec)
+    named = _places(session, table, spec)
+    is_one = spec is not None and full_values(session, table, spec) is not None and len(named) == 1
+    only = named[0].values if is_one else None
     intent = insert_intent(table, only, overwrite=True)
     with write_transaction(session, intent) as transaction:
         emptied = [place.values for place in _places(session, transaction.table, spec)]

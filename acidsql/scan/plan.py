@@ -264,12 +264,13 @@ def _inserts(
     originals: bool,
 ) -> _Inserts:
     """Where the rows of some directories lie, and of the originals if these are meant too."""
-    raw = [d for d in directories if is_raw(session, snapshot.listings.get(d.path), d.directory)]
+    acid, raw = _parted(
+        directories, lambda d: is_raw(session, snapshot.listings.get(d.path), d.directory)
+    )
     has_originals = originals and any(p.state.originals for p in snapshot.partitions)
     files: Sequence[OriginalFile] = ()
     if raw or has_originals:
         files = original_files(session, snapshot, raw, originals=originals)
-    acid = [d for d in directories if d not in raw] if raw else directories
     return _Inserts(
         directories=tuple(complete(session, snapshot, acid)),
         originals=tuple(files),
@@ -324,8 +325,7 @@ def _valid_events(
     search: Search | None = None,
 ) -> list[bridge.Draft]:
     """The events of some directories, less those of write ids that the snapshot does not see."""
-    mixed = [d for d in directories if needs_row_filter(d.directory, snapshot.write_ids)]
-    whole = [d for d in directories if d not in mixed] if mixed else list(directories)
+    whole, mixed = _parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
     parts = []
     if whole or not mixed:
         parts.append(_relation(session, snapshot, whole, row, search))

@@ -175,8 +175,8 @@ def _staged_keys(session: AcidSession, directories: Sequence[StagedDirectory]) -
     nothing = StructType([])
     schema = event_schema(padded(nothing), deletes=True)
     relation = bridge.orc_relation(session.spark, scanned, schema, {})
-    values = [d.values for d in directories]
-    firsts = ", ".join(str(values.index(own)) for own in values)
+    first: dict[tuple[str, ...], int] = {}
+    firsts = ", ".join(str(first.setdefault(d.values, i)) for i, d in enumerate(directories))
     rows = relation.rows.guarded(guarded_columns(nothing)).frame()
     placed = bridge.select(rows, *KEYS, f"{bridge.FILE_ORDINAL} AS {_PLACE}")
     return bridge.select(placed, "*", f"get(array({firsts}), {_PLACE}) AS {_PARTITION}")

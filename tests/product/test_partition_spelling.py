@@ -103,8 +103,26 @@ def test_a_partition_clause_names_what_is_spelled_so_or_has_that_value(lab: Lab)
     assert lab.sql(f"SHOW PARTITIONS {t} PARTITION (p = 1)") == [("p=1/q=a",)]
     assert lab.sql(f"SHOW PARTITIONS {t} PARTITION (p = '01')") == [("p=01/q=a",)]
     assert lab.sql(f"SHOW PARTITIONS {t} PARTITION (p = '001')") == [("p=1/q=a",)]
-    lab.sql(f"ALTER TABLE {t} DROP PARTITION (p = '01')")
+    lab.sql(f"TRUNCATE TABLE {t} PARTITION (p = '01', q = 'a')")
     assert set(lab.rows(t, "id, p")) == {(7, 1), (100, None)}
+    lab.sql(f"ALTER TABLE {t} DROP PARTITION (p = '01')")
+    assert lab.sql(f"SHOW PARTITIONS {t} PARTITION (q = 'a')") == [
+        ("p=1/q=a",),
+        ("p=__HIVE_DEFAULT_PARTITION__/q=a",),
+    ]
+    lab.sql(f"ALTER TABLE {t} DROP PARTITION (p < 2)")
+    assert set(lab.rows(t, "id, p")) == {(100, None)}
+
+
+@pytest.mark.spark
+def test_a_partition_that_is_spelled_otherwise_is_emptied(lab: Lab) -> None:
+    t = _respelled(lab, "int", "1", "01", "1")
+    lab.sql(f"TRUNCATE TABLE {t} PARTITION (p = 1, q = 'a')")
+    assert set(lab.rows(t, "id, p")) == {(100, None)}
+    assert sorted(path.name for path in (lab.root(t) / "p=01" / "q=a").iterdir()) == [
+        "base_0000004",
+        "delta_0000001_0000001_0000",
+    ]
 
 
 @pytest.mark.parametrize(
