@@ -73,6 +73,27 @@ def test_one_table_through_its_life(client: Callable[[str], Client], version: st
     assert ann.sql("SHOW LOCKS") == []
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_partitions_that_are_spelled_otherwise(
+    client: Callable[[str], Client], version: str
+) -> None:
+    ann = client(version)
+    ann.sql(f"CREATE TABLE spelled (id INT) PARTITIONED BY (p INT) {ACID}")
+    ann.sql("INSERT INTO spelled VALUES (1, 1), (2, 1), (3, 1), (4, 9), (5, 10)")
+    place = Path(acidsql.location(ann.spark, "spelled").removeprefix("file:"))
+    (place / "p=1").rename(place / "p=01")
+    ann.sql("MSCK REPAIR TABLE spelled SYNC PARTITIONS")
+    assert ann.sql("SHOW PARTITIONS spelled") == [("p=01",), ("p=10",), ("p=9",)]
+    assert ann.sql("DELETE FROM spelled WHERE id = 1") == [(1, 1)]
+    assert ann.sql("UPDATE spelled SET id = 12 WHERE id = 2 AND p = 1") == [(1, 1)]
+    assert ann.sql("SELECT * FROM spelled") == [(12, 1), (3, 1), (4, 9), (5, 10)]
+    ann.sql("ALTER TABLE spelled DROP PARTITION (p > 9)")
+    assert ann.sql("SHOW PARTITIONS spelled") == [("p=01",), ("p=9",)]
+    ann.sql("ALTER TABLE spelled DROP PARTITION (p < 2), PARTITION (p <> 1)")
+    assert ann.sql("SHOW PARTITIONS spelled") == []
+    ann.sql("DROP TABLE spelled")
+
+
 def test_hive_3_compacts_by_itself(client: Callable[[str], Client]) -> None:
     ann = client("3.1.3")
     ann.sql(f"CREATE TABLE t (id INT) {ACID}")
