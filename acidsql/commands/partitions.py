@@ -134,12 +134,21 @@ def _no_column(table: Table, name: str) -> AcidAnalysisError:
 
 
 def the_one(session: AcidSession, table: Table, spec: PartitionSpec) -> Partition:
-    """The partition that a specification names in full (PARTITIONS_NOT_FOUND)."""
+    """The partition that a specification names in full (PARTITIONS_NOT_FOUND), and there must be no
+    other one of the same value, unless it is spelled so (AMBIGUOUS_PARTITION).
+    """
     found = required(session, table, spec)
     if len({name.lower() for name, _ in spec.values}) < len(table.partition_columns):
         raise AcidAnalysisError(
             "PARTITIONS_NOT_FOUND",
             f"{table.full_name} is partitioned by "
             f"{', '.join(c.name for c in table.partition_columns)}: give a value for each",
+        )
+    if len(found) > 1:
+        names = " and ".join(sorted(table.partition_name(p.values) for p in found))
+        raise AcidAnalysisError(
+            "AMBIGUOUS_PARTITION",
+            f"{table.full_name} has partitions {names}, whose values are the same: give the value "
+            "as a string that is spelled so",
         )
     return found[0]

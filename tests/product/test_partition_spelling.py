@@ -115,6 +115,24 @@ def test_a_partition_clause_names_what_is_spelled_so_or_has_that_value(lab: Lab)
 
 
 @pytest.mark.spark
+def test_a_partition_clause_that_names_two(lab: Lab) -> None:
+    t = _respelled(lab, "int", "1", "01", "1")
+    lab.insert(t, "(7, 1, 'a')")
+    (lab.root(t) / "p=1").rename(lab.root(t) / "p=001")
+    lab.sql(f"MSCK REPAIR TABLE {t} SYNC PARTITIONS")
+    before = lab.state(t)
+    renamed = "RENAME TO PARTITION (p = 2, q = 'a')"
+    with pytest.raises(AcidSqlError, match="p=001/q=a and p=01/q=a") as raised:
+        lab.sql(f"ALTER TABLE {t} PARTITION (p = 1, q = 'a') {renamed}")
+    assert raised.value.getCondition() == "AMBIGUOUS_PARTITION"
+    assert lab.state(t) == before
+    lab.sql(f"ALTER TABLE {t} PARTITION (p = '001', q = 'a') {renamed}")
+    assert lab.sql(f"SELECT id FROM {t} WHERE p = 2") == [(7,)]
+    lab.sql(f"ALTER TABLE {t} PARTITION (p = 1, q = 'a') RENAME TO PARTITION (p = 1, q = 'b')")
+    assert lab.sql(f"SHOW PARTITIONS {t} PARTITION (q = 'b')") == [("p=1/q=b",)]
+
+
+@pytest.mark.spark
 def test_a_partition_that_is_spelled_otherwise_is_emptied(lab: Lab) -> None:
     t = _respelled(lab, "int", "1", "01", "1")
     lab.sql(f"TRUNCATE TABLE {t} PARTITION (p = 1, q = 'a')")
