@@ -4,54 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import functions as F
+from pyspark.sql.types import StructField
 
 from acidsql import bridge
-from acidsql.commands.spelling import usual
+from acidsql.commands.spelling import VALUE, typed, usual
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Partition, Table
-from acidsql.scan.columns import typed_values
 from acidsql.schema import partition_schema
 from acidsql.session import AcidSession
 from acidsql.storage.staging import partition_text
-from acidsql.syntax.lexis import quote
 from acidsql.syntax.pieces import PartitionFilter, PartitionSpec
-
-
-def values_of(session: AcidSession, table: Table, spec: PartitionSpec) -> dict[int, str]:
-    """The values that a specification gives, as Hive keeps them, by the partition column's
-    position.
-
-    Raises:
-        AcidAnalysisError: a column of it is no partition column (PARTITIONS_NOT_FOUND).
-    """
-    return {position: usual for position, (usual, _) in _given(session, table, spec).items()}
 
 
 def _given(
     session: AcidSession, table: Table, spec: PartitionSpec
 ) -> dict[int, tuple[str, str | None]]:
-    """The same, and each as the statement spells it."""
-    fields = {f.name.lower(): (i, f) for i, f in enumerate(partition_schema(session.spark, table))}
+    """The values that a specification gives, by the partition column's position: as Hive keeps
+    them, and as the statement spells them.
+    """
     wanted: dict[int, tuple[str, str | None]] = {}
     for name, text in spec.values:
-        if name.lower() not in fields:
-            raise _no_column(table, name)
-        position, field = fields[name.lower()]
+        position, field = _column(session, table, name)
         if text is not None:
-            typed = f"CAST({text} AS {bridge.type_sql(session.spark, field.dataType)})"
+            kept = partition_text(_typed(session, text, field), field)
             one = session.spark.sql("SELECT 1")
-            spelled = f"CAST({text} AS STRING)"
-            row = bridge.select(one, partition_text(typed, field), spelled).collect()[0]
+            row = bridge.select(one, kept, f"CAST({text} AS STRING)").collect()[0]
             wanted[position] = tuple(row)
     return wanted
 
 
+def _column(session: AcidSession, table: Table, name: str) -> tuple[int, StructField]:
+    """A partition column, and its position (PARTITIONS_NOT_FOUND)."""
+    fields = partition_schema(session.spark, table).fields
+    for position, field in enumerate(fields):
+        if field.name.lower() == name.lower():
+            return position, field
+    raise AcidAnalysisError(
+        "PARTITIONS_NOT_FOUND",
+        f"{table.full_name} has no partition column {name}: it has "
+        f"{', '.join(field.name for field in fields) or 'none'}",
+    )
+
+
+def _typed(session: AcidSession, text: str, field: StructField) -> str:
+    return f"CAST({text} AS {bridge.type_sql(session.spark, field.dataType)})"
+
+
 def full_values(session: AcidSession, table: Table, spec: PartitionSpec) -> tuple[str, ...] | None:
     """The values of the one partition that a specification names; None if it may name several."""
-    given = values_of(session, table, spec)
+    given = _given(session, table, spec)
     count = len(table.partition_columns)
-    return tuple(given[i] for i in range(count)) if len(given) == count else None
+    return tuple(given[i][0] for i in range(count)) if len(given) == count else None
 
 
 def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
@@ -90,23 +93,17 @@ def meeting(
         AcidAnalysisError: a column of it is no partition column, or no partition meets them
             (PARTITIONS_NOT_FOUND).
     """
-    spark = session.spark
-    columns = {f.name.lower(): f for f in partition_schema(spark, table)}
     conditions = []
     for name, operator, text in wanted.comparisons:
-        if name.lower() not in columns:
-            raise _no_column(table, name)
-        field = columns[name.lower()]
-        if operator is not None:
-            typed = f"CAST({text} AS {bridge.type_sql(spark, field.dataType)})"
-            conditions.append(f"{quote(field.name)} {operator} {typed}")
+        position, field = _column(session, table, name)
+        if operator is not None and text is not None:
+            conditions.append(f"{VALUE}{position} {operator} {_typed(session, text, field)}")
     partitions = list(session.metastore.partitions(table.database, table.name))
-    values = typed_values(session, table, [p.values for p in partitions], bridge.BARE_NUMBER)
-    number = F.col(bridge.BARE_NUMBER).alias("__number")
-    rows = spark.range(len(partitions)).select(*values.values(), number)
-    met = rows.where(" AND ".join(conditions)).select("__number").collect()
+    rows = typed(session, table, [p.values for p in partitions])
+    met = rows.where(" AND ".join(conditions)).select(bridge.BARE_NUMBER).collect()
     if not met and not if_exists:
-        raise _none_found(table, " AND ".join(conditions))
+        texts = (f"{name} {operator} {text}" for name, operator, text in wanted.comparisons if text)
+        raise _none_found(table, ", ".join(texts))
     return [partitions[row[0]] for row in met]
 
 
@@ -122,14 +119,6 @@ def _none_found(table: Table, wanted: str) -> AcidLookupError:
     return AcidLookupError(
         "PARTITIONS_NOT_FOUND",
         f"{table.full_name} has no partition ({wanted}): see SHOW PARTITIONS {table.full_name}",
-    )
-
-
-def _no_column(table: Table, name: str) -> AcidAnalysisError:
-    columns = ", ".join(column.name for column in table.partition_columns)
-    return AcidAnalysisError(
-        "PARTITIONS_NOT_FOUND",
-        f"{table.full_name} has no partition column {name}: it has {columns or 'none'}",
     )
 
 

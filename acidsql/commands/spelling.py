@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
+from pyspark.sql import DataFrame
 from pyspark.sql.types import (
     BooleanType,
     ByteType,
@@ -32,6 +33,8 @@ from acidsql.session import AcidSession
 from acidsql.storage.staging import partition_text
 
 Values = tuple[str, ...]
+# The table's own names could be that of the number.
+VALUE = "__value_"
 _BITS = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 
@@ -45,13 +48,20 @@ def usual(session: AcidSession, table: Table, partitions: Sequence[Values]) -> l
         for text, field in zip(values, fields, strict=True)
     ):
         return list(partitions)
-    typed = typed_values(session, table, partitions, bridge.BARE_NUMBER)
-    columns = [column.alias(f"__value_{i}") for i, column in enumerate(typed.values())]
-    rows = session.spark.range(len(partitions)).select(bridge.BARE_NUMBER, *columns)
-    texts = [partition_text(f"__value_{i}", field) for i, field in enumerate(fields)]
+    texts = [partition_text(f"{VALUE}{i}", field) for i, field in enumerate(fields)]
+    rows = typed(session, table, partitions)
     found = bridge.select(rows, *texts, bridge.BARE_NUMBER).collect()
     spelled = {row[-1]: tuple(row[:-1]) for row in found}
     return [spelled[number] for number in range(len(partitions))]
+
+
+def typed(session: AcidSession, table: Table, partitions: Sequence[Values]) -> DataFrame:
+    """A row for each partition: its place in the sequence as ``bridge.BARE_NUMBER``, and its values
+    as ``VALUE`` with the position of the column.
+    """
+    values = typed_values(session, table, partitions, bridge.BARE_NUMBER).values()
+    columns = [value.alias(f"{VALUE}{i}") for i, value in enumerate(values)]
+    return session.spark.range(len(partitions)).select(bridge.BARE_NUMBER, *columns)
 
 
 def _is_usual(text: str, field: StructField) -> bool:

@@ -164,14 +164,14 @@ def _staged_keys(session: AcidSession, directories: Sequence[StagedDirectory]) -
     """The row ids of staged delete events, the number of their directory, and that of the first
     one of its partition.
     """
-    scanned = []
-    for ordinal, directory in enumerate(directories):
-        by_place = defaultdict(list)
-        for file in directory.files:  # of a bucketed table: __bucket=1/part-00000…
-            bucket, _, name = file.rpartition("/")
-            by_place[child(directory.path, bucket) if bucket else directory.path].append(name)
-        for listing in session.files.list_all(list(by_place)):
-            scanned += [listing.scanned(name, ordinal) for name in by_place[listing.path]]
+    files = [
+        (ordinal, *child(directory.path, file).rpartition("/"))
+        for ordinal, directory in enumerate(directories)
+        for file in directory.files
+    ]
+    places = dict.fromkeys(place for _, place, _, _ in files)
+    listings = {listing.path: listing for listing in session.files.list_all(list(places))}
+    scanned = [listings[place].scanned(name, ordinal) for ordinal, place, _, name in files]
     nothing = StructType([])
     schema = event_schema(padded(nothing), deletes=True)
     relation = bridge.orc_relation(session.spark, scanned, schema, {})
