@@ -9,7 +9,7 @@ from typing import TypeAlias
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from acidsql import api, bridge
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 Expression: TypeAlias = str | Column
 

@@ -14,7 +14,7 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.resolution import leased_snapshot
 from acidsql.session import AcidSession
 from acidsql.syntax import bind
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 from acidsql.tables import acid_table
 
 

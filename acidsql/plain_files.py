@@ -22,7 +22,7 @@ from acidsql.storage.parallel import in_parallel
 from acidsql.storage.settle import Settled, staged_directories
 from acidsql.storage.staging import ONE_TASK_BYTES, TARGET, part_columns, writer_options
 from acidsql.storage.tails import read_tail
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 _SOURCES = "org.apache.spark.sql.execution.datasources"
 _WRITERS = {

@@ -28,7 +28,7 @@ from pyspark.sql.types import (
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 ROW_ID_COLUMN = "row__id"
 # The columns of an ACID file that identify a row.

@@ -8,7 +8,7 @@ from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Table, TableType
 from acidsql.session import AcidSession
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 CATALOG = "spark_catalog"
 

@@ -15,7 +15,7 @@ from acidsql.bridge import parse_type
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.metastore.model import Column, Partition
 from acidsql.session import AcidSession
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 # What a metastore computes or notes by itself.
 _NOTES = frozenset(

@@ -16,7 +16,7 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.relations import ScanFile, file_relation, rows_of
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 # Positions of constructor arguments, the same in all versions tried.
 _TABLE, _OVERWRITE, _IF_NOT_EXISTS = 0, 4, 5

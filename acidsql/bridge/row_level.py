@@ -23,7 +23,7 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.plans import analyze, exposed, frame_of, join, logical_plan
 from acidsql.errors import AcidAnalysisError
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 _UPDATE_ASSIGNMENTS, _UPDATE_CONDITION = 1, 2
 _MERGE_CONDITION, _MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOURCE = 2, 3, 4, 5

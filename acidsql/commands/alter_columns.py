@@ -20,15 +20,15 @@ from acidsql.intents import alter_intent
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema import columns_of
 from acidsql.session import AcidSession
-from acidsql.syntax.alterations import (
+from acidsql.syntax.alter_statements import (
     AddColumns,
     ChangeColumn,
     DropColumns,
     RenameColumn,
     ReplaceColumns,
 )
-from acidsql.syntax.lexis import quote
-from acidsql.syntax.pieces import Name
+from acidsql.syntax.lexer import quote
+from acidsql.syntax.nodes import Name
 from acidsql.transaction import WriteTransaction, write_transaction
 
 Columns = tuple[Column, ...]

@@ -15,13 +15,13 @@ from acidsql.intents import alter_intent
 from acidsql.metastore.model import Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.syntax.alterations import (
+from acidsql.syntax.alter_statements import (
     AddPartitions,
     DropPartitions,
     PlacedPartition,
     RenamePartition,
 )
-from acidsql.syntax.pieces import PartitionSpec
+from acidsql.syntax.nodes import PartitionSpec
 from acidsql.transaction import WriteTransaction, write_transaction
 
 Values = tuple[str, ...]

@@ -15,7 +15,7 @@ from acidsql.intents import alter_intent
 from acidsql.metastore.model import Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.syntax import alterations as ast
+from acidsql.syntax import alter_statements as ast
 from acidsql.tables import already_exists, in_metastore, known_to_spark, qualified
 from acidsql.transaction import WriteTransaction, write_transaction
 

@@ -27,7 +27,7 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import read_tail
-from acidsql.syntax import alterations as ast
+from acidsql.syntax import alter_statements as ast
 from acidsql.tables import names_temp_view, qualified
 
 _MILLISECONDS = 1000

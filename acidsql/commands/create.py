@@ -25,8 +25,8 @@ from acidsql.schema import columns_of
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
-from acidsql.syntax.lexis import quote
-from acidsql.syntax.pieces import Clustering
+from acidsql.syntax.lexer import quote
+from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
 from acidsql.tables import already_exists, find, in_metastore, known_to_spark, qualified
 from acidsql.transaction import write_transaction

@@ -14,7 +14,7 @@ from acidsql.metastore.model import Column, Partition, Table, TableType
 from acidsql.resolution import latest_snapshot
 from acidsql.session import AcidSession
 from acidsql.syntax import statements as ast
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 from acidsql.tables import find
 
 _Row = tuple[str, str, str | None]

@@ -34,9 +34,9 @@ from acidsql.metastore.model import Table, TableType
 from acidsql.plain_files import refuse_row_changes
 from acidsql.resolution import StatementSnapshot, leased_snapshot, look_up, refers_to_acid
 from acidsql.session import AcidSession, mirror_database
-from acidsql.syntax import alterations, parse
+from acidsql.syntax import alter_statements, parse
 from acidsql.syntax import statements as ast
-from acidsql.syntax.pieces import Name
+from acidsql.syntax.nodes import Name
 from acidsql.tables import acid_table, already_exists, find, find_acid_table, in_metastore
 
 
@@ -161,10 +161,10 @@ def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None
     return truncate.truncate(session, table, statement) if table else None
 
 
-def _alter_table(session: AcidSession, statement: alterations.Alteration) -> DataFrame | None:
+def _alter_table(session: AcidSession, statement: alter_statements.Alteration) -> DataFrame | None:
     table = _target(session, statement.name)
     if table is None:
-        if isinstance(statement, alterations.SetProperties):
+        if isinstance(statement, alter_statements.SetProperties):
             return convert.convert(session, statement)
         return None
     return alter_table.alter_table(session, table, statement)
@@ -242,7 +242,7 @@ def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
 
 _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AbortTransactions: _abort,
-    **dict.fromkeys(get_args(alterations.Alteration), _alter_table),
+    **dict.fromkeys(get_args(alter_statements.Alteration), _alter_table),
     ast.AnalyzeTable: _refused("ANALYZE TABLE", "statistics are not kept yet"),
     ast.CacheTable: _cache,
     ast.Compact: _compact,

@@ -31,7 +31,7 @@ from acidsql.storage.staging import (
     staged_row_sql,
     write_events,
 )
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 from acidsql.transaction import WriteTransaction
 
 _DELETE = 2

@@ -17,8 +17,8 @@ from acidsql.metastore.model import Column, Table, TableType
 from acidsql.resolution import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot, look_up
 from acidsql.session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
-from acidsql.syntax.lexis import quote
-from acidsql.syntax.pieces import Name
+from acidsql.syntax.lexer import quote
+from acidsql.syntax.nodes import Name
 from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
 from acidsql.tables import (
     already_exists,

@@ -13,7 +13,7 @@ from acidsql.metastore.model import Partition, Table
 from acidsql.schema import partition_schema
 from acidsql.session import AcidSession
 from acidsql.storage.staging import partition_text
-from acidsql.syntax.pieces import PartitionFilter, PartitionSpec
+from acidsql.syntax.nodes import PartitionFilter, PartitionSpec
 
 
 def _given(

@@ -20,7 +20,7 @@ from acidsql.schema import ROW_ID_COLUMN
 from acidsql.session import AcidSession
 from acidsql.storage.settle import Twice
 from acidsql.storage.staging import named_sql
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction import write_transaction
 

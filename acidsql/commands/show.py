@@ -16,7 +16,7 @@ from acidsql.metastore.model import Column, Table, TableType
 from acidsql.schema import literal
 from acidsql.session import AcidSession, mirror_database
 from acidsql.syntax import statements as ast
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 from acidsql.tables import CATALOG, find, qualified
 
 

@@ -13,7 +13,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Compaction, LockInfo
 from acidsql.session import AcidSession
 from acidsql.syntax import statements as ast
-from acidsql.syntax.pieces import Name, PartitionSpec
+from acidsql.syntax.nodes import Name, PartitionSpec
 from acidsql.tables import find_acid_table, qualified
 
 _Entry = TypeVar("_Entry", Compaction, LockInfo)

@@ -12,7 +12,7 @@ from acidsql.intents import insert_intent
 from acidsql.metastore.model import Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.syntax.pieces import PartitionSpec
+from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.statements import Truncate
 from acidsql.transaction import write_transaction
 

@@ -34,7 +34,7 @@ from acidsql.schema import data_schema
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import ONE_TASK_BYTES
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 _ANEW = "anew"
 

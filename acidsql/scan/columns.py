@@ -20,7 +20,7 @@ from acidsql.scan.time_zones import to_session_zone
 from acidsql.scan.values import with_blanks
 from acidsql.schema import KEYS, ROW_ID_COLUMN, partition_schema, row_field, schema_of
 from acidsql.session import AcidSession
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 # The ordinal of a row's partition in the snapshot.
 ORDINAL = "__partition"

@@ -26,7 +26,7 @@ from acidsql.scan.values import with_blanks
 from acidsql.schema import data_schema, has_maps_of_nested, has_nested_type, literal
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 _OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _READERS = {

@@ -45,7 +45,7 @@ from acidsql.schema import (
     row_of,
 )
 from acidsql.session import AcidSession
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 # A missing or broken file must fail the query: skipping a delete file would bring deleted rows
 # back.

@@ -28,7 +28,7 @@ from acidsql.format.partitions import DEFAULT_PARTITION, escape
 from acidsql.metastore.model import Table
 from acidsql.schema import KEYS, event_schema
 from acidsql.storage.filesystem import child
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
 CHECK_TARGET = "m"

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, get_args
 from lark import Token, Transformer, v_args
 from lark.tree import Meta
 
-from acidsql.syntax.alterations import PlacedPartition
-from acidsql.syntax.lexis import unquote_name, unquote_string
-from acidsql.syntax.pieces import Clustering, PartitionFilter, PartitionSpec, Span
+from acidsql.syntax.alter_statements import PlacedPartition
+from acidsql.syntax.lexer import unquote_name, unquote_string
+from acidsql.syntax.nodes import Clustering, PartitionFilter, PartitionSpec, Span
 from acidsql.syntax.statements import (
     Compact,
     CreateTable,

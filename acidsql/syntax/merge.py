@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from acidsql.syntax.lexis import blank_comments, code_spans
+from acidsql.syntax.lexer import blank_comments, code_spans
 
 _INSERT_VALUES = re.compile(r"\bTHEN\s+INSERT(?=\s+VALUES\s*\()", re.IGNORECASE)
 

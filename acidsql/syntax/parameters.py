@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.syntax.lexis import code_spans
+from acidsql.syntax.lexer import code_spans
 
 _NAMED = re.compile(r"""(?<![\w:`'")\]]):(?P<name>[^\W\d]\w*)""")
 _POSITIONAL = re.compile(r"\?")

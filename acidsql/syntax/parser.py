@@ -11,7 +11,7 @@ from lark.exceptions import VisitError
 from acidsql.errors import AcidParseError
 from acidsql.syntax.builder import Builder, RepetitionError
 from acidsql.syntax.grammar import load_grammar
-from acidsql.syntax.lexis import blank_comments
+from acidsql.syntax.lexer import blank_comments
 from acidsql.syntax.statements import Statement
 
 # A text that breaks off after one of these terminals or rules cannot be anything of Spark's.

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from acidsql.syntax.alterations import Alteration
-from acidsql.syntax.pieces import Clustering, Name, Named, PartitionSpec, Span
+from acidsql.syntax.alter_statements import Alteration
+from acidsql.syntax.nodes import Clustering, Name, Named, PartitionSpec, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

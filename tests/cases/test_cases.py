@@ -18,7 +18,7 @@ from acidsql import resolution
 from acidsql.commands import row_level
 from acidsql.errors import AcidSqlError
 from acidsql.schema import literal
-from acidsql.syntax.lexis import quote
+from acidsql.syntax.lexer import quote
 from tests.product.conditions import condition_of
 
 CASES = [

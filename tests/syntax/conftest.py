@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acidsql.syntax import parse
-from acidsql.syntax.pieces import Span
+from acidsql.syntax.nodes import Span
 
 _MARK = re.compile(r"«(?P<name_span>.*?)»|\[\[(?P<field>\w+)\|(?P<content>.*?)\]\]", re.DOTALL)
 

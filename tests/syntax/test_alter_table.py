@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from acidsql.syntax import parse
-from acidsql.syntax.alterations import (
+from acidsql.syntax.alter_statements import (
     AddColumns,
     AddPartitions,
     AlterTable,
@@ -22,7 +22,7 @@ from acidsql.syntax.alterations import (
     SetProperties,
     UnsetProperties,
 )
-from acidsql.syntax.pieces import PartitionFilter, PartitionSpec
+from acidsql.syntax.nodes import PartitionFilter, PartitionSpec
 
 Check = Callable[[str, type[Any], dict[str, Any]], None]
 T = {"name": ("t",)}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.syntax.pieces import PartitionSpec
+from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.statements import (
     AbortTransactions,
     Compact,

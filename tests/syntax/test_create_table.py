@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from acidsql.syntax import parse
-from acidsql.syntax.pieces import Clustering
+from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import (
     CreateTable,
 )

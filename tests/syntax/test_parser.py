@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from acidsql.syntax import parse
-from acidsql.syntax.alterations import AlterTable
-from acidsql.syntax.pieces import PartitionSpec, Span
+from acidsql.syntax.alter_statements import AlterTable
+from acidsql.syntax.nodes import PartitionSpec, Span
 from acidsql.syntax.statements import (
     Compact,
     CreateTable,

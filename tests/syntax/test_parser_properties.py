@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from acidsql.errors import AcidParseError
 from acidsql.syntax import Statement, parse
-from acidsql.syntax.lexis import blank_comments
-from acidsql.syntax.pieces import PartitionSpec, Span
+from acidsql.syntax.lexer import blank_comments
+from acidsql.syntax.nodes import PartitionSpec, Span
 from acidsql.syntax.statements import InsertBranch
 
 # Keywords are upper case, names lower case or quoted; `~` is where nothing or blanks may stand.

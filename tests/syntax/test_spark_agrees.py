@@ -13,7 +13,7 @@ from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from acidsql.syntax import parse
-from acidsql.syntax.lexis import blank_comments, unquote_string
+from acidsql.syntax.lexer import blank_comments, unquote_string
 from acidsql.syntax.statements import Delete, Describe, Insert, Merge, Truncate, Update, Use
 
 pytestmark = pytest.mark.spark

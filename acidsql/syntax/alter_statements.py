@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from acidsql.syntax.pieces import Name, Named, PartitionFilter, PartitionSpec, Span
+from acidsql.syntax.nodes import Name, Named, PartitionFilter, PartitionSpec, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.syntax.lexis import blank_comments, code_spans, unquote_name, unquote_string
+from acidsql.syntax.lexer import blank_comments, code_spans, unquote_name, unquote_string
 
 COMMENTS = [
     ("a -- b\nc", "a     \nc"),

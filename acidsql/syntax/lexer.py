@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from acidsql.syntax.pieces import Span
+from acidsql.syntax.nodes import Span
 
 _OPENING = re.compile(
     r"""
