@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
-from acidsql.commands.conversions import CONVERSIONS, convertible
 from acidsql.commands.definitions import check_columns
+from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError
 from acidsql.intents import alter_intent
 from acidsql.metastore.model import Column, FileFormat, Table

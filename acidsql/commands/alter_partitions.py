@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import DataFrame
 
 from acidsql.commands import result
-from acidsql.commands.guard import owner_of
 from acidsql.commands.partitions import full_values, matching, meeting, required, the_one
+from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.names import is_hidden
 from acidsql.intents import alter_intent

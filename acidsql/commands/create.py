@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
-from acidsql.commands.adoption import check_location, existing
+from acidsql.commands.adopt_table import check_location, existing
 from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError

@@ -13,14 +13,14 @@ from acidsql import bridge
 from acidsql.commands import (
     alter_table,
     compact,
-    convert,
+    convert_to_acid,
     create,
+    databases_and_views,
     describe,
     events,
     insert,
     load,
     multi_insert,
-    names,
     repair,
     result,
     row_level,
@@ -28,7 +28,7 @@ from acidsql.commands import (
     show_transactions,
     truncate,
 )
-from acidsql.commands.guard import refuse_damage, refuse_location
+from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table, TableType
 from acidsql.plain_files import refuse_row_changes
@@ -165,7 +165,7 @@ def _alter_table(session: AcidSession, statement: alter_statements.Alteration) -
     table = _target(session, statement.name)
     if table is None:
         if isinstance(statement, alter_statements.SetProperties):
-            return convert.convert(session, statement)
+            return convert_to_acid.convert(session, statement)
         return None
     return alter_table.alter_table(session, table, statement)
 
@@ -246,14 +246,14 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AnalyzeTable: _refused("ANALYZE TABLE", "statistics are not kept yet"),
     ast.CacheTable: _cache,
     ast.Compact: _compact,
-    ast.CreateDatabase: names.create_database,
+    ast.CreateDatabase: databases_and_views.create_database,
     ast.CreateTable: create.create_table,
-    ast.CreateView: names.create_view,
+    ast.CreateView: databases_and_views.create_view,
     ast.Delete: _delete,
     ast.Describe: describe.describe,
-    ast.DropDatabase: names.drop_database,
+    ast.DropDatabase: databases_and_views.drop_database,
     ast.DropTable: create.drop_table,
-    ast.DropView: names.drop_view,
+    ast.DropView: databases_and_views.drop_view,
     ast.Explain: _explain,
     ast.Insert: _insert,
     ast.LoadData: _load,
@@ -274,5 +274,5 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.ShowTransactions: lambda session, _: show_transactions.show_transactions(session),
     ast.Truncate: _truncate,
     ast.Update: _update,
-    ast.Use: names.use,
+    ast.Use: databases_and_views.use,
 }

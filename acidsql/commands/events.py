@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from acidsql import bridge
-from acidsql.commands.spelling import as_spelled
+from acidsql.commands.partition_normalization import as_spelled
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.plain_files import settle_plain
 from acidsql.resolution import StatementSnapshot

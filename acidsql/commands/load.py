@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from acidsql.commands import result
-from acidsql.commands.conversions import convertible
-from acidsql.commands.guard import owner_of
 from acidsql.commands.partitions import full_values
+from acidsql.commands.protect_acid_tables import owner_of
+from acidsql.commands.type_widening import convertible
 from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
 from acidsql.format.orc_tail import OrcTail

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql.types import StructField
 
 from acidsql import bridge
-from acidsql.commands.spelling import VALUE, typed, usual
+from acidsql.commands.partition_normalization import VALUE, typed, usual
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Partition, Table
 from acidsql.schema import partition_schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from acidsql.commands import result
-from acidsql.commands.adoption import existing
+from acidsql.commands.adopt_table import existing
 from acidsql.intents import alter_intent
 from acidsql.metastore.model import Table
 from acidsql.scan.snapshot import keep_write_ids_ahead, with_unknown_compactions

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.commands.convert import new_names
+from acidsql.commands.convert_to_acid import new_names
 from acidsql.errors import AcidAnalysisError, FormatError
 from acidsql.format.bucket_codec import encode
 from tests.product.conftest import Lab

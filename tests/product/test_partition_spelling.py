@@ -14,7 +14,7 @@ from pyspark.sql.types import (
     StructField,
 )
 
-from acidsql.commands import spelling
+from acidsql.commands import partition_normalization
 from acidsql.errors import AcidSqlError
 from acidsql.storage import few
 from tests.product.conftest import Lab
@@ -165,6 +165,6 @@ def test_what_is_certainly_spelled_as_usual(
 ) -> None:
     field = StructField("p", kind)
     for text in ("__HIVE_DEFAULT_PARTITION__", *usual):
-        assert spelling._is_usual(text, field), text
+        assert partition_normalization._is_usual(text, field), text
     for text in others:
-        assert not spelling._is_usual(text, field), text
+        assert not partition_normalization._is_usual(text, field), text

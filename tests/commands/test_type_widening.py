@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
-from acidsql.commands.conversions import convertible
+from acidsql.commands.type_widening import convertible
 
 TYPES: dict[str, DataType] = {
     "byte": ByteType(),

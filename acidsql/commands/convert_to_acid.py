@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import result
-from acidsql.commands.adoption import POSITIONAL_NAME, check_location
+from acidsql.commands.adopt_table import POSITIONAL_NAME, check_location
 from acidsql.commands.create import exclusive
 from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.errors import AcidAnalysisError
