@@ -18,8 +18,8 @@ from acidsql.scan.insert_only import check_text_columns, delimiter, null_text
 from acidsql.schema import data_schema
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.storage.finalize import Settled, staged_directories
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.settle import Settled, staged_directories
 from acidsql.storage.staging import ONE_TASK_BYTES, TARGET, part_columns, writer_options
 from acidsql.storage.tails import read_tail
 from acidsql.syntax.lexer import quote

@@ -15,15 +15,15 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.errors import AcidLookupError
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.heartbeat import Heartbeater
 from acidsql.metastore.protocol import Metastore
 from acidsql.scan.leases import Leases
 from acidsql.schema import literal
 from acidsql.settings import Settings, read_settings
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
-from acidsql.storage.recent import Recent
+from acidsql.storage.lru_cache import Recent
 from acidsql.storage.tails import TailCache
+from acidsql.transaction.heartbeat import Heartbeater
 from acidsql.views import TempViews
 
 

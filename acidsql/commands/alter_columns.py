@@ -16,7 +16,6 @@ from acidsql.commands import events, result
 from acidsql.commands.definitions import check_columns
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError
-from acidsql.intents import alter_intent
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema import columns_of
 from acidsql.session import AcidSession
@@ -29,7 +28,8 @@ from acidsql.syntax.alter_statements import (
 )
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name
-from acidsql.transaction import WriteTransaction, write_transaction
+from acidsql.transaction.write_intent import alter_intent
+from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
 
 Columns = tuple[Column, ...]
 

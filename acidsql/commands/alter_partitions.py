@@ -11,7 +11,6 @@ from acidsql.commands.partitions import full_values, matching, meeting, required
 from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.names import is_hidden
-from acidsql.intents import alter_intent
 from acidsql.metastore.model import Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
@@ -22,7 +21,8 @@ from acidsql.syntax.alter_statements import (
     RenamePartition,
 )
 from acidsql.syntax.nodes import PartitionSpec
-from acidsql.transaction import WriteTransaction, write_transaction
+from acidsql.transaction.write_intent import alter_intent
+from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
 
 Values = tuple[str, ...]
 

@@ -16,8 +16,6 @@ from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
-from acidsql.intents import insert_intent
-from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.model import Column, FileFormat, LockRequest, LockType, Operation, Table
 from acidsql.resolution import leased_snapshot
 from acidsql.scan.insert_only import check_text_columns
@@ -29,7 +27,9 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
 from acidsql.tables import already_exists, find, in_metastore, known_to_spark, qualified
-from acidsql.transaction import write_transaction
+from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.write_intent import insert_intent
+from acidsql.transaction.write_transaction import write_transaction
 
 # What an insert-only table may be stored as.
 _FORMATS = {

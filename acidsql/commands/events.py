@@ -18,9 +18,9 @@ from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema import check_written, data_schema, event_schema, has_timestamp, partition_schema
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
-from acidsql.storage.few import Keys, few_keys, stage_few
-from acidsql.storage.settle import Settled, Staging, Twice
-from acidsql.storage.settle_deletes import settle
+from acidsql.storage.driver_writer import Keys, few_keys, stage_few
+from acidsql.storage.finalize import Settled, Staging, Twice
+from acidsql.storage.finalize_deletes import settle
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     CHECK_TARGET,
@@ -32,7 +32,7 @@ from acidsql.storage.staging import (
     write_events,
 )
 from acidsql.syntax.lexer import quote
-from acidsql.transaction import WriteTransaction
+from acidsql.transaction.write_transaction import WriteTransaction
 
 _DELETE = 2
 

@@ -17,7 +17,6 @@ from acidsql.format.names import (
     VERSION_FILE,
     base_name,
 )
-from acidsql.intents import insert_intent
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.plain_files import write_plain
 from acidsql.resolution import StatementSnapshot
@@ -26,7 +25,8 @@ from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import BUCKET_COLUMN, Target, named_sql, write_rows
 from acidsql.syntax.statements import Insert
-from acidsql.transaction import Change, WriteTransaction, write_transaction
+from acidsql.transaction.write_intent import insert_intent
+from acidsql.transaction.write_transaction import Change, WriteTransaction, write_transaction
 
 
 def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:

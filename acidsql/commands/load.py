@@ -15,7 +15,6 @@ from acidsql.commands.type_widening import convertible
 from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
 from acidsql.format.orc_tail import OrcTail
-from acidsql.intents import insert_intent
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.directories import is_acid_file
 from acidsql.schema import data_schema
@@ -23,7 +22,8 @@ from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.tails import read_tail
 from acidsql.syntax.statements import LoadData
-from acidsql.transaction import WriteTransaction, write_transaction
+from acidsql.transaction.write_intent import insert_intent
+from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
 
 # Types of ORC that the table's have no like of.
 _FOREIGN = frozenset({"union", "timestamp_instant"})

@@ -11,11 +11,16 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.insert import publish_empty, query, stage_query, static_values
 from acidsql.errors import AcidAnalysisError
-from acidsql.intents import Intent, insert_intent
 from acidsql.metastore.model import Table
 from acidsql.session import AcidSession
 from acidsql.syntax.statements import Insert
-from acidsql.transaction import Change, WriteTransaction, commit_all, write_transactions
+from acidsql.transaction.write_intent import Intent, insert_intent
+from acidsql.transaction.write_transaction import (
+    Change,
+    WriteTransaction,
+    commit_all,
+    write_transactions,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

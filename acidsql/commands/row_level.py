@@ -13,16 +13,16 @@ from pyspark.sql import functions as F
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import Shape
-from acidsql.intents import change_intent
 from acidsql.metastore.model import Operation, Table
 from acidsql.resolution import StatementSnapshot
 from acidsql.schema import ROW_ID_COLUMN
 from acidsql.session import AcidSession
-from acidsql.storage.settle import Twice
+from acidsql.storage.finalize import Twice
 from acidsql.storage.staging import named_sql
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
-from acidsql.transaction import write_transaction
+from acidsql.transaction.write_intent import change_intent
+from acidsql.transaction.write_transaction import write_transaction
 
 # A smaller target is read, and shuffled, sooner than a job of its own computes the source.
 _SHUFFLED_BYTES = 16 * 1024 * 1024

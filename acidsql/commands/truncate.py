@@ -8,13 +8,13 @@ from acidsql.commands import result
 from acidsql.commands.partitions import full_values, required
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import METADATA_FILE, TRUNCATED_CONTENT, base_name
-from acidsql.intents import insert_intent
 from acidsql.metastore.model import Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.statements import Truncate
-from acidsql.transaction import write_transaction
+from acidsql.transaction.write_intent import insert_intent
+from acidsql.transaction.write_transaction import write_transaction
 
 
 def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFrame:

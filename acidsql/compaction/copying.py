@@ -38,7 +38,7 @@ from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import data_schema, event_schema
 from acidsql.session import AcidSession
 from acidsql.storage.delete_files import NO_EVENTS, distinct, write_buckets
-from acidsql.storage.few import DRIVER_EVENTS
+from acidsql.storage.driver_writer import DRIVER_EVENTS
 from acidsql.storage.filesystem import FilePart, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import codec

@@ -19,7 +19,6 @@ from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.partitions import partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import compactor_write_ids
-from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.model import (
     Compaction,
     CompactionType,
@@ -42,6 +41,7 @@ from acidsql.schema import data_schema, why_not_written
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
+from acidsql.transaction.locking import wait_for_locks
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from acidsql.format.names import DirectoryKind
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project
 from acidsql.scan.counting import count_rows, find_occupied
-from acidsql.scan.deletes import Deletes, filter_of, find_deletes, less_joined
+from acidsql.scan.deletes.plan import Deletes, filter_of, find_deletes, less_joined
 from acidsql.scan.directories import (
     DataDirectory,
     bucket_files,

@@ -23,7 +23,7 @@ from acidsql.format.names import bucket_file_name
 from acidsql.format.orc_tail import append_metadata, parse_tail
 from acidsql.schema import event_schema
 from acidsql.storage.filesystem import FileSystem, FileVersion, child
-from acidsql.storage.recent import Recent
+from acidsql.storage.lru_cache import Recent
 
 _DELETE = 2
 # Events that are objects of Python's at once.

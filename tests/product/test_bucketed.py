@@ -27,7 +27,7 @@ import acidsql
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import decode_bucket
-from acidsql.storage import few, staging
+from acidsql.storage import driver_writer, staging
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -113,8 +113,8 @@ def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     if request.param != "one task":
         monkeypatch.setattr(staging, "ONE_TASK_BYTES", -1)
     if request.param == "many delete events":
-        monkeypatch.setattr(few, "DRIVER_EVENTS", 0)
-        monkeypatch.setattr(few, "_FEW_EVENTS", 0)
+        monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", 0)
+        monkeypatch.setattr(driver_writer, "_FEW_EVENTS", 0)
 
 
 @pytest.mark.usefixtures("tasks")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acidsql import resolution
-from acidsql.scan import deletes, packing
+from acidsql.scan import packing
+from acidsql.scan.deletes import plan
 from acidsql.session import AcidSession
-from acidsql.storage.recent import Recent
+from acidsql.storage.lru_cache import Recent
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -37,16 +38,16 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
 
     assert "binarySearch" in plan()
     assert "Join" not in plan()
-    monkeypatch.setattr(deletes, "_MARKED_EVENTS", 0)
+    monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
     for join, events in (("BroadcastHashJoin", 1000), ("SortMergeJoin", 0)):
-        monkeypatch.setattr(deletes, "_BROADCAST_NUMBERS", events)
+        monkeypatch.setattr(plan, "_BROADCAST_NUMBERS", events)
         for bits, dense, keys in (
             (62, False, "[if ("),
             (62, True, "[shiftright(if ("),
             (0, True, "[originalTransaction#"),
         ):
             monkeypatch.setattr(packing, "_MOST_BITS", bits)
-            monkeypatch.setattr(deletes, "_EVENTS_IN_WORD", 0 if dense else 1000)
+            monkeypatch.setattr(plan, "_EVENTS_IN_WORD", 0 if dense else 1000)
             assert f"{join} {keys}" in plan()
             assert lab.rows(t, "*, row__id") == rows
             with lab.settings(spark__sql__retainGroupColumns="false"):
@@ -60,8 +61,8 @@ def choose(monkeypatch: pytest.MonkeyPatch, lab: Lab, way: str) -> None:
     """Have deleted rows left out in one of the ways."""
     monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", Recent(0))
     if way != "bits":
-        monkeypatch.setattr(deletes, "_MARKED_EVENTS", 0)
-        monkeypatch.setattr(deletes, "_EVENTS_IN_WORD", 0 if way == "words" else 1000)
+        monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
+        monkeypatch.setattr(plan, "_EVENTS_IN_WORD", 0 if way == "words" else 1000)
         monkeypatch.setattr(packing, "_MOST_BITS", 0 if way == "parts" else 62)
 
 
@@ -155,7 +156,7 @@ def test_a_query_of_the_same_snapshot_reads_no_delete_file(
         raise AssertionError("made again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(deletes, "valid_keys", fail)
+        patch.setattr(plan, "valid_keys", fail)
         assert lab.rows(t, "id") == [(2,), (3,)]
         assert lab.rows(t, "id + 1") == [(3,), (4,)]
     lab.sql(f"DELETE FROM {t} WHERE id = 2")

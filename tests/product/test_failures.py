@@ -16,9 +16,9 @@ from acidsql.format.names import STAGING_PREFIX
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.resolution import StatementSnapshot
-from acidsql.storage import delete_files, settle
+from acidsql.storage import delete_files, finalize
 from acidsql.storage.filesystem import FileSystem
-from acidsql.transaction import WriteTransaction
+from acidsql.transaction.write_transaction import WriteTransaction
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -83,7 +83,7 @@ def into_the_table(_files: FileSystem, _source: str, target: str) -> bool:
 STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
     "planning": (StatementSnapshot, "plan", lambda: lambda *_: True),
     "staging": (events, "settle", lambda: lambda *_: True),
-    "stamping": (settle, "stamp", lambda: lambda *_: True),
+    "stamping": (finalize, "stamp", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
     "adding partitions": (EmbeddedMetastore, "record_writes", lambda: lambda *_: True),
@@ -258,7 +258,7 @@ COMPACTION_STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]
     "rewriting": (bridge, "rewrite_stripes", lambda: lambda *_: True),
     "merging deletes": (delete_files, "encode", lambda: lambda *_: True),
     "writing": (rewriting, "write_buckets", lambda: lambda *_: True),
-    "stamping": (settle, "stamp", lambda: lambda *_: True),
+    "stamping": (finalize, "stamp", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
     "reporting": (EmbeddedMetastore, "compaction_done", lambda: lambda *_: True),

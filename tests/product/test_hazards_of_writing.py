@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from acidsql.errors import WriteJobError
-from acidsql.storage import few, staging
+from acidsql.storage import driver_writer, staging
 from acidsql.storage.filesystem import FileSystem
 from tests.product.evidence import last_execution, plans_since, sorted_files
 
@@ -107,7 +107,7 @@ def test_rows_of_a_constant_bucket_keep_their_order_when_sorts_spill(
 def test_many_delete_events_are_sorted_by_a_job_that_spills(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(few, "DRIVER_EVENTS", 10)
+    monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", 10)
     t = lab.create("id bigint", properties={"orc.stripe.size": "1024"})
     lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 24_000, 1, 2))
     assert lab.sql(f"DELETE FROM {t} WHERE id % 12000 > 5") == [(23_988, 23_988)]

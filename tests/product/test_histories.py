@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.format.names import delta_name
-from acidsql.intents import insert_intent
 from acidsql.metastore.model import Table
 from acidsql.resolution import latest_snapshot
 from acidsql.scan.plan import number_of_rows
 from acidsql.session import AcidSession
 from acidsql.tables import acid_table
-from acidsql.transaction import write_transaction
+from acidsql.transaction.write_intent import insert_intent
+from acidsql.transaction.write_transaction import write_transaction
 
 pytestmark = pytest.mark.spark
 

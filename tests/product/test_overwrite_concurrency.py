@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.model import LockState
+from acidsql.transaction.locking import wait_for_locks
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -59,7 +59,7 @@ def before_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]]
             planned.pop()()
         return wait_for_locks(*args, **options)
 
-    monkeypatch.setattr("acidsql.beginning.wait_for_locks", wait)
+    monkeypatch.setattr("acidsql.transaction.begin.wait_for_locks", wait)
     return planned.append
 
 

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql import resolution
-from acidsql.scan import deletes
+from acidsql.scan.deletes import plan
 from acidsql.session import AcidSession
-from acidsql.storage.recent import Recent
+from acidsql.storage.lru_cache import Recent
 from tests.product.random_expressions import Table
 from tests.product.random_sql import Statements
 
@@ -252,7 +252,7 @@ def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_even
     pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """As where millions of them are pending."""
-    monkeypatch.setattr(deletes, "_MARKED_EVENTS", 0)
+    monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
     monkeypatch.setattr(AcidSession.of(pair.acid), "delete_filters", Recent(0))
     pair.check(Statements(Random(seed), SOURCES).query())
 

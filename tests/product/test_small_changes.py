@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from acidsql import bridge
 from acidsql.commands import events
 from acidsql.errors import WriteJobError
-from acidsql.storage import few, staging
+from acidsql.storage import driver_writer, staging
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -56,7 +56,7 @@ def test_the_driver_writes_what_a_job_would(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
 ) -> None:
     by_driver = _changed(lab, clustered)
-    monkeypatch.setattr(few, "_MOST_BYTES", -1)
+    monkeypatch.setattr(driver_writer, "_MOST_BYTES", -1)
     assert _changed(lab, clustered) == by_driver
     tree, _, looks = by_driver
     assert {path for path in tree if "/bucket_" in path} == looks.keys()
@@ -67,7 +67,7 @@ def test_the_driver_numbers_rows_as_one_task_would(
 ) -> None:
     files = []
     for most in (2**30, -1):
-        monkeypatch.setattr(few, "_MOST_BYTES", most)
+        monkeypatch.setattr(driver_writer, "_MOST_BYTES", most)
         t = lab.create("id int, v string", values="(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')")
         assert lab.sql(f"UPDATE {t} SET v = 'e' WHERE id IN (2, 4)") == [(2, 2)]
         assert lab.sql(f"UPDATE {t} SET v = 'f' WHERE id = 4") == [(1, 1)]
@@ -86,8 +86,8 @@ def test_more_events_than_the_driver_takes_are_written_by_a_job(
 ) -> None:
     t = lab.create("id bigint, v string")
     lab.sql(f"INSERT INTO {t} SELECT id, 'a' FROM {{r}}", r=lab.spark.range(0, 100, 1, 2))
-    monkeypatch.setattr(few, "_FEW_EVENTS", 12)
-    monkeypatch.setattr(few, "DRIVER_EVENTS", 12)
+    monkeypatch.setattr(driver_writer, "_FEW_EVENTS", 12)
+    monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", 12)
     for wanted in ("id < 5", "id < 6", "id > 50 AND id < 90", "id > -1"):
         count = lab.sql(f"SELECT count(*) FROM {t} WHERE {wanted}")[0][0]
         assert lab.sql(f"UPDATE {t} SET v = concat(v, 'b') WHERE {wanted}") == [(count, count)]

@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.errors import LockTimeoutError, TransactionStateError, WriteConflictError
-from acidsql.intents import change_intent
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import (
     CompactionState,
@@ -25,7 +24,8 @@ from acidsql.metastore.model import (
     TxnState,
     TxnType,
 )
-from acidsql.transaction import write_transaction
+from acidsql.transaction.write_intent import change_intent
+from acidsql.transaction.write_transaction import write_transaction
 from tests.metastore.server import launcher
 from tests.metastore.server.launcher import VERSIONS, MetastoreServer
 from tests.metastore.spark.conftest import Client

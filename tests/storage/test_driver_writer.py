@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acidsql.metastore.model import Column, Table
 from acidsql.storage.delete_files import RowId
-from acidsql.storage.few import Place, by_place
+from acidsql.storage.driver_writer import Place, by_place
 
 _TABLE = Table(
     database="d",

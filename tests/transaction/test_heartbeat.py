@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from acidsql.errors import MetastoreError
-from acidsql.metastore.heartbeat import Heartbeater
 from acidsql.metastore.protocol import Metastore
+from acidsql.transaction.heartbeat import Heartbeater
 
 
 @pytest.mark.parametrize("beats", [1, 3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.storage.recent import Recent
+from acidsql.storage.lru_cache import Recent
 
 
 def test_a_value_is_made_once_as_long_as_it_is_kept() -> None:

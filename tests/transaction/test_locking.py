@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from acidsql.errors import LockTimeoutError, TransactionStateError
-from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
 from acidsql.metastore.protocol import Metastore
+from acidsql.transaction.locking import wait_for_locks
 
 pytestmark = pytest.mark.usefixtures("tables")
 

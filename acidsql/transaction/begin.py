@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from acidsql.errors import AcidSqlError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.intents import Intent
-from acidsql.metastore.locking import wait_for_locks
 from acidsql.metastore.model import LockType, Operation, TxnType
 from acidsql.session import AcidSession
+from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.write_intent import Intent
 
 logger = logging.getLogger(__name__)
 

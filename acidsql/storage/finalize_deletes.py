@@ -20,12 +20,11 @@ from acidsql.errors import CardinalityError
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.schema import KEYS, event_schema, guarded_columns, padded
 from acidsql.session import AcidSession
-from acidsql.storage import delete_files, few
+from acidsql.storage import delete_files, driver_writer
 from acidsql.storage.delete_files import RowId
-from acidsql.storage.few import Keys, Place
+from acidsql.storage.driver_writer import Keys, Place
 from acidsql.storage.filesystem import child
-from acidsql.storage.parallel import in_parallel
-from acidsql.storage.settle import (
+from acidsql.storage.finalize import (
     Settled,
     StagedDirectory,
     Staging,
@@ -35,6 +34,7 @@ from acidsql.storage.settle import (
     staged_directories,
     write_versions,
 )
+from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import BUCKET_COLUMN, CHECK_TARGET, codec, write_keys
 from acidsql.storage.tails import read_tail
 
@@ -67,7 +67,7 @@ def _settle_deletes(staging: Staging, directories: Sequence[StagedDirectory]) ->
     files = staging.session.files
     paths = [child(d.path, name) for d in directories for name in d.files]
     tails = in_parallel(lambda path: read_tail(files, path), paths)
-    if sum(tail.rows for tail in tails) <= few.DRIVER_EVENTS:
+    if sum(tail.rows for tail in tails) <= driver_writer.DRIVER_EVENTS:
         return _settle_on_driver(staging, directories)
     return _settle_with_spark(staging, directories)
 

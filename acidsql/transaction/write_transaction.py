@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from acidsql.beginning import Begun, begin
 from acidsql.errors import AcidLookupError, AcidSqlError, FormatError, MetastoreError
 from acidsql.format.names import (
     STAGING_PREFIX,
@@ -19,12 +18,13 @@ from acidsql.format.names import (
     parse_directory,
 )
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.intents import Intent
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.storage.finalize import Settled
 from acidsql.storage.listings import Listings
-from acidsql.storage.settle import Settled
+from acidsql.transaction.begin import Begun, begin
+from acidsql.transaction.write_intent import Intent
 
 logger = logging.getLogger(__name__)
 

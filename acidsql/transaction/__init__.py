@@ -1,0 +1,1 @@
+"""Write transactions: their write intents, locks, snapshot and heartbeats; leases of readers."""
