@@ -16,7 +16,6 @@ from acidsql import bridge
 from acidsql.errors import AcidLookupError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
-from acidsql.scan.leases import Leases
 from acidsql.schema import literal
 from acidsql.settings import Settings, read_settings
 from acidsql.storage.delete_files import EventCache
@@ -24,6 +23,7 @@ from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.lru_cache import Recent
 from acidsql.storage.tails import TailCache
 from acidsql.transaction.heartbeat import Heartbeater
+from acidsql.transaction.leases import Leases
 from acidsql.views import TempViews
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidsql.scan.packing import NONE, Packing, _parts
+from acidsql.scan.deletes.packing import NONE, Packing, _parts
 from acidsql.storage.delete_files import RowId
 
 

@@ -15,9 +15,9 @@ from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import Column as TableColumn
 from acidsql.metastore.model import Table
+from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
-from acidsql.scan.values import with_blanks
 from acidsql.schema import KEYS, ROW_ID_COLUMN, partition_schema, row_field, schema_of
 from acidsql.session import AcidSession
 from acidsql.syntax.lexer import quote

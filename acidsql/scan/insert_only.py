@@ -18,11 +18,11 @@ from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden
 from acidsql.metastore.model import FileFormat, Table
+from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_session_zone
-from acidsql.scan.values import with_blanks
 from acidsql.schema import data_schema, has_maps_of_nested, has_nested_type, literal
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child

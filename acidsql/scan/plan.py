@@ -17,7 +17,6 @@ from acidsql import bridge
 from acidsql.format.names import DirectoryKind
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project
-from acidsql.scan.counting import count_rows, find_occupied
 from acidsql.scan.deletes.plan import Deletes, filter_of, find_deletes, less_joined
 from acidsql.scan.directories import (
     DataDirectory,
@@ -28,9 +27,10 @@ from acidsql.scan.directories import (
     insert_directories,
     is_raw,
 )
-from acidsql.scan.originals import OriginalFile, original_events, original_files
+from acidsql.scan.metadata_count import count_rows, find_occupied
+from acidsql.scan.original_files import OriginalFile, original_events, original_files
 from acidsql.scan.pruning import EVERYTHING, Needs, outline_schema
-from acidsql.scan.search import Search, compared_types, find_search
+from acidsql.scan.search_argument import Search, compared_types, find_search
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
 from acidsql.schema import (

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acidsql import resolution
-from acidsql.scan import packing
-from acidsql.scan.deletes import plan
+from acidsql.scan.deletes import packing, plan
 from acidsql.session import AcidSession
 from acidsql.storage.lru_cache import Recent
 

@@ -10,7 +10,7 @@ import pytest
 import acidsql
 from acidsql import resolution
 from acidsql.scan import plan
-from acidsql.scan.search import Search, find_search
+from acidsql.scan.search_argument import Search, find_search
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark

@@ -10,8 +10,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from acidsql.format.bucket_codec import encode
-from acidsql.scan import packing
-from acidsql.scan.deletes import plan
+from acidsql.scan.deletes import packing, plan
 from acidsql.session import AcidSession
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.lru_cache import Recent

@@ -130,7 +130,7 @@ def test_many_delete_events_are_joined(lab: Lab, monkeypatch: pytest.MonkeyPatch
     t = lab.create("id INT", values="(1), (2), (3)")
     lab.sql(f"DELETE FROM {t} WHERE id > 1")
     assert _both(lab, t) == (1, True)
-    monkeypatch.setattr("acidsql.scan.counting._MOST_EVENTS", 1)
+    monkeypatch.setattr("acidsql.scan.metadata_count._MOST_EVENTS", 1)
     assert _both(lab, t) == (1, False)
 
 

@@ -13,7 +13,7 @@ from acidsql.commands import row_level
 from acidsql.errors import CardinalityError, WriteJobError
 from acidsql.scan import plan
 from acidsql.scan.pruning import Needs, find_needs
-from acidsql.scan.search import Search, find_search
+from acidsql.scan.search_argument import Search, find_search
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

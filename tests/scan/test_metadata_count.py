@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.scan.counting import Dense, are_of
+from acidsql.scan.metadata_count import Dense, are_of
 
 _places = st.tuples(st.integers(0, 1), st.integers(1, 2), st.integers(0, 1))
 _files = st.builds(

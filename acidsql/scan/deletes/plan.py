@@ -20,15 +20,15 @@ from pyspark.sql import functions as F
 
 from acidsql import bridge
 from acidsql.scan.columns import ORDINAL
+from acidsql.scan.deletes.bitmap import MOST_WRITE_ID, columns_of_words, words_of
+from acidsql.scan.deletes.packing import Keys, Packing, Range, most_words, packing_of
 from acidsql.scan.directories import (
     DataDirectory,
     delete_deltas,
     delete_files,
     insert_directories,
 )
-from acidsql.scan.packing import Keys, Packing, Range, most_words, packing_of
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.scan.words import MOST_WRITE_ID, columns_of_words, words_of
 from acidsql.schema import KEYS
 from acidsql.session import AcidSession
 from acidsql.storage.delete_files import DELETED_BY, NO_KEYS

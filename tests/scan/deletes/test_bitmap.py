@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from acidsql.bridge import Words
 from acidsql.format.bucket_codec import encode
-from acidsql.scan import words
-from acidsql.scan.words import number_of_rows, words_of
+from acidsql.scan.deletes import bitmap
+from acidsql.scan.deletes.bitmap import number_of_rows, words_of
 from acidsql.storage.delete_files import NO_KEYS, RowId
 
 Deleted = tuple[int, RowId]
@@ -74,8 +74,8 @@ def test_words_that_are_near_and_far_apart_are_gathered_alike(
     if not partitioned:
         rows = [(0, key) for _, key in rows]
     found = []
-    for most in (0, words._MOST_DENSE_WORDS):
-        with mock.patch.object(words, "_MOST_DENSE_WORDS", most):
+    for most in (0, bitmap._MOST_DENSE_WORDS):
+        with mock.patch.object(bitmap, "_MOST_DENSE_WORDS", most):
             made = words_of(table(rows), partitioned=partitioned)
             assert made is not None
             found.append([made.bits.tolist(), *(level.tolist() for level in made.levels)])
@@ -96,7 +96,7 @@ def test_numbers_that_are_too_large_are_left_to_a_join(deleted: Deleted) -> None
 
 def test_words_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(row_id=i) for i in range(0, 640, 2)]
-    monkeypatch.setattr(words, "_MOST_WORDS", 10)
+    monkeypatch.setattr(bitmap, "_MOST_WORDS", 10)
     assert words_of(table(rows), partitioned=False) is not None
-    monkeypatch.setattr(words, "_MOST_WORDS", 9)
+    monkeypatch.setattr(bitmap, "_MOST_WORDS", 9)
     assert words_of(table(rows), partitioned=False) is None

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.format.bucket_codec import encode
-from acidsql.scan.packing import Keys, Range, most_words, packing_of
+from acidsql.scan.deletes.packing import Keys, Range, most_words, packing_of
 from acidsql.storage.delete_files import RowId
 from tests.packed_numbers import packed_number
 
