@@ -5,19 +5,10 @@ other than to hand them back to it. A Scala ``Map`` serves as the partial functi
 transformations, so that no callback from the JVM into Python is needed.
 """
 
-from acidsql.bridge.batches import StripeRows, rewrite_stripes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.conditions import Conjunct, chosen_rows
-from acidsql.bridge.current import Current
-from acidsql.bridge.drafts import (
-    BARE_NUMBER,
-    Draft,
-    NamedColumns,
-    bare_rows,
-    hide_columns,
-    named_columns,
-)
+from acidsql.bridge.current_values import Current
 from acidsql.bridge.filters import asked_of_outlines
 from acidsql.bridge.hadoop import (
     FoundPath,
@@ -92,7 +83,7 @@ from acidsql.bridge.rows import (
     write_orc,
 )
 from acidsql.bridge.search import condition_of, finds_rows, reads_in_batches, search_options
-from acidsql.bridge.texts import (
+from acidsql.bridge.sql_text import (
     alias_of,
     check_expression,
     column_sql,
@@ -108,6 +99,15 @@ from acidsql.bridge.texts import (
     select,
     substitute_variables,
     type_sql,
+)
+from acidsql.bridge.stripe_rewriter import StripeRows, rewrite_stripes
+from acidsql.bridge.unresolved_plan import (
+    BARE_NUMBER,
+    Draft,
+    NamedColumns,
+    bare_rows,
+    hide_columns,
+    named_columns,
 )
 
 __all__ = [

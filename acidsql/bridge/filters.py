@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.conditions import Conjunct, bare, conjunct, parts, rebound
-from acidsql.bridge.current import Current, depends_on_now, query_of
+from acidsql.bridge.current_values import Current, depends_on_now, query_of
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,

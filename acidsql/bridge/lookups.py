@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.conditions import Conjunct, conjunct, parts, rebound
-from acidsql.bridge.drafts import Draft
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
@@ -30,6 +29,7 @@ from acidsql.bridge.jvm import (
 from acidsql.bridge.outlines import filters, identity, number_of, partition_names
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.rows import arrow_table
+from acidsql.bridge.unresolved_plan import Draft
 from acidsql.bridge.values import is_plain, one_of, only_one
 
 # As many values as these choose partitions; of more a range does.

@@ -13,9 +13,9 @@ from functools import lru_cache
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.drafts import Draft
 from acidsql.bridge.jvm import JavaObject, simple_name
 from acidsql.bridge.relations import file_relation, rows_of
+from acidsql.bridge.unresolved_plan import Draft
 
 # Option of an outline: which occurrence of a table it stands for.
 _OCCURRENCE = "acidsql.occurrence"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.drafts import Draft
+from acidsql.bridge.file_splits import even_share
 from acidsql.bridge.jvm import (
     SOURCES,
     JavaObject,
@@ -24,7 +24,7 @@ from acidsql.bridge.jvm import (
     scala_object,
     scala_seq,
 )
-from acidsql.bridge.shares import even_share
+from acidsql.bridge.unresolved_plan import Draft
 from acidsql.format.protobuf import write_integer, write_octets
 
 # SQL of the ordinal (``ScanFile``) of a row's file, in a scan.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.bridge.shares import share_of_task
+from acidsql.bridge.file_splits import share_of_task
 
 MIB = 1024 * 1024
 OPEN_COST, MOST = 4 * MIB, 128 * MIB  # Spark's defaults
