@@ -16,6 +16,7 @@ from acidsql import bridge
 from acidsql.errors import AcidLookupError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
+from acidsql.planning.temp_views import TempViews
 from acidsql.schema import literal
 from acidsql.settings import Settings, read_settings
 from acidsql.storage.delete_files import EventCache
@@ -24,7 +25,6 @@ from acidsql.storage.lru_cache import Recent
 from acidsql.storage.tails import TailCache
 from acidsql.transaction.heartbeat import Heartbeater
 from acidsql.transaction.leases import Leases
-from acidsql.views import TempViews
 
 
 class AcidSession:

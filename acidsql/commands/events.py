@@ -13,7 +13,7 @@ from acidsql import bridge
 from acidsql.commands.partition_normalization import as_spelled
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.plain_files import settle_plain
-from acidsql.resolution import StatementSnapshot
+from acidsql.planning.statement import StatementSnapshot
 from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema import check_written, data_schema, event_schema, has_timestamp, partition_schema
 from acidsql.session import AcidSession

@@ -19,7 +19,7 @@ from acidsql.format.names import (
 )
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.plain_files import write_plain
-from acidsql.resolution import StatementSnapshot
+from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema import check_written
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
