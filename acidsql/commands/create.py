@@ -16,6 +16,7 @@ from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
+from acidsql.insert_only.read import check_text_columns
 from acidsql.metastore.model import Column, FileFormat, LockRequest, LockType, Operation, Table
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -25,7 +26,6 @@ from acidsql.planning.name_resolution import (
     qualified,
 )
 from acidsql.planning.statement import leased_snapshot
-from acidsql.scan.insert_only import check_text_columns
 from acidsql.schema import columns_of
 from acidsql.session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns

@@ -30,8 +30,8 @@ from acidsql.commands import (
 )
 from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
 from acidsql.errors import AcidAnalysisError
+from acidsql.insert_only.write import refuse_row_changes
 from acidsql.metastore.model import Table, TableType
-from acidsql.plain_files import refuse_row_changes
 from acidsql.planning.name_resolution import (
     acid_table,
     already_exists,

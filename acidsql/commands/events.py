@@ -11,8 +11,8 @@ from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.commands.partition_normalization import as_spelled
+from acidsql.insert_only.write import settle_plain
 from acidsql.metastore.model import FileFormat, Operation, Table
-from acidsql.plain_files import settle_plain
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema import check_written, data_schema, event_schema, has_timestamp, partition_schema

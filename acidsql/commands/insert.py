@@ -17,8 +17,8 @@ from acidsql.format.names import (
     VERSION_FILE,
     base_name,
 )
+from acidsql.insert_only.write import write_plain
 from acidsql.metastore.model import FileFormat, Table
-from acidsql.plain_files import write_plain
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema import check_written
 from acidsql.session import AcidSession

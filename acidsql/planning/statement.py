@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.insert_only import read
 from acidsql.metastore.model import Table, TableType, TxnType
 from acidsql.planning.name_resolution import CATALOG, find, names_temp_view
 from acidsql.planning.placeholder_relations import placeholder
 from acidsql.planning.pruning import EVERYTHING, Needs, Wanted, find_needs, placeholder_schema
-from acidsql.scan import insert_only
 from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
@@ -118,7 +118,7 @@ class StatementSnapshot:
     def _rows(self, table: Table, needs: Needs) -> bridge.Draft:
         snapshot = self.snapshot(table, needs.partitions)
         if table.insert_only:
-            return bridge.Draft.of(insert_only.rows(self.session, snapshot))
+            return bridge.Draft.of(read.rows(self.session, snapshot))
         return scan(self.session, snapshot, needs)
 
     def _looked_up(self, table: Table, needs: Needs) -> bridge.Draft | None:

@@ -13,8 +13,8 @@ from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import original_file_name
 from acidsql.format.partitions import escape
+from acidsql.insert_only.read import check_text_columns, delimiter, null_text
 from acidsql.metastore.model import FileFormat, Table
-from acidsql.scan.insert_only import check_text_columns, delimiter, null_text
 from acidsql.schema import data_schema
 from acidsql.session import AcidSession
 from acidsql.storage.filesystem import child
