@@ -13,7 +13,7 @@ from acidsql.commands import dispatch
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
 

@@ -23,7 +23,7 @@ from acidsql.metastore.model import FileFormat, Partition, PlainTable, Table
 from acidsql.planning.name_resolution import names_temp_view, qualified
 from acidsql.scan.snapshot import with_nested_originals
 from acidsql.schema import columns_of, data_schema, has_timestamp
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.parallel import in_parallel

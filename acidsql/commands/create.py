@@ -27,7 +27,7 @@ from acidsql.planning.name_resolution import (
 )
 from acidsql.planning.statement import leased_snapshot
 from acidsql.schema import columns_of
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote

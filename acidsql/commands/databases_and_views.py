@@ -23,7 +23,7 @@ from acidsql.planning.name_resolution import (
     qualified,
 )
 from acidsql.planning.statement import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot, look_up
-from acidsql.session import AcidSession, mirror_database
+from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name

@@ -13,7 +13,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Partition, Table, TableType
 from acidsql.planning.name_resolution import find
 from acidsql.planning.statement import latest_snapshot
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import statements as ast
 from acidsql.syntax.lexer import quote
 

@@ -40,7 +40,7 @@ from acidsql.planning.name_resolution import (
     in_metastore,
 )
 from acidsql.planning.statement import StatementSnapshot, leased_snapshot, look_up, refers_to_acid
-from acidsql.session import AcidSession, mirror_database
+from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import alter_statements, parse
 from acidsql.syntax import statements as ast
 from acidsql.syntax.nodes import Name

@@ -12,7 +12,7 @@ from acidsql.commands.partitions import matching
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Compaction, LockInfo
 from acidsql.planning.name_resolution import find_acid_table, qualified
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import statements as ast
 from acidsql.syntax.nodes import Name, PartitionSpec
 

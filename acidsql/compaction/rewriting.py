@@ -9,7 +9,7 @@ from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.metastore.model import Table
 from acidsql.scan.plan import FIELD
 from acidsql.schema import data_schema, event_schema
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.finalize import name_bucket_parts
 from acidsql.storage.staging import BUCKET_COLUMN, staged_row, write_buckets
 

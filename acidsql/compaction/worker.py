@@ -38,7 +38,7 @@ from acidsql.scan.snapshot import (
     with_nested_originals,
 )
 from acidsql.schema import data_schema, why_not_written
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.transaction.locking import wait_for_locks

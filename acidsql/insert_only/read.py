@@ -24,7 +24,7 @@ from acidsql.scan.directories import insert_directories
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_session_zone
 from acidsql.schema import data_schema, has_maps_of_nested, has_nested_type, literal
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
 

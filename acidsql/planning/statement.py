@@ -21,7 +21,7 @@ from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema import partition_schema
-from acidsql.session import AcidSession, mirror_database
+from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.storage.listings import Listings
 
 _MICROSECONDS = 1_000_000

@@ -19,7 +19,7 @@ from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
 from acidsql.schema import KEYS, ROW_ID_COLUMN, partition_schema, row_field, schema_of
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 # The ordinal of a row's partition in the snapshot.

@@ -32,7 +32,7 @@ from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, visible_columns
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema import has_maps_of_nested, read_name, row_of
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
 

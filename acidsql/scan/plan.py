@@ -44,7 +44,7 @@ from acidsql.schema import (
     row_field,
     row_of,
 )
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 # A missing or broken file must fail the query: skipping a delete file would bring deleted rows

@@ -30,7 +30,7 @@ from acidsql.format.orc_tail import OrcType
 from acidsql.metastore.model import Table
 from acidsql.scan.directories import FileColumns
 from acidsql.schema import data_schema, has_maps_of_nested, read_name, types_in
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 # How files have the types that Spark and ORC compare alike. Floating-point numbers are not among

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from acidsql.schema import has_timestamp
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 
 
 def to_session_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:

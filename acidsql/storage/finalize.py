@@ -18,7 +18,7 @@ from acidsql.format.bucket_codec import encode
 from acidsql.format.names import VERSION_CONTENT, VERSION_FILE, bucket_file_name
 from acidsql.format.partitions import unescape
 from acidsql.metastore.model import Table
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import BUCKET_COLUMN, PART, TARGET

@@ -14,7 +14,7 @@ from acidsql.metastore.model import Partition
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import latest_snapshot
 from acidsql.scan.plan import number_of_rows
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from tests.golden.golden import GOLDEN, copy, expected_rows, expected_with_ids, parameters
 from tests.hive_tables import HiveTable, adopt
 from tests.hive_values import rows, rows_with_ids

@@ -8,7 +8,7 @@ import pytest
 
 from acidsql.planning import statement
 from acidsql.scan.deletes import packing, plan
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.lru_cache import Recent
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import latest_snapshot
 from acidsql.scan.plan import number_of_rows
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import write_transaction
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.planning import statement
 from acidsql.scan.deletes import plan
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.lru_cache import Recent
 from tests.product.random_expressions import Table
 from tests.product.random_sql import Statements

@@ -18,7 +18,7 @@ from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
 from acidsql.planning.temp_views import TempViews
 from acidsql.schema import literal
-from acidsql.settings import Settings, read_settings
+from acidsql.session.settings import Settings, read_settings
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.lru_cache import Recent
