@@ -22,7 +22,7 @@ from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import FileFormat, Partition, PlainTable, Table
 from acidsql.planning.name_resolution import names_temp_view, qualified
 from acidsql.scan.snapshot import with_nested_originals
-from acidsql.schema import columns_of, data_schema, has_timestamp
+from acidsql.schema.columns import columns_of, data_schema, has_timestamp
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings

@@ -26,7 +26,7 @@ from acidsql.planning.name_resolution import (
     qualified,
 )
 from acidsql.planning.statement import leased_snapshot
-from acidsql.schema import columns_of
+from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child

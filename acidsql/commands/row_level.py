@@ -16,7 +16,7 @@ from acidsql.commands.events import Shape
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.merge_keys import Key, narrowed, source_keys
 from acidsql.planning.statement import StatementSnapshot
-from acidsql.schema import ROW_ID_COLUMN
+from acidsql.schema.acid_file import ROW_ID_COLUMN
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.finalize import Twice
 from acidsql.storage.staging import named_sql

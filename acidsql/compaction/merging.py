@@ -30,7 +30,7 @@ from acidsql.metastore.model import CompactionType, FileFormat
 from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_file_zone
-from acidsql.schema import data_schema
+from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import ONE_TASK_BYTES

@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.metastore.model import Table
 from acidsql.scan.plan import FIELD
-from acidsql.schema import data_schema, event_schema
+from acidsql.schema.acid_file import event_schema
+from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.finalize import name_bucket_parts
 from acidsql.storage.staging import BUCKET_COLUMN, staged_row, write_buckets

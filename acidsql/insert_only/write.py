@@ -15,7 +15,7 @@ from acidsql.format.names import original_file_name
 from acidsql.format.partitions import escape
 from acidsql.insert_only.read import check_text_columns, delimiter, null_text
 from acidsql.metastore.model import FileFormat, Table
-from acidsql.schema import data_schema
+from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import Settled, staged_directories

@@ -13,7 +13,8 @@ from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import Table
 from acidsql.planning.pruning_subqueries import evaluate
 from acidsql.planning.required_rows import required_of_placeholders
-from acidsql.schema import ROW_ID_COLUMN, data_schema, partition_schema
+from acidsql.schema.acid_file import ROW_ID_COLUMN
+from acidsql.schema.columns import data_schema, partition_schema
 from acidsql.session.acid_session import AcidSession
 
 # Of fewer partitions none is looked for by reading another table.

@@ -20,7 +20,7 @@ from acidsql.planning.pruning import EVERYTHING, Needs, Wanted, find_needs, plac
 from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
-from acidsql.schema import partition_schema
+from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.storage.listings import Listings
 

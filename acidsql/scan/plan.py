@@ -33,17 +33,17 @@ from acidsql.scan.original_files import OriginalFile, original_events, original_
 from acidsql.scan.search_argument import Search, compared_types, find_search
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
-from acidsql.schema import (
+from acidsql.schema.acid_file import (
     KEYS,
     ROW_ID_COLUMN,
-    data_schema,
     event_schema,
     guarded_columns,
-    has_maps_of_nested,
     padded,
     row_field,
     row_of,
 )
+from acidsql.schema.columns import data_schema
+from acidsql.schema.spark_limits import has_maps_of_nested
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 

@@ -29,7 +29,9 @@ from acidsql import bridge
 from acidsql.format.orc_tail import OrcType
 from acidsql.metastore.model import Table
 from acidsql.scan.directories import FileColumns
-from acidsql.schema import data_schema, has_maps_of_nested, read_name, types_in
+from acidsql.schema.acid_file import read_name
+from acidsql.schema.columns import data_schema, types_in
+from acidsql.schema.spark_limits import has_maps_of_nested
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 

@@ -6,7 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
-from acidsql.schema import has_timestamp
+from acidsql.schema.columns import has_timestamp
 from acidsql.session.acid_session import AcidSession
 
 

@@ -17,7 +17,7 @@ from acidsql.errors import AcidLookupError
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
 from acidsql.planning.temp_views import TempViews
-from acidsql.schema import literal
+from acidsql.schema.columns import literal
 from acidsql.session.settings import Settings, read_settings
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from acidsql import bridge
 from acidsql.errors import CardinalityError
 from acidsql.format.bucket_codec import decode_bucket_sql
-from acidsql.schema import KEYS, event_schema, guarded_columns, padded
+from acidsql.schema.acid_file import KEYS, event_schema, guarded_columns, padded
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage import delete_files, driver_writer
 from acidsql.storage.delete_files import RowId

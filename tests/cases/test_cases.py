@@ -17,7 +17,7 @@ import acidsql
 from acidsql.commands import row_level
 from acidsql.errors import AcidSqlError
 from acidsql.planning import statement
-from acidsql.schema import literal
+from acidsql.schema.columns import literal
 from acidsql.syntax.lexer import quote
 from tests.product.conditions import condition_of
 
