@@ -263,7 +263,7 @@ def finish(
         transaction.publish(plain)
         return Outcome(settled=tuple(plain))
     staging = Staging(
-        session=transaction.session,
+        files=transaction.session.files,
         path=transaction.staging,
         table=shape.table,
         row=shape.row,

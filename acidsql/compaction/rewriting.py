@@ -39,4 +39,4 @@ def write_buckets_of(
         own_row = staged_row([F.col(f"{FIELD}{i}") for i in range(len(row.fields))])
     placed = events.select(*columns, *own_row, bucket.alias(BUCKET_COLUMN))
     write_buckets(placed.repartition(BUCKET_COLUMN), staged, table, [BUCKET_COLUMN])
-    name_bucket_parts(session, staged, row=() if deletes else row.names, deletes=deletes)
+    name_bucket_parts(session.files, staged, row=() if deletes else row.names, deletes=deletes)

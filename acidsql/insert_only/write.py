@@ -101,7 +101,7 @@ def _may_hold_anything(data_type: DataType) -> bool:
 def settle_plain(session: AcidSession, table: Table, staging: str) -> list[Settled]:
     """Give the staged files Hive's names; directories without rows are left out."""
     settled = []
-    for directory in staged_directories(session, staging):
+    for directory in staged_directories(session.files, staging):
         paths = [child(directory.path, name) for name in sorted(directory.files)]
         counts = in_parallel(lambda path: _rows(session, table, path), paths)
         kept = [path for path, count in zip(paths, counts, strict=True) if count]
