@@ -22,7 +22,12 @@ from acidsql.planning.name_resolution import (
     names_temp_view,
     qualified,
 )
-from acidsql.planning.statement import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot, look_up
+from acidsql.planning.statement import (
+    VIEW_DATABASE,
+    VIEW_TEMPORARY,
+    latest_snapshot,
+    parse_and_resolve,
+)
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
@@ -96,7 +101,7 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     anew by each query. Other views are Spark's.
     """
     query = statement.query.of(statement.text)
-    found = look_up(session, query)
+    found = parse_and_resolve(session, query)
     if not found.tables and not _names_own(session, statement):
         return None
     for clause in statement.unsupported:

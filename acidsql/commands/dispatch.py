@@ -39,7 +39,12 @@ from acidsql.planning.name_resolution import (
     find_acid_table,
     in_metastore,
 )
-from acidsql.planning.statement import StatementSnapshot, leased_snapshot, look_up, refers_to_acid
+from acidsql.planning.statement import (
+    StatementSnapshot,
+    leased_snapshot,
+    parse_and_resolve,
+    refers_to_acid,
+)
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import alter_statements, parse
 from acidsql.syntax import statements as ast
@@ -56,7 +61,7 @@ def run(session: AcidSession, text: str) -> DataFrame:
 
 def run_on_spark(session: AcidSession, text: str) -> DataFrame:
     """Run a statement of Spark's, with scans of one snapshot in place of ACID tables."""
-    found = look_up(session, text)
+    found = parse_and_resolve(session, text)
     refuse_damage(session, found.plan)
     created = bridge.created_table(found.plan)
     if created is not None and in_metastore(session, created[0]):

@@ -17,15 +17,19 @@ from acidsql.bridge.jvm import JavaObject, simple_name
 from acidsql.bridge.relations import file_relation, rows_of
 from acidsql.bridge.unresolved_plan import Draft
 
+# Where a reference to a table stands: its position among the references of the statement, preceded
+# by the positions of the views that contain it, the outermost first.
+Occurrence = tuple[int, ...]
+
 # Option of a placeholder: which occurrence of a table it stands for.
 _OCCURRENCE = "acidsql.occurrence"
 _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
 
 def placeholder(
-    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: int
+    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
 ) -> Draft:
-    """A relation of these columns without files.
+    """Make a relation of these columns without files, for an occurrence of a table.
 
     Args:
         partitions: those of the columns that are the same in all rows of a partition.
@@ -35,18 +39,18 @@ def placeholder(
 
 @lru_cache(maxsize=256)
 def _without_files(
-    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: int
+    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
 ) -> JavaObject:
-    options = {_OCCURRENCE: str(occurrence)}
+    options = {_OCCURRENCE: ".".join(map(str, occurrence))}
     return file_relation(spark, [], schema, options, partitions)[0]
 
 
-def number_of(leaf: JavaObject) -> int | None:
-    """Return the number of a placeholder, None for other leaves."""
+def occurrence_of(leaf: JavaObject) -> Occurrence | None:
+    """Return the occurrence that a placeholder stands for, None for other leaves."""
     if not is_over_files(leaf):
         return None
-    number = leaf.relation().options().get(_OCCURRENCE)
-    return int(number.get()) if number.isDefined() else None
+    occurrence = leaf.relation().options().get(_OCCURRENCE)
+    return tuple(map(int, occurrence.get().split("."))) if occurrence.isDefined() else None
 
 
 def identity(leaf: JavaObject) -> int:

@@ -29,7 +29,13 @@ from acidsql.bridge.jvm import (
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.rows import arrow_table
 from acidsql.bridge.unresolved_plan import Draft
-from acidsql.planning.placeholder_relations import filters, identity, number_of, partition_names
+from acidsql.planning.placeholder_relations import (
+    Occurrence,
+    filters,
+    identity,
+    occurrence_of,
+    partition_names,
+)
 from acidsql.planning.value_predicates import is_plain, one_of, only_one
 
 # As many values as these choose partitions; of more a range does.
@@ -44,11 +50,11 @@ class Query:
     """Another part of a plan, optimised; it gives the same rows each time.
 
     Attributes:
-        placeholders: its leaves that are some, and the number of each; at least one.
+        placeholders: its leaves that are placeholders, with the occurrence of each; at least one.
     """
 
     plan: JavaObject
-    placeholders: Sequence[tuple[JavaObject, int]]
+    placeholders: Sequence[tuple[JavaObject, Occurrence]]
 
 
 @dataclass(frozen=True)
@@ -158,9 +164,9 @@ def _query(plan: JavaObject) -> Query | None:
     """A part of a plan that can be run by itself; None if it may give other rows each time."""
     found = {}
     for leaf in elements(plan.collectLeaves()):
-        number = number_of(leaf)
-        if number is not None:
-            found[identity(leaf)] = leaf, number
+        occurrence = occurrence_of(leaf)
+        if occurrence is not None:
+            found[identity(leaf)] = leaf, occurrence
         elif simple_name(leaf) not in _CONSTANT:
             return None
     if not found or not plan.subqueriesAll().isEmpty() or not _is_repeatable(plan):
@@ -185,14 +191,14 @@ def _is_repeatable(plan: JavaObject) -> bool:
 
 
 def evaluate(
-    spark: SparkSession, lookup: Lookup, scan: Callable[[int], Draft | None]
+    spark: SparkSession, lookup: Lookup, scan: Callable[[Occurrence], Draft | None]
 ) -> Conjunct | None:
     """The condition on partitions that a lookup makes, for which its queries are run; None if the
     values are of a type that is not compared, or a query takes too long.
 
     Args:
-        scan: the rows that a placeholder stands for, by its number, with the same columns; None if
-            there are many.
+        scan: gives the rows that a placeholder stands for, with the same columns; None if there
+            are many.
     """
     if isinstance(lookup, Comparison):
         return _compared(spark, lookup, scan)
@@ -210,7 +216,7 @@ def evaluate(
 
 
 def _compared(
-    spark: SparkSession, lookup: Comparison, scan: Callable[[int], Draft | None]
+    spark: SparkSession, lookup: Comparison, scan: Callable[[Occurrence], Draft | None]
 ) -> Conjunct | None:
     found = []
     for node, query in lookup.values:
@@ -226,20 +232,20 @@ def _compared(
 
 
 def _over_rows(
-    spark: SparkSession, query: Query, scan: Callable[[int], Draft | None]
+    spark: SparkSession, query: Query, scan: Callable[[Occurrence], Draft | None]
 ) -> JavaObject | None:
     """The plan of a query over rows in place of its placeholders; None if some are many."""
     rows = {}
-    for _, number in query.placeholders:
-        if number not in rows:
-            found = scan(number)
+    for _, occurrence in query.placeholders:
+        if occurrence not in rows:
+            found = scan(occurrence)
             if found is None:
                 return None
-            rows[number] = found
+            rows[occurrence] = found
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     scans = []
-    for leaf, number in query.placeholders:
-        plan = rows[number].analyzed()
+    for leaf, occurrence in query.placeholders:
+        plan = rows[occurrence].analyzed()
         columns = zip(elements(plan.output()), elements(leaf.output()), strict=True)
         named = [alias(spark, own, str(a.name()), a.exprId()) for own, a in columns]
         scans.append((leaf, project(scala_seq(spark, named), plan)))

@@ -16,8 +16,7 @@ from pyspark.sql.types import StructField, StructType
 from acidsql import bridge
 from acidsql.format.names import DirectoryKind
 from acidsql.format.selection import needs_row_filter
-from acidsql.planning.pruning import EVERYTHING, Needs, placeholder_schema
-from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project
+from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project, scan_schema
 from acidsql.scan.deletes.plan import Deletes, filter_of, find_deletes, less_joined
 from acidsql.scan.directories import (
     DataDirectory,
@@ -30,6 +29,7 @@ from acidsql.scan.directories import (
 )
 from acidsql.scan.metadata_count import count_rows, find_occupied
 from acidsql.scan.original_files import OriginalFile, original_events, original_files
+from acidsql.scan.required_rows import ALL_ROWS, RequiredRows
 from acidsql.scan.search_argument import Search, compared_types, find_search
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
@@ -113,19 +113,21 @@ def _write_ids(data: DataDirectory) -> tuple[int, int]:
     return data.directory.min_write_id if is_delta else 0, max(data.directory.max_write_id, 0)
 
 
-def scan(session: AcidSession, snapshot: TableSnapshot, needs: Needs = EVERYTHING) -> bridge.Draft:
+def scan(
+    session: AcidSession, snapshot: TableSnapshot, required: RequiredRows = ALL_ROWS
+) -> bridge.Draft:
     """The rows of a snapshot: the table's columns in its order, then ``row__id``.
 
     Args:
-        needs: what is needed of its partitions: other rows may be missing, and so may values.
+        required: rows that are not required may be missing, and so may values.
     """
     inserts, deletes = _events(session, snapshot)
-    schema = placeholder_schema(session.spark, snapshot.table)
-    rows = _number_of_rows(session, snapshot, inserts, deletes) if needs.counted else None
+    schema = scan_schema(session.spark, snapshot.table)
+    rows = _number_of_rows(session, snapshot, inserts, deletes) if required.count_only else None
     if rows is not None:
         return bridge.bare_rows(session.spark, rows, schema)
-    if not needs.once:
-        return _scanned(session, snapshot, inserts, deletes, needs.rows)
+    if not required.distinct_partitions_only:
+        return _scanned(session, snapshot, inserts, deletes, required.conditions)
     others = {f.ordinal for f in inserts.originals}
     occupied = find_occupied(session, snapshot, inserts.directories, deletes, others)
     known = [i for i, has_rows in occupied.items() if has_rows]
@@ -134,7 +136,7 @@ def scan(session: AcidSession, snapshot: TableSnapshot, needs: Needs = EVERYTHIN
     rest = inserts.but_of(occupied)
     if rest.is_empty:
         return bare
-    return bare.union([_scanned(session, snapshot, rest, deletes, needs.rows)])
+    return bare.union([_scanned(session, snapshot, rest, deletes, required.conditions)])
 
 
 def _scanned(

@@ -85,7 +85,7 @@ def test_queries(
     found = {age for (age,) in lab.sql(text)}
     inner = set() if "max(d)" not in condition else set(range(1, 8))
     assert listed == _days(today, every if ages is None else ages | inner)
-    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_required_rows", lambda *_: {})
     assert found == {age for (age,) in lab.sql(text)}
     assert ages is None or found == ages
 

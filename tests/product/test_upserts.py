@@ -12,8 +12,9 @@ from acidsql import bridge
 from acidsql.commands import row_level
 from acidsql.errors import CardinalityError, WriteJobError
 from acidsql.planning import statement
-from acidsql.planning.pruning import Needs, find_needs
+from acidsql.planning.pruning import find_required_rows
 from acidsql.scan import plan
+from acidsql.scan.required_rows import RequiredRows
 from acidsql.scan.search_argument import Search, find_search
 
 if TYPE_CHECKING:
@@ -44,16 +45,16 @@ def joins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def needs(monkeypatch: pytest.MonkeyPatch) -> list[Needs]:
+def needs(monkeypatch: pytest.MonkeyPatch) -> list[RequiredRows]:
     """What statements needed of their tables."""
-    found: list[Needs] = []
+    found: list[RequiredRows] = []
 
-    def noted(*args: Any) -> dict[int, Needs]:
-        own = find_needs(*args)
+    def noted(*args: Any) -> dict[Any, RequiredRows]:
+        own = find_required_rows(*args)
         found.extend(own.values())
         return own
 
-    monkeypatch.setattr(statement, "find_needs", noted)
+    monkeypatch.setattr(statement, "find_required_rows", noted)
     return found
 
 
@@ -199,7 +200,7 @@ KEYS = {
 @pytest.mark.parametrize("chosen", ["id IN (77, 78, 90, 7, 9050)", "id % 3 = 1"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_keys_of_any_type_find_their_rows(
-    lab: Lab, kind: str, chosen: str, needs: list[Needs]
+    lab: Lab, kind: str, chosen: str, needs: list[RequiredRows]
 ) -> None:
     value = f"CAST({KEYS[kind]} AS {kind})"
     t = lab.create(f"k {kind}, u string")
@@ -211,7 +212,7 @@ def test_keys_of_any_type_find_their_rows(
         f"MERGE INTO {t} AS a USING ({found} UNION ALL SELECT NULL) AS b ON b.k = a.k "
         "WHEN MATCHED THEN UPDATE SET u = 'new' WHEN NOT MATCHED THEN INSERT VALUES (b.k, 'added')"
     )
-    conditions = [c for need in needs for one in need.rows for c in one]
+    conditions = [c for need in needs for one in need.conditions for c in one]
     compared = [c.coarse for c in conditions if "isnotnull" not in str(c.expression)]
     is_compared = kind not in ("char(6)", "double", "timestamp")
     assert compared == [len(keys) > 1000] * is_compared
