@@ -214,7 +214,7 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
             )
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} twice: name it once"
+                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} duplicate_keys: name it once"
             )
     if not 1 <= clustering.buckets <= MAX_BUCKET_ID + 1:
         raise AcidAnalysisError(

@@ -138,7 +138,7 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     for name, count in taken.items():
         if count > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"column {name} is in the view twice: rename one"
+                "COLUMN_ALREADY_EXISTS", f"column {name} is in the view duplicate_keys: rename one"
             )
     view = Table(
         database="",

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.commands.partition_normalization import as_spelled
-from acidsql.insert_only.write import settle_plain
+from acidsql.insert_only.write import finalize_insert_only
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.scan.time_zones import to_file_zone
@@ -21,8 +21,8 @@ from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.driver_writer import Keys, few_keys, stage_few
-from acidsql.storage.finalize import Settled, Staging, Twice
-from acidsql.storage.finalize_deletes import settle
+from acidsql.storage.finalize import DuplicateKeys, FinishedDirectory, Staging
+from acidsql.storage.finalize_deletes import finalize
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     CHECK_TARGET,
@@ -180,16 +180,16 @@ def _event(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class WriteResult:
     """How many events of each kind a statement wrote, per statement id."""
 
-    settled: tuple[Settled, ...]
+    finished: tuple[FinishedDirectory, ...]
 
     def events(self, *, deletes: bool, statement_ids: Sequence[int] | None = None) -> int:
         """The number of events of some statement ids (all by default)."""
         return sum(
             s.events
-            for s in self.settled
+            for s in self.finished
             if s.deletes is deletes and (statement_ids is None or s.statement_id in statement_ids)
         )
 
@@ -201,8 +201,8 @@ def write(
     inserting: Sequence[int],
     *,
     seen: StatementSnapshot,
-    twice: Twice = Twice.NEVER,
-) -> Outcome:
+    duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER,
+) -> WriteResult:
     """Write events and publish what they became.
 
     Args:
@@ -217,12 +217,12 @@ def write(
     keys = stage_few(events, *place, rows)
     if keys is None:
         write_events(events, *place, rows)
-    return finish(transaction, shape, keys, seen, twice)
+    return finish(transaction, shape, keys, seen, duplicate_keys)
 
 
 def delete(
     transaction: WriteTransaction, shape: Shape, events: DataFrame, seen: StatementSnapshot
-) -> Outcome:
+) -> WriteResult:
     """Write delete events of statement id 0, and publish what they became."""
     events = _with_texts(shape, events)
     keys = few_keys(events, shape.table)
@@ -249,46 +249,46 @@ def finish(
     shape: Shape,
     keys: Keys | None = None,
     seen: StatementSnapshot | None = None,
-    twice: Twice = Twice.NEVER,
-) -> Outcome:
+    duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER,
+) -> WriteResult:
     """Settle what is in staging, and publish it.
 
     Args:
-        keys: as ``settle`` takes them.
+        keys: as ``finalize`` takes them.
         seen: what a statement read that deletes rows.
         twice: as ``write`` takes it.
     """
     if shape.table.insert_only:
-        plain = settle_plain(transaction.session, shape.table, transaction.staging)
+        plain = finalize_insert_only(transaction.session, shape.table, transaction.staging)
         transaction.publish(plain)
-        return Outcome(settled=tuple(plain))
+        return WriteResult(finished=tuple(plain))
     staging = Staging(
         files=transaction.session.files,
         path=transaction.staging,
         table=shape.table,
         row=shape.row,
         write_id=transaction.write_id,
-        twice=twice,
+        duplicate_keys=duplicate_keys,
     )
-    settled = settle(staging, keys)
+    finished = finalize(staging, keys)
     if seen is not None and shape.table.partition_columns:
-        settled = _where_rows_lie(shape, seen, settled)
-    transaction.publish(settled)
-    return Outcome(settled=tuple(settled))
+        finished = _where_rows_lie(shape, seen, finished)
+    transaction.publish(finished)
+    return WriteResult(finished=tuple(finished))
 
 
 def _where_rows_lie(
-    shape: Shape, seen: StatementSnapshot, settled: Sequence[Settled]
-) -> list[Settled]:
+    shape: Shape, seen: StatementSnapshot, finished: Sequence[FinishedDirectory]
+) -> list[FinishedDirectory]:
     """Directories for the partitions of their rows, however these are spelled."""
     partitions = seen.partitions(shape.table)
-    deleted = {s.values for s in settled if s.deletes}
+    deleted = {s.values for s in finished if s.deletes}
     spelled = as_spelled(shape.session, shape.table, partitions, deleted)
-    return [replace(s, values=spelled.get(s.values, s.values)) for s in settled]
+    return [replace(s, values=spelled.get(s.values, s.values)) for s in finished]
 
 
 def changes(
-    outcome: Outcome, kinds: Sequence[tuple[Operation, Sequence[int], bool]]
+    outcome: WriteResult, kinds: Sequence[tuple[Operation, Sequence[int], bool]]
 ) -> list[tuple[Operation, list[tuple[str, ...]]]]:
     """The partitions that each kind of operation changed.
 
@@ -302,7 +302,7 @@ def changes(
             sorted(
                 {
                     s.values
-                    for s in outcome.settled
+                    for s in outcome.finished
                     if s.statement_id in statement_ids and s.deletes is deletes
                 }
             ),

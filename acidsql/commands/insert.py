@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
-from acidsql.commands.events import Outcome, Shape
+from acidsql.commands.events import Shape, WriteResult
 from acidsql.commands.partitions import matching
 from acidsql.format.names import (
     METADATA_FILE,
@@ -17,7 +17,7 @@ from acidsql.format.names import (
     VERSION_FILE,
     base_name,
 )
-from acidsql.insert_only.write import write_plain
+from acidsql.insert_only.write import write_insert_only
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.spark_limits import check_written
@@ -48,13 +48,13 @@ def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
 
 def publish_empty(
     transaction: WriteTransaction,
-    outcome: Outcome,
+    outcome: WriteResult,
     statement_ids: Sequence[int],
     replaced: set[tuple[str, ...]],
 ) -> list[Change]:
     """Empty the replaced partitions that got no rows; all that an INSERT has changed."""
     operation = transaction.intent.operation
-    emptied = sorted(replaced - {s.values for s in outcome.settled})
+    emptied = sorted(replaced - {s.values for s in outcome.finished})
     for values in emptied:
         transaction.place(_empty_base(transaction), values, base_name(transaction.write_id))
     changes: list[Change] = [*events.changes(outcome, [(operation, statement_ids, False)])]
@@ -95,7 +95,7 @@ def _empty_base(transaction: WriteTransaction) -> str:
 
 def write_query(
     transaction: WriteTransaction, shape: Shape, rows: DataFrame, static: Sequence[str] | None
-) -> Outcome:
+) -> WriteResult:
     """Write rows, given in the order of the table's columns, and publish them.
 
     Args:
@@ -128,7 +128,7 @@ def stage_query(
         columns = {**dict(pairs), **shape.texts(values[number:])}
         plain = bridge.select(stored, *named_sql(columns))
         place = transaction.staging, target.name
-        write_plain(transaction.session, plain, shape.table, *place, static)
+        write_insert_only(transaction.session, plain, shape.table, *place, static)
     elif static is None or shape.table.num_buckets:
         event = events.insert_event(shape, statement_id, values, BUCKET_COLUMN)
         made = bridge.select(stored, *named_sql(event))

@@ -14,7 +14,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import Insert
-from acidsql.transaction.write_intent import Intent, insert_intent
+from acidsql.transaction.write_intent import WriteIntent, insert_intent
 from acidsql.transaction.write_transaction import (
     Change,
     WriteTransaction,
@@ -58,7 +58,7 @@ def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]])
     return result.counts(session.spark, affected=inserted, inserted=inserted)
 
 
-def _intent(branches: Sequence[_Branch]) -> Intent:
+def _intent(branches: Sequence[_Branch]) -> WriteIntent:
     """What the branches into one table are going to do.
 
     Raises:

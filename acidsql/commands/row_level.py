@@ -18,7 +18,7 @@ from acidsql.planning.merge_keys import Key, narrowed, source_keys
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.acid_file import ROW_ID_COLUMN
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.finalize import Twice
+from acidsql.storage.finalize import DuplicateKeys
 from acidsql.storage.staging import named_sql
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
@@ -128,9 +128,13 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
         clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
-        twice = Twice.AS_ONE if _is_lone_delete(pieces.matched) else Twice.AN_ERROR
+        duplicate_keys = (
+            DuplicateKeys.AS_ONE if _is_lone_delete(pieces.matched) else DuplicateKeys.AN_ERROR
+        )
         staged = _merge_events(shape, pieces, sides, rows)
-        outcome = events.write(transaction, shape, staged, inserting, seen=seen, twice=twice)
+        outcome = events.write(
+            transaction, shape, staged, inserting, seen=seen, duplicate_keys=duplicate_keys
+        )
         kinds = [
             (Operation.UPDATE, ids["update"], True),
             (Operation.DELETE, ids["delete"], True),

@@ -116,15 +116,17 @@ def _copies(plan: JavaObject) -> dict[int, Occurrence]:
         The occurrence of each copy, by the copy's identity.
     """
     found: dict[int, Occurrence] = {}
-    twice: set[Occurrence] = set()
+    duplicate_keys: set[Occurrence] = set()
     for tree in [plan, *elements(plan.subqueriesAll())]:
         for leaf in elements(tree.collectLeaves()):
             occurrence = occurrence_of(leaf)
             if occurrence is not None:
-                twice |= {occurrence} if identity(leaf) in found else set()
+                duplicate_keys |= {occurrence} if identity(leaf) in found else set()
                 found[identity(leaf)] = occurrence
     # Copies that cannot be told apart are not known to have conditions.
-    return {copy: occurrence for copy, occurrence in found.items() if occurrence not in twice}
+    return {
+        copy: occurrence for copy, occurrence in found.items() if occurrence not in duplicate_keys
+    }
 
 
 def _counted(aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:

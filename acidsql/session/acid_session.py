@@ -23,7 +23,7 @@ from acidsql.session.settings import Settings, read_settings
 from acidsql.session.temp_views import TempViews
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
-from acidsql.storage.lru_cache import Recent
+from acidsql.storage.lru_cache import LruCache
 from acidsql.storage.tails import TailCache
 
 
@@ -42,7 +42,7 @@ class AcidSession:
         self.files = FileSystem(spark)
         self.tails = TailCache(self.files)
         self.delete_events = EventCache(self.files)
-        self.delete_filters: Recent[Callable[[bridge.Draft], bridge.Draft] | None] = Recent(4)
+        self.delete_filters: LruCache[Callable[[bridge.Draft], bridge.Draft] | None] = LruCache(4)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
