@@ -9,6 +9,8 @@ from typing import TypeAlias
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from acidsql import api, bridge
+from acidsql.commands import write_frame
+from acidsql.planning.name_resolution import acid_table
 from acidsql.syntax.lexer import quote
 
 Expression: TypeAlias = str | Column
@@ -46,6 +48,18 @@ def _assignments(spark: SparkSession, given: Mapping[str, Expression] | None) ->
 
 def _name(spark: SparkSession, text: str) -> str:
     return ".".join(map(quote, bridge.parse_name(spark, text)))
+
+
+def _check_frame(source: DataFrame) -> None:
+    if not isinstance(source, DataFrame):
+        raise TypeError(f"the source is {source!r}: give a DataFrame")
+
+
+def _is_by_name(source: DataFrame, by: str) -> bool:
+    _check_frame(source)
+    if by not in ("name", "position"):
+        raise TypeError(f"by is {by!r}: use 'name' or 'position'")
+    return by == "name"
 
 
 @dataclass(frozen=True)
@@ -103,10 +117,55 @@ class AcidTable:
         where = _optional(self.spark, "WHERE", condition)
         return api.sql(self.spark, f"DELETE FROM {self.target}{where}")
 
+    def append(self, source: DataFrame, *, by: str = "name") -> DataFrame:
+        """INSERT INTO; returns one row of counts.
+
+        Args:
+            source: the rows.
+            by: how columns are matched: by ``name``, where columns that the DataFrame lacks get
+                their defaults, or by ``position``.
+        """
+        by_name = _is_by_name(source, by)
+        with api.working(self.spark) as session:
+            table = acid_table(session, bridge.parse_name(self.spark, self.name))
+            return write_frame.append(session, table, source, by_name=by_name)
+
+    def overwrite(
+        self,
+        source: DataFrame,
+        partitions: Mapping[str, object] | None = None,
+        *,
+        partition_overwrite_mode: str | None = None,
+        by: str = "name",
+    ) -> DataFrame:
+        """INSERT OVERWRITE; returns one row of counts.
+
+        Args:
+            source: the rows.
+            partitions: values of partition columns, ``{"day": date(2024, 1, 1)}``: only these
+                partitions are replaced, and ``source`` does not have these columns. All of the
+                table by default.
+            partition_overwrite_mode: ``static``: all that ``partitions`` names is replaced, also
+                what gets no rows; ``dynamic``: the partitions that get rows. By default the
+                session's ``spark.sql.sources.partitionOverwriteMode``, which is static if unset.
+            by: see ``append``.
+
+        Raises:
+            AcidAnalysisError: NON_PARTITION_COLUMN, INVALID_PARTITION_OVERWRITE_MODE.
+        """
+        by_name = _is_by_name(source, by)
+        if partitions is not None and not partitions:
+            raise TypeError("partitions is empty: give values, or None for the whole table")
+        with api.working(self.spark) as session:
+            table = acid_table(session, bridge.parse_name(self.spark, self.name))
+            mode = partition_overwrite_mode or write_frame.overwrite_mode(session)
+            return write_frame.overwrite(
+                session, table, source, partitions=partitions, mode=mode, by_name=by_name
+            )
+
     def merge(self, source: DataFrame, condition: Expression) -> MergeBuilder:
         """Start a MERGE with a DataFrame, which keeps its alias (``df.alias("s")``)."""
-        if not isinstance(source, DataFrame):
-            raise TypeError(f"the source is {source!r}: give a DataFrame")
+        _check_frame(source)
         return MergeBuilder(self, source, _text(self.spark, condition))
 
     def optimize(self) -> OptimizeBuilder:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +15,7 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.at_work import at_work
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
 
@@ -38,15 +40,37 @@ def sql(
     Raises:
         AcidSqlError: see ``acidsql.errors``. Errors of expressions are Spark's own.
     """
-    session = AcidSession.of(spark)
+    return run(spark, text, args, frames)
+
+
+def run(
+    spark: SparkSession,
+    text: str,
+    args: Mapping[str, Any] | Sequence[Any] | None,
+    frames: Mapping[str, Any],
+    on_spark: Callable[[], DataFrame] | None = None,
+) -> DataFrame:
+    """Run a statement as ``sql`` does.
+
+    Args:
+        on_spark: what to do with a statement that has no ACID tables in it, instead of handing
+            Spark its text with the values of all arguments.
+    """
     formatter = SQLStringFormatter(spark)
-    try:
-        with bridge.active(spark):
+    with working(spark) as session:
+        try:
             if frames:
                 text = formatter.format(text, **frames)
-            return dispatch.run(session, bind(text, _literals(spark, args)))
-    finally:
-        formatter.clear()
+            return dispatch.run(session, bind(text, _literals(spark, args)), on_spark)
+        finally:
+            formatter.clear()
+
+
+@contextmanager
+def working(spark: SparkSession) -> Iterator[AcidSession]:
+    """Work in the block with what acidsql keeps for a Spark session."""
+    with at_work(), bridge.active(spark):
+        yield AcidSession.of(spark)
 
 
 def _literals(
@@ -86,8 +110,7 @@ def table(
     text = f"SELECT * FROM {'.'.join(map(quote, parts))}"
     if valid_write_ids is None and valid_txns is None:
         return sql(spark, text)
-    session = AcidSession.of(spark)
-    with bridge.active(spark), leased_snapshot(session) as snapshot:
+    with working(spark) as session, leased_snapshot(session) as snapshot:
         wanted = acid_table(session, parts)
         txns = snapshot.txns if valid_txns is None else ValidTxnList.from_string(valid_txns)
         if valid_write_ids is None:
@@ -100,8 +123,8 @@ def table(
 
 def location(spark: SparkSession, name: str) -> str:
     """The directory of an ACID table, as a qualified path."""
-    session = AcidSession.of(spark)
-    return acid_table(session, bridge.parse_name(spark, name)).location
+    with working(spark) as session:
+        return acid_table(session, bridge.parse_name(spark, name)).location
 
 
 def release(spark: SparkSession) -> None:

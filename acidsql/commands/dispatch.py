@@ -51,15 +51,23 @@ from acidsql.syntax import statements as ast
 from acidsql.syntax.nodes import Name
 
 
-def run(session: AcidSession, text: str) -> DataFrame:
-    """Run one statement."""
+def run(
+    session: AcidSession, text: str, on_spark: Callable[[], DataFrame] | None = None
+) -> DataFrame:
+    """Run one statement.
+
+    Args:
+        on_spark: runs the statement if it has no ACID tables in it; by default Spark does.
+    """
     statement = parse(text)
     command = _COMMANDS.get(type(statement))
     answer = command(session, statement) if command else None
-    return run_on_spark(session, text) if answer is None else answer
+    return run_on_spark(session, text, on_spark) if answer is None else answer
 
 
-def run_on_spark(session: AcidSession, text: str) -> DataFrame:
+def run_on_spark(
+    session: AcidSession, text: str, on_spark: Callable[[], DataFrame] | None = None
+) -> DataFrame:
     """Run a statement of Spark's, with scans of one snapshot in place of ACID tables."""
     found = parse_and_resolve(session, text)
     refuse_damage(session, found.plan)
@@ -69,21 +77,21 @@ def run_on_spark(session: AcidSession, text: str) -> DataFrame:
             raise already_exists(created[0])
         return result.nothing(session.spark)
     if not found.tables:
-        return _unchanged_on_spark(session, text)
+        return _unchanged_on_spark(session, on_spark or (lambda: session.spark.sql(text)))
     with leased_snapshot(session) as snapshot:
         return snapshot.run(found)
 
 
-def _unchanged_on_spark(session: AcidSession, text: str) -> DataFrame:
+def _unchanged_on_spark(session: AcidSession, run_it: Callable[[], DataFrame]) -> DataFrame:
     """Run a statement as it is; a database that only a server knew yet becomes known to Spark."""
     try:
-        return session.spark.sql(text)
+        return run_it()
     except AnalysisException as error:
         name = _missing_schema(error)
         if name is None or not session.metastore.served or not session.has_database(name):
             raise
     mirror_database(session, name)
-    return session.spark.sql(text)
+    return run_it()
 
 
 def _missing_schema(error: AnalysisException) -> str | None:

@@ -29,8 +29,15 @@ from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import Change, WriteTransaction, write_transaction
 
 
-def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
-    """Run an INSERT INTO or INSERT OVERWRITE: all rows have statement id 0."""
+def insert(
+    session: AcidSession, table: Table, statement: Insert, overwrite_mode: str | None = None
+) -> DataFrame:
+    """Run an INSERT INTO or INSERT OVERWRITE: all rows have statement id 0.
+
+    Args:
+        overwrite_mode: ``static`` or ``dynamic``, in place of the session's
+            ``spark.sql.sources.partitionOverwriteMode``.
+    """
     static = static_values(session, table, statement)
     intent = insert_intent(table, static or None, overwrite=statement.overwrite)
     with write_transaction(session, intent) as transaction:
@@ -40,7 +47,7 @@ def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
         shape = events.shape_of(session, transaction.table)
         rows = query(session, shape, events.snapshot_of(transaction), statement)
         outcome = write_query(transaction, shape, rows, static)
-        replaced = _replaced(transaction, statement, static) if statement.overwrite else set()
+        replaced = _replaced(transaction, statement, static, overwrite_mode)
         transaction.commit(publish_empty(transaction, outcome, [0], replaced))
     inserted = outcome.events(deletes=False)
     return result.counts(session.spark, affected=inserted, inserted=inserted)
@@ -62,17 +69,23 @@ def publish_empty(
 
 
 def _replaced(
-    transaction: WriteTransaction, statement: Insert, static: tuple[str, ...] | None
+    transaction: WriteTransaction,
+    statement: Insert,
+    static: tuple[str, ...] | None,
+    mode: str | None,
 ) -> set[tuple[str, ...]]:
-    """The partitions that an INSERT OVERWRITE replaces whether or not it has rows for them.
+    """The partitions that are replaced whether or not there are rows for them; none by INSERT INTO.
 
     Where the rows say the partitions, they are those that get rows, as in Hive; with
     ``spark.sql.sources.partitionOverwriteMode`` set to ``static``, all that the statement names.
     """
+    if not statement.overwrite:
+        return set()
     if static is not None:
         return {static}
     session = transaction.session
-    mode = str(session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "dynamic"))
+    if mode is None:
+        mode = str(session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "dynamic"))
     if mode.lower() != "static":
         return set()
     return {p.values for p in matching(session, transaction.table, statement.partition)}

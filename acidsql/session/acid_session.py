@@ -17,6 +17,7 @@ from acidsql.errors import AcidLookupError
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
 from acidsql.schema.columns import literal
+from acidsql.session.at_work import at_work
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.session.leases import Leases
 from acidsql.session.settings import Settings, read_settings
@@ -61,7 +62,7 @@ class AcidSession:
     def of(cls, spark: SparkSession) -> AcidSession:
         """The AcidSession of a Spark session."""
         key = f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
-        with cls._lock:
+        with cls._lock, at_work():
             if key not in cls._sessions:
                 cls._close_others(spark.sparkContext.applicationId)
                 cls._sessions[key] = cls(spark)

@@ -1,0 +1,246 @@
+"""Writes of DataFrames: INSERT, CREATE TABLE … AS, and rows in place of those of a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import CharType, VarcharType
+
+from acidsql import bridge
+from acidsql.commands import create, events, result, row_level
+from acidsql.commands.insert import insert, query
+from acidsql.errors import AcidAnalysisError
+from acidsql.insert_only.write import refuse_row_changes
+from acidsql.metastore.model import Operation, Table
+from acidsql.planning.name_resolution import CATALOG
+from acidsql.schema.columns import partition_schema
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage.staging import BUCKET_COLUMN, named_sql
+from acidsql.syntax import parse
+from acidsql.syntax.lexer import quote
+from acidsql.syntax.nodes import Clustering, Name, PartitionSpec, Span
+from acidsql.syntax.statements import CreateTable, Insert
+from acidsql.transaction.write_intent import change_intent
+from acidsql.transaction.write_transaction import write_transaction
+
+_NOWHERE = Span(start=0, end=0)
+_MODES = ("static", "dynamic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTable:
+    """What CREATE TABLE says of a table that is made of a DataFrame.
+
+    Attributes:
+        stored_as: file format.
+        partitioned_by: names of columns of the DataFrame.
+        properties: table properties; ``transactional`` is among them.
+    """
+
+    name: Name
+    stored_as: str = "ORC"
+    partitioned_by: Sequence[str] = ()
+    clustered_by: Clustering | None = None
+    properties: Mapping[str, str]
+
+
+def append(
+    session: AcidSession, table: Table, frame: DataFrame, *, by_name: bool = True
+) -> DataFrame:
+    """INSERT INTO a table; returns one row of counts.
+
+    Args:
+        by_name: whether columns are matched by name, as in INSERT … BY NAME, or by position.
+    """
+    with _insert_of(session, table, frame, "INTO", by_name=by_name) as statement:
+        return insert(session, table, statement)
+
+
+def overwrite_mode(session: AcidSession) -> str:
+    """Which partitions the session's DataFrames replace: as Spark says, static if it is unset."""
+    return str(session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "static"))
+
+
+def overwrite(
+    session: AcidSession,
+    table: Table,
+    frame: DataFrame,
+    *,
+    partitions: Mapping[str, object] | None = None,
+    mode: str | None = None,
+    by_name: bool = True,
+) -> DataFrame:
+    """INSERT OVERWRITE a table, or some of its partitions; returns one row of counts.
+
+    Args:
+        partitions: values of partition columns: only these partitions are replaced, and the
+            DataFrame does not have these columns.
+        mode: which partitions are replaced: ``static`` all (of ``partitions``), ``dynamic`` those
+            that get rows; by default what the session says, as for INSERT OVERWRITE.
+        by_name: see ``append``.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARTITION_OVERWRITE_MODE, NON_PARTITION_COLUMN,
+            STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST.
+    """
+    if mode is not None and mode.lower() not in _MODES:
+        raise AcidAnalysisError(
+            "INVALID_PARTITION_OVERWRITE_MODE", f"the mode is {mode!r}: use static or dynamic"
+        )
+    with _insert_of(
+        session, table, frame, "OVERWRITE", by_name=by_name, partitions=partitions
+    ) as statement:
+        return insert(session, table, statement, mode)
+
+
+def overwrite_where(
+    session: AcidSession, table: Table, frame: DataFrame, condition: str
+) -> DataFrame:
+    """Delete the rows that meet a condition and insert those of a DataFrame, as one transaction;
+    returns one row of counts. Columns are matched by name.
+
+    Args:
+        condition: SQL text.
+    """
+    refuse_row_changes(table, "DELETE")
+    intent = change_intent(table, Operation.UPDATE)
+    with (
+        _insert_of(session, table, frame, "INTO", by_name=True) as statement,
+        write_transaction(session, intent) as transaction,
+    ):
+        shape = events.shape_of(session, transaction.table)
+        seen = events.snapshot_of(transaction)
+        delete = f"DELETE FROM {_quoted(table)} WHERE {condition}"
+        deleted = row_level.planned(row_level.delete_events, shape, seen, delete)
+        staged = deleted.unionByName(_inserted(shape, query(session, shape, seen, statement)))
+        outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
+        kinds = [(Operation.DELETE, [0], True), (Operation.INSERT, [0], False)]
+        transaction.commit(events.changes(outcome, kinds))
+    gone, inserted = outcome.events(deletes=True), outcome.events(deletes=False)
+    return result.counts(session.spark, affected=gone + inserted, deleted=gone, inserted=inserted)
+
+
+def create_as(session: AcidSession, new: NewTable, frame: DataFrame) -> DataFrame | None:
+    """CREATE TABLE … AS SELECT of a DataFrame; returns one row of counts."""
+    with _temporary_view(session, frame) as view:
+        query_text = f"SELECT * FROM {view}"
+        partitioned_by = ", ".join(map(quote, new.partitioned_by))
+        statement = CreateTable(
+            text=query_text + partitioned_by,
+            name=new.name,
+            name_span=_NOWHERE,
+            partitioned_by=_after(query_text, partitioned_by) if partitioned_by else None,
+            clustered_by=new.clustered_by,
+            stored_as=new.stored_as,
+            properties=new.properties,
+            query=_after("", query_text),
+        )
+        return create.create_table(session, statement)
+
+
+def _after(before: str, text: str) -> Span:
+    return Span(start=len(before), end=len(before) + len(text))
+
+
+@contextmanager
+def _insert_of(
+    session: AcidSession,
+    table: Table,
+    frame: DataFrame,
+    kind: str,
+    *,
+    by_name: bool,
+    partitions: Mapping[str, object] | None = None,
+) -> Iterator[Insert]:
+    """The INSERT of a DataFrame, which can be run in the block.
+
+    Values of partitions are columns of its query, and not part of its text: Spark takes them in a
+    PARTITION clause only if those without a value follow, and not every string under every setting.
+    """
+    given = _by_column(table, partitions or {})
+    place = _by_name if by_name else _by_position
+    placed = place(table, frame, _columns(session, table, given))
+    values = [(name, bridge.literal_sql(session.spark, value)) for name, value in given.items()]
+    with _temporary_view(session, placed) as view:
+        matched = "BY NAME " if by_name else ""
+        statement = parse(f"INSERT {kind} TABLE {_quoted(table)} {matched}SELECT * FROM {view}")
+        assert isinstance(statement, Insert)
+        yield replace(statement, partition=PartitionSpec(values=tuple(values)) if values else None)
+
+
+def _by_column(table: Table, partitions: Mapping[str, object]) -> dict[str, object]:
+    """Values of partition columns, by their names as the table spells them."""
+    spelled = {c.name.lower(): c.name for c in table.partition_columns}
+    for name in partitions:
+        if name.lower() not in spelled:
+            raise AcidAnalysisError(
+                "NON_PARTITION_COLUMN",
+                f"{name} is no partition column of {table.full_name}: its partition columns are "
+                f"{', '.join(spelled.values()) or 'none'}",
+            )
+    return {spelled[name.lower()]: value for name, value in partitions.items()}
+
+
+def _columns(session: AcidSession, table: Table, values: Mapping[str, object]) -> dict[str, Column]:
+    """Partition values as columns of the table's types; those of CHAR and VARCHAR stay strings."""
+    types = {f.name: f.dataType for f in partition_schema(session.spark, table)}
+    return {
+        name: F.lit(value)
+        if isinstance(types[name], CharType | VarcharType)
+        else F.lit(value).cast(types[name])
+        for name, value in values.items()
+    }
+
+
+def _by_name(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> DataFrame:
+    """A DataFrame with the columns of partition values."""
+    taken = {name.lower() for name in frame.columns}
+    for name in values:
+        if name.lower() in taken:
+            raise AcidAnalysisError(
+                "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",
+                f"the DataFrame has the partition column {name} of {table.full_name}, whose value "
+                "is given: drop the column, or leave the value out",
+            )
+    return frame.select("*", *[value.alias(name) for name, value in values.items()])
+
+
+def _by_position(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> DataFrame:
+    """A DataFrame with partition values at their places among its last columns."""
+    renamed = bridge.renamed(frame, [f"c{i}" for i in range(len(frame.columns))])  # never ambiguous
+    number = len(table.columns)
+    rest = iter(renamed.columns[number:])
+    partitions = [
+        values[c.name].alias(f"p{i}") if c.name in values else next(rest, None)
+        for i, c in enumerate(table.partition_columns)
+    ]
+    given = [column for column in partitions if column is not None]
+    return renamed.select(*renamed.columns[:number], *given, *rest)
+
+
+@contextmanager
+def _temporary_view(session: AcidSession, frame: DataFrame) -> Iterator[str]:
+    """The name of a DataFrame, perhaps one of another session, for the statements of the block."""
+    name = f"__acidsql_{uuid4().hex}"
+    own = bridge.frame_of(session.spark, bridge.logical_plan(frame))
+    own.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        session.spark.catalog.dropTempView(name)
+
+
+def _inserted(shape: events.Shape, rows: DataFrame) -> DataFrame:
+    """Insert events of rows that are in the order of the table's columns."""
+    values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
+    stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
+    return bridge.select(stored, *named_sql(events.insert_event(shape, 0, values, BUCKET_COLUMN)))
+
+
+def _quoted(table: Table) -> str:
+    return f"{CATALOG}.{quote(table.database)}.{quote(table.name)}"
