@@ -2,7 +2,17 @@
 
 from acidsql.acid_table import AcidTable
 from acidsql.api import location, release, sql, table
+from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
 
-__all__ = ["AcidSqlError", "AcidTable", "location", "release", "sql", "table"]
+__all__ = [
+    "AcidSqlError",
+    "AcidTable",
+    "disable",
+    "enable",
+    "location",
+    "release",
+    "sql",
+    "table",
+]
 __version__ = "0.1.0"

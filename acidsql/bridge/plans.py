@@ -125,6 +125,15 @@ def logical_plan(frame: DataFrame) -> JavaObject:
     return frame._jdf.queryExecution().analyzed()
 
 
+def qualifier_of(frame: DataFrame) -> str | None:
+    """The table or view that all columns of a DataFrame are of, without its database, if any."""
+    names = {
+        str(qualifier.last()) if (qualifier := column.qualifier()).nonEmpty() else None
+        for column in elements(logical_plan(frame).output())
+    }
+    return names.pop() if len(names) == 1 else None
+
+
 def frame_of(spark: SparkSession, plan: JavaObject) -> DataFrame:
     """The DataFrame of a plan; analyses it, and runs it if it is a command."""
     return DataFrame(java_frame(spark, spark._jsparkSession, plan), spark)

@@ -28,7 +28,7 @@ def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | 
         return None
     mirror_database(session, name[0])
     others = [tuple(row) for row in session.spark.sql(statement.text).collect()]
-    pattern = _pattern(statement.pattern)
+    pattern = name_pattern(statement.pattern)
     own = [(name[0], t, False) for t in session.metastore.tables(name[0]) if pattern.fullmatch(t)]
     rows = sorted({*others, *own}, key=lambda row: (row[2], row[1]))
     columns = [("namespace", "STRING"), ("tableName", "STRING"), ("isTemporary", "BOOLEAN")]
@@ -41,14 +41,14 @@ def show_databases(session: AcidSession, statement: ast.ShowDatabases) -> DataFr
     """
     if not session.metastore.served or session.spark.catalog.currentCatalog() != CATALOG:
         return None
-    pattern = _pattern(statement.pattern)
+    pattern = name_pattern(statement.pattern)
     others = {row[0] for row in session.spark.sql(statement.text).collect()}
     own = {name for name in session.metastore.databases() if pattern.fullmatch(name)}
     rows = [(name,) for name in sorted(others | own)]
     return result.table(session.spark, [("namespace", "STRING")], rows)
 
 
-def _pattern(text: str | None) -> re.Pattern[str]:
+def name_pattern(text: str | None) -> re.Pattern[str]:
     """Spark's pattern: a regular expression in which ``*`` is ``.*``, any case.
 
     Alternatives that are no regular expressions match nothing.

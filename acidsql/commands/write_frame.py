@@ -46,6 +46,7 @@ class NewTable:
     stored_as: str = "ORC"
     partitioned_by: Sequence[str] = ()
     clustered_by: Clustering | None = None
+    location: str | None = None
     properties: Mapping[str, str]
 
 
@@ -137,6 +138,7 @@ def create_as(session: AcidSession, new: NewTable, frame: DataFrame) -> DataFram
             partitioned_by=_after(query_text, partitioned_by) if partitioned_by else None,
             clustered_by=new.clustered_by,
             stored_as=new.stored_as,
+            location=new.location,
             properties=new.properties,
             query=_after("", query_text),
         )

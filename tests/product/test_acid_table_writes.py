@@ -111,7 +111,7 @@ def test_dynamic_overwrite_replaces_the_partitions_that_get_rows(lab: Lab) -> No
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        ("string", "it's \\n ${env:HOME} \"x\" `y`"),
+        ("string", 'it\'s \\n ${env:HOME} "x" `y`'),
         ("string", "\\"),
         ("string", ""),
         ("char(3)", "abc"),
@@ -122,9 +122,7 @@ def test_dynamic_overwrite_replaces_the_partitions_that_get_rows(lab: Lab) -> No
     ],
 )
 @pytest.mark.parametrize("escaped", ["false", "true"])
-def test_partition_values_arrive_as_they_are(
-    lab: Lab, kind: str, value: Any, escaped: str
-) -> None:
+def test_partition_values_arrive_as_they_are(lab: Lab, kind: str, value: Any, escaped: str) -> None:
     t = lab.create("v int", partitioned=f"p {kind}")
     table = AcidTable.forName(lab.spark, t)
     with lab.settings(spark__sql__parser__escapedStringLiterals=escaped):

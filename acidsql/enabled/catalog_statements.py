@@ -1,0 +1,147 @@
+"""``spark.catalog`` of enabled sessions, with the methods that are new in Spark 4.2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import catalog as spark_catalog
+
+from acidsql import api
+from acidsql.enabled.catalog import AcidCatalog
+from acidsql.enabled.routing import instead_of, is_routed, name_parts, named_table
+from acidsql.metastore.model import Table, TableType
+from acidsql.planning.name_resolution import qualified
+from acidsql.schema.columns import literal
+from acidsql.syntax.lexer import quote
+
+_CLAUSES = ("comment", "location")
+
+
+def catalog(original: Any) -> property:
+    """What stands for ``SparkSession.catalog``."""
+    has_statements = hasattr(spark_catalog.Catalog, "truncateTable")
+    made = AcidCatalogWithStatements if has_statements else AcidCatalog
+    return instead_of(original, lambda spark: made(spark) if is_routed(spark) else None)
+
+
+class AcidCatalogWithStatements(AcidCatalog):
+    """PySpark's catalog of Spark 4.2 and later: methods that stand for statements."""
+
+    def _stored(self, name: str) -> Table | None:
+        """The table or view of the metastore that has a name, temporary views left aside."""
+        with self._working() as session:
+            return None if session is None else named_table(session, name)
+
+    def dropTable(  # noqa: N802
+        self,
+        tableName: str,  # noqa: N803
+        ifExists: bool = False,  # noqa: N803
+        purge: bool = False,
+    ) -> None:
+        """See PySpark."""
+        table = self._stored(tableName)
+        if table is not None:
+            self._run(table, "DROP TABLE {} PURGE" if purge else "DROP TABLE {}")
+        else:
+            super().dropTable(tableName, ifExists, purge)
+
+    def dropView(self, viewName: str, ifExists: bool = False) -> None:  # noqa: N802, N803
+        """See PySpark."""
+        view = self._stored(viewName)
+        if view is not None:
+            self._run(view, "DROP VIEW {}")
+        else:
+            super().dropView(viewName, ifExists)
+
+    def truncateTable(self, tableName: str) -> None:  # noqa: N802, N803
+        """See PySpark."""
+        table = self._stored(tableName)
+        if table is not None:
+            self._run(table, "TRUNCATE TABLE {}")
+        else:
+            super().truncateTable(tableName)
+
+    def analyzeTable(self, tableName: str, noScan: bool = False) -> None:  # noqa: N802, N803
+        """See PySpark.
+
+        Raises:
+            AcidAnalysisError: it is an ACID table (UNSUPPORTED_FEATURE.ANALYZE_TABLE).
+        """
+        table = self._stored(tableName)
+        if table is not None:
+            self._run(table, "ANALYZE TABLE {} COMPUTE STATISTICS")
+        super().analyzeTable(tableName, noScan)
+
+    def listPartitions(self, tableName: str) -> list[spark_catalog.TablePartition]:  # noqa: N802, N803
+        """See PySpark."""
+        table = self._stored(tableName)
+        if table is None:
+            return list(super().listPartitions(tableName))
+        rows = self._run(table, "SHOW PARTITIONS {}").collect()
+        return [spark_catalog.TablePartition(partition=row[0]) for row in rows]
+
+    def listViews(  # noqa: N802
+        self,
+        dbName: str | None = None,  # noqa: N803
+        pattern: str | None = None,
+    ) -> list[spark_catalog.Table]:
+        """Views of Spark and of the metastore, temporary views last."""
+        own = self._listed(dbName, pattern, TableType.VIEW)
+        views = [*own, *super().listViews(dbName, pattern)]
+        return sorted(views, key=lambda view: (view.isTemporary, view.name))
+
+    def getTableProperties(self, tableName: str) -> dict[str, str]:  # noqa: N802, N803
+        """See PySpark."""
+        table = self._stored(tableName)
+        return dict(super().getTableProperties(tableName) if table is None else table.properties)
+
+    def getCreateTableString(self, tableName: str, asSerde: bool = False) -> str:  # noqa: N802, N803
+        """See PySpark."""
+        table = self._stored(tableName)
+        if table is None:
+            return str(super().getCreateTableString(tableName, asSerde))
+        return str(self._run(table, "SHOW CREATE TABLE {}").collect()[0][0])
+
+    def createDatabase(  # noqa: N802
+        self,
+        dbName: str,  # noqa: N803
+        ifNotExists: bool = False,  # noqa: N803
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """See PySpark; the database is the metastore's too."""
+        name = self._own_database(dbName)
+        if name is None:
+            super().createDatabase(dbName, ifNotExists, properties)
+            return
+        exists = "IF NOT EXISTS " if ifNotExists else ""
+        given = dict(properties or {})
+        clauses = [
+            f"{clause} {literal(given.pop(clause))}" for clause in _CLAUSES if clause in given
+        ]
+        pairs = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in given.items())
+        if pairs:
+            clauses.append(f"WITH DBPROPERTIES ({pairs})")
+        text = f"CREATE DATABASE {exists}{quote(name)} {' '.join(clauses)}"
+        api.run(self._sparkSession, text, None, {})
+
+    def dropDatabase(  # noqa: N802
+        self,
+        dbName: str,  # noqa: N803
+        ifExists: bool = False,  # noqa: N803
+        cascade: bool = False,
+    ) -> None:
+        """See PySpark; the metastore drops it too."""
+        name = self._mirror(dbName)
+        if name is None:
+            super().dropDatabase(dbName, ifExists, cascade)
+        else:
+            text = f"DROP DATABASE {quote(name)}{' CASCADE' if cascade else ''}"
+            api.run(self._sparkSession, text, None, {})
+
+    def _own_database(self, name: str) -> str | None:
+        """The name of a database of Spark's session catalog, which the metastore shares."""
+        with self._working() as session:
+            parts = name_parts(self._sparkSession, name) if session is not None else None
+            place = qualified(session, (*parts, "t")) if session is not None and parts else None
+            return place[0] if place else None

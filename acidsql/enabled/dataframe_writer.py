@@ -1,0 +1,221 @@
+"""``df.write`` of enabled sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.readwriter import DataFrameWriter
+from pyspark.sql.utils import to_str
+
+from acidsql import api
+from acidsql.commands import write_frame
+from acidsql.commands.protect_acid_tables import refuse_location
+from acidsql.enabled.routing import is_routed, name_parts, named, named_table, written
+from acidsql.enabled.writer_settings import (
+    WriterSettings,
+    check_insert,
+    check_save,
+    is_transactional,
+    new_table,
+)
+from acidsql.metastore.model import Table
+from acidsql.planning.name_resolution import already_exists, known_to_spark
+from acidsql.session.acid_session import AcidSession
+
+# Formats whose path is a directory of files.
+_FILES = ("orc", "parquet", "csv", "json", "text", "xml", "avro")
+
+
+class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is untyped here
+    """PySpark's writer, which writes ACID tables, and keeps others from their directories."""
+
+    def __init__(self, df: DataFrame) -> None:
+        super().__init__(df)
+        self._settings = WriterSettings()
+
+    def _tell(self, **told: Any) -> AcidDataFrameWriter:
+        self._settings = replace(self._settings, **told)
+        return self
+
+    def mode(self, saveMode: str | None) -> AcidDataFrameWriter:  # noqa: N803
+        """See PySpark."""
+        super().mode(saveMode)
+        return self._tell(mode=saveMode.lower()) if saveMode else self
+
+    def format(self, source: str) -> AcidDataFrameWriter:
+        """See PySpark."""
+        super().format(source)
+        return self._tell(format=source)
+
+    def option(self, key: str, value: Any) -> AcidDataFrameWriter:
+        """See PySpark."""
+        super().option(key, value)
+        return self._tell_options({key: value})
+
+    def options(self, **options: Any) -> AcidDataFrameWriter:
+        """See PySpark."""
+        super().options(**options)
+        return self._tell_options(options)
+
+    def _tell_options(self, options: Mapping[str, Any]) -> AcidDataFrameWriter:
+        texts = {key: to_str(value) for key, value in options.items() if value is not None}
+        return self._tell(options={**self._settings.options, **texts})
+
+    def partitionBy(self, *cols: str | list[str]) -> AcidDataFrameWriter:  # noqa: N802
+        """See PySpark."""
+        super().partitionBy(*cols)
+        return self._tell(partitioned_by=_names(*cols))
+
+    def bucketBy(  # noqa: N802
+        self,
+        numBuckets: int,  # noqa: N803
+        col: str | list[str],
+        *cols: str,
+    ) -> AcidDataFrameWriter:
+        """See PySpark."""
+        super().bucketBy(numBuckets, col, *cols)
+        return self._tell(buckets=numBuckets, bucketed_by=_names(col, *cols))
+
+    def sortBy(self, col: str | list[str], *cols: str) -> AcidDataFrameWriter:  # noqa: N802
+        """See PySpark."""
+        super().sortBy(col, *cols)
+        return self._tell(sorted_by=_names(col, *cols))
+
+    def clusterBy(self, *cols: str | list[str]) -> AcidDataFrameWriter:  # noqa: N802
+        """See PySpark."""
+        super().clusterBy(*cols)
+        return self._tell(clustered_by=_names(*cols))
+
+    def insertInto(self, tableName: str, overwrite: bool | None = None) -> None:  # noqa: N802, N803
+        """INSERT INTO or OVERWRITE an ACID table by position, or what PySpark does."""
+        if overwrite is not None:
+            self.mode("overwrite" if overwrite else "append")
+        if is_routed(self._spark):
+            with api.working(self._spark) as session:
+                table = written(named(session, tableName))
+                if table is not None:
+                    _insert_into(session, table, self._df, self._settings)
+                    return
+        super().insertInto(tableName)
+
+    def saveAsTable(  # noqa: N802
+        self,
+        name: str,
+        format: str | None = None,  # noqa: A002 - PySpark's name
+        mode: str | None = None,
+        partitionBy: str | list[str] | None = None,  # noqa: N803
+        **options: Any,
+    ) -> None:
+        """Write an ACID table by name, make one if ``transactional`` is among the options, or do
+        what PySpark does.
+        """
+        self.mode(mode).options(**options)
+        if partitionBy is not None:
+            self.partitionBy(partitionBy)
+        if format is not None:
+            self.format(format)
+        if is_routed(self._spark):
+            with api.working(self._spark) as session:
+                if _save_as_table(session, name, self._df, self._settings):
+                    return
+        self._refuse(self._settings.option("path"))
+        super().saveAsTable(name)
+
+    def save(
+        self,
+        path: str | None = None,
+        format: str | None = None,  # noqa: A002 - PySpark's name
+        mode: str | None = None,
+        partitionBy: str | list[str] | None = None,  # noqa: N803
+        **options: Any,
+    ) -> None:
+        """Write files as PySpark does, but not into the directory of an ACID table."""
+        if format is not None:
+            self.format(format)
+        self.options(**options)
+        place = path if path is not None else self._settings.option("path")
+        if (self._settings.format or "parquet").lower() in _FILES:
+            self._refuse(place)
+        super().save(path, None, mode, partitionBy)
+
+    def _refuse(self, path: str | None) -> None:
+        if path is not None and is_routed(self._spark):
+            with api.working(self._spark) as session:
+                refuse_location(session, path)
+
+    def json(self, path: str, *args: Any, **kwargs: Any) -> None:
+        """See ``save``."""
+        self._refuse(path)
+        super().json(path, *args, **kwargs)
+
+    def parquet(self, path: str, *args: Any, **kwargs: Any) -> None:
+        """See ``save``."""
+        self._refuse(path)
+        super().parquet(path, *args, **kwargs)
+
+    def text(self, path: str, *args: Any, **kwargs: Any) -> None:
+        """See ``save``."""
+        self._refuse(path)
+        super().text(path, *args, **kwargs)
+
+    def csv(self, path: str, *args: Any, **kwargs: Any) -> None:
+        """See ``save``."""
+        self._refuse(path)
+        super().csv(path, *args, **kwargs)
+
+    def xml(self, path: str, *args: Any, **kwargs: Any) -> None:
+        """See ``save``."""
+        self._refuse(path)
+        super().xml(path, *args, **kwargs)
+
+    def orc(self, path: str, *args: Any, **kwargs: Any) -> None:
+        """See ``save``."""
+        self._refuse(path)
+        super().orc(path, *args, **kwargs)
+
+
+def _names(*columns: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    """Names of columns that are given one by one or as one list."""
+    return tuple(name for c in columns for name in ([c] if isinstance(c, str) else c))
+
+
+def _insert_into(
+    session: AcidSession, table: Table, frame: DataFrame, settings: WriterSettings
+) -> None:
+    check_insert(settings, table)
+    if settings.mode == "overwrite":
+        # Without an option, what INSERT OVERWRITE does.
+        mode = settings.overwrite_mode
+        write_frame.overwrite(session, table, frame, mode=mode, by_name=False)
+    else:
+        write_frame.append(session, table, frame, by_name=False)
+
+
+def _save_as_table(
+    session: AcidSession, name: str, frame: DataFrame, settings: WriterSettings
+) -> bool:
+    """Write or make an ACID table; False if the table is Spark's."""
+    parts = name_parts(session.spark, name)
+    if parts is None:
+        return False
+    table = named_table(session, name)
+    if table is None:
+        if not is_transactional(settings.options) or known_to_spark(session, parts):
+            return False
+        write_frame.create_as(session, new_table(parts, settings), frame)
+        return True
+    if settings.mode == "ignore":
+        return True
+    if settings.mode not in ("append", "overwrite"):
+        raise already_exists(parts)
+    written(table)
+    check_save(settings, table)
+    if settings.mode == "overwrite":
+        mode = settings.overwrite_mode or write_frame.overwrite_mode(session)
+        write_frame.overwrite(session, table, frame, mode=mode)
+    else:
+        write_frame.append(session, table, frame)
+    return True

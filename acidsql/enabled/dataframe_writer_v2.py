@@ -1,0 +1,187 @@
+"""``df.writeTo`` of enabled sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.readwriter import DataFrameWriterV2
+from pyspark.sql.utils import to_str
+
+from acidsql import api, bridge
+from acidsql.commands import write_frame
+from acidsql.commands.write_frame import NewTable
+from acidsql.enabled.routing import is_routed, name_parts, named_table, written
+from acidsql.enabled.writer_settings import check_options, is_transactional, table_properties
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.model import Table
+from acidsql.planning.name_resolution import already_exists, known_to_spark
+from acidsql.session.acid_session import AcidSession
+
+
+class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark is untyped here
+    """PySpark's writer, which writes ACID tables; columns are matched by name."""
+
+    def __init__(self, df: DataFrame, table: str) -> None:
+        super().__init__(df, table)
+        self._name = table
+        self._provider: str | None = None
+        self._options: dict[str, str] = {}
+        self._properties: dict[str, str] = {}
+        self._partitioned_by: tuple[str | Column, ...] = ()
+
+    def using(self, provider: str) -> AcidDataFrameWriterV2:
+        """See PySpark."""
+        super().using(provider)
+        self._provider = provider
+        return self
+
+    def option(self, key: str, value: Any) -> AcidDataFrameWriterV2:
+        """See PySpark."""
+        super().option(key, value)
+        return self._remember({key: value})
+
+    def options(self, **options: Any) -> AcidDataFrameWriterV2:
+        """See PySpark."""
+        super().options(**options)
+        return self._remember(options)
+
+    def _remember(self, options: Mapping[str, Any]) -> AcidDataFrameWriterV2:
+        given = {key: to_str(value) for key, value in options.items() if value is not None}
+        self._options.update(given)
+        return self
+
+    def tableProperty(self, property: str, value: str) -> AcidDataFrameWriterV2:  # noqa: N802, A002
+        """See PySpark."""
+        super().tableProperty(property, value)
+        self._properties[property] = value
+        return self
+
+    def partitionedBy(self, col: str | Column, *cols: str | Column) -> AcidDataFrameWriterV2:  # noqa: N802
+        """See PySpark."""
+        super().partitionedBy(col, *cols)
+        self._partitioned_by = (col, *cols)
+        return self
+
+    def create(self) -> None:
+        """Create a table, transactional by the table property of that name, or as PySpark does."""
+
+        def made(session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
+            if table is not None:
+                raise already_exists(parts)
+            return self._create(session, parts)
+
+        if not self._done(made):
+            super().create()
+
+    def createOrReplace(self) -> None:  # noqa: N802
+        """Create a table as ``create`` does; an ACID table is not replaced."""
+
+        def made(session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
+            _refuse_replace(table)
+            return self._create(session, parts)
+
+        if not self._done(made):
+            super().createOrReplace()
+
+    def replace(self) -> None:
+        """Replace a table as PySpark does; an ACID table is refused."""
+
+        def made(_session: AcidSession, table: Table | None, _parts: tuple[str, ...]) -> bool:
+            _refuse_replace(table)
+            return False
+
+        if not self._done(made):
+            super().replace()
+
+    def append(self) -> None:
+        """INSERT INTO an ACID table, or what PySpark does."""
+
+        def insert(session: AcidSession, table: Table) -> None:
+            write_frame.append(session, table, self._df)
+
+        if not self._is_written(insert):
+            super().append()
+
+    def overwrite(self, condition: str | Column) -> None:
+        """Replace the rows of an ACID table that meet a condition, or do what PySpark does."""
+
+        def insert(session: AcidSession, table: Table) -> None:
+            column = F.col(condition) if isinstance(condition, str) else condition
+            text = bridge.column_sql(session.spark, column)
+            if text.lower() == "true":
+                write_frame.overwrite(session, table, self._df, mode="static")
+            else:
+                write_frame.overwrite_where(session, table, self._df, text)
+
+        if not self._is_written(insert):
+            super().overwrite(condition)
+
+    def overwritePartitions(self) -> None:  # noqa: N802
+        """Replace the partitions of an ACID table that get rows, or do what PySpark does."""
+
+        def insert(session: AcidSession, table: Table) -> None:
+            write_frame.overwrite(session, table, self._df, mode="dynamic")
+
+        if not self._is_written(insert):
+            super().overwritePartitions()
+
+    def _is_written(self, insert: Callable[[AcidSession, Table], None]) -> bool:
+        """Whether the table is an ACID table, which is then written."""
+
+        def made(session: AcidSession, table: Table | None, _parts: tuple[str, ...]) -> bool:
+            if table is None:
+                return False
+            check_options(self._options, table)
+            insert(session, table)
+            return True
+
+        return self._done(made)
+
+    def _done(self, do: Callable[[AcidSession, Table | None, tuple[str, ...]], bool]) -> bool:
+        """What ``do`` answers: whether it did all that there is to do."""
+        if not is_routed(self._spark):
+            return False
+        with api.working(self._spark) as session:
+            parts = name_parts(self._spark, self._name)
+            table = written(named_table(session, self._name))
+            return parts is not None and do(session, table, parts)
+
+    def _create(self, session: AcidSession, parts: tuple[str, ...]) -> bool:
+        if not is_transactional(self._properties) or known_to_spark(session, parts):
+            return False
+        new = NewTable(
+            name=parts,
+            stored_as=self._provider or "ORC",
+            partitioned_by=[_column_name(session, column) for column in self._partitioned_by],
+            properties=table_properties(self._properties),
+        )
+        write_frame.create_as(session, new, self._df)
+        return True
+
+
+def _refuse_replace(table: Table | None) -> None:
+    if table is not None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.REPLACE_TABLE",
+            f"the transactional table {table.full_name} cannot be replaced by another one: use "
+            "overwrite(lit(True)) to replace its rows, or DROP TABLE first",
+        )
+
+
+def _column_name(session: AcidSession, column: str | Column) -> str:
+    """The name of a column to partition by.
+
+    Raises:
+        AcidAnalysisError: it is a transform (UNSUPPORTED_FEATURE.PARTITION_TRANSFORM).
+    """
+    text = column if isinstance(column, str) else bridge.column_sql(session.spark, column)
+    parts = name_parts(session.spark, text)
+    if parts is None or len(parts) > 1:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.PARTITION_TRANSFORM",
+            f"a transactional table cannot be partitioned by {text}: name columns",
+        )
+    return parts[0]

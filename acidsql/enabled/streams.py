@@ -1,0 +1,74 @@
+"""``spark.readStream`` and ``df.writeStream`` of enabled sessions: ACID tables are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
+
+from acidsql import api
+from acidsql.enabled.routing import instead_of, is_routed, named, named_table
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.model import Table
+from acidsql.session.acid_session import AcidSession
+
+
+def read_stream(original: Any) -> property:
+    """What stands for ``SparkSession.readStream``."""
+    return instead_of(
+        original, lambda spark: AcidDataStreamReader(spark) if is_routed(spark) else None
+    )
+
+
+def write_stream(original: Any) -> property:
+    """What stands for ``DataFrame.writeStream``."""
+    return instead_of(
+        original, lambda df: AcidDataStreamWriter(df) if is_routed(df.sparkSession) else None
+    )
+
+
+class AcidDataStreamReader(DataStreamReader):  # type: ignore[misc]  # PySpark is untyped here
+    """PySpark's reader of streams, which refuses ACID tables."""
+
+    def table(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
+        """Read another table.
+
+        Raises:
+            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_READ.
+        """
+        if _is_acid(self._spark, tableName, named):
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.STREAMING_READ",
+                f"{tableName} is transactional and cannot be read as a stream: use "
+                "spark.read.table",
+            )
+        return super().table(tableName)
+
+
+class AcidDataStreamWriter(DataStreamWriter):  # type: ignore[misc]  # PySpark is untyped here
+    """PySpark's writer of streams, which refuses ACID tables."""
+
+    def toTable(self, tableName: str, *args: Any, **kwargs: Any) -> Any:  # noqa: N802, N803
+        """Write into another table.
+
+        Raises:
+            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_WRITE.
+        """
+        if _is_acid(self._spark, tableName, named_table):
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.STREAMING_WRITE",
+                f"{tableName} is transactional and no sink of a stream: use foreachBatch, whose "
+                "DataFrames write with insertInto",
+            )
+        return super().toTable(tableName, *args, **kwargs)
+
+
+def _is_acid(
+    spark: SparkSession, name: str, find: Callable[[AcidSession, str], Table | None]
+) -> bool:
+    if not is_routed(spark):
+        return False
+    with api.working(spark) as session:
+        return find(session, name) is not None

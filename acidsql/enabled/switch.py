@@ -1,0 +1,118 @@
+"""Switch sessions on and off; replace PySpark's methods for as long as one is on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from acidsql.api import working
+from acidsql.enabled import catalog_statements, queries, streams, writers
+from acidsql.enabled.routing import SETTING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Replacement:
+    """A method or property of a class of PySpark's, and what stands in its place."""
+
+    owner: type
+    name: str
+    original: Any
+    replacement: Any
+
+
+_lock = threading.Lock()
+_enabled: set[str] = set()
+_replacements: list[_Replacement] = []
+
+
+def enable(spark: SparkSession) -> None:
+    """Have a session's own methods read and write ACID tables.
+
+    ``spark.sql``, ``spark.table``, ``spark.read.table``, ``spark.catalog``, ``df.write``,
+    ``df.writeTo`` and ``df.mergeInto`` go through acidsql where they mean an ACID table, and are
+    Spark's own everywhere else. Enabling twice is enabling once.
+
+    Args:
+        spark: the session; whatever else is a handle of the same session is enabled with it.
+
+    Raises:
+        TypeError: it is no session with a JVM of its own, but one of Spark Connect.
+        MetastoreError: the metastore cannot be reached.
+    """
+    _check_session(spark)
+    with working(spark):
+        pass  # what is wrong with its metastore is said here
+    with _lock:
+        spark.conf.set(SETTING, "true")
+        _forget_other_applications(spark)
+        _enabled.add(_key(spark))
+        if not _replacements:
+            _replacements.extend(_replaced(spark))
+
+
+def disable(spark: SparkSession) -> None:
+    """Make a session's methods Spark's own again; once no session is enabled, PySpark's classes
+    have the very functions back that they had.
+    """
+    _check_session(spark)
+    with _lock:
+        spark.conf.unset(SETTING)
+        _forget_other_applications(spark)
+        _enabled.discard(_key(spark))
+        if _enabled:
+            return
+        while _replacements:
+            _put_back(_replacements.pop())
+
+
+def _check_session(spark: SparkSession) -> None:
+    if not isinstance(spark, SparkSession):
+        raise TypeError(
+            f"{spark!r} is no pyspark.sql.SparkSession: sessions of Spark Connect cannot be enabled"
+        )
+
+
+def _key(spark: SparkSession) -> str:
+    return f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
+
+
+def _forget_other_applications(spark: SparkSession) -> None:
+    """Drop the sessions of applications that this process has stopped."""
+    own = f"{spark.sparkContext.applicationId}/"
+    _enabled.intersection_update([key for key in _enabled if key.startswith(own)])
+
+
+def _replaced(spark: SparkSession) -> Iterator[_Replacement]:
+    """Replace the methods, one by one."""
+    frames = type(spark.range(0))
+    for owner, name, made in (
+        (SparkSession, "sql", queries.sql),
+        (SparkSession, "table", queries.table),
+        (SparkSession, "read", queries.read),
+        (SparkSession, "readStream", streams.read_stream),
+        (SparkSession, "catalog", catalog_statements.catalog),
+        (frames, "write", writers.write),
+        (frames, "writeTo", writers.write_to),
+        (frames, "writeStream", streams.write_stream),
+        (frames, "mergeInto", writers.merge_into),
+    ):
+        if hasattr(owner, name):  # mergeInto is new in Spark 4.0
+            yield _replace(owner, name, made)
+
+
+def _replace(known_as: type, name: str, made: Callable[[Any], Any]) -> _Replacement:
+    owner = next(c for c in known_as.__mro__ if name in vars(c))
+    original = vars(owner)[name]
+    replacement = made(original)
+    setattr(owner, name, replacement)
+    return _Replacement(owner=owner, name=name, original=original, replacement=replacement)
+
+
+def _put_back(one: _Replacement) -> None:
+    """Restore a method, unless somebody has wrapped ours: it then hands on all calls."""
+    if vars(one.owner).get(one.name) is one.replacement:
+        setattr(one.owner, one.name, one.original)

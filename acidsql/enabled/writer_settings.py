@@ -1,0 +1,202 @@
+"""What a ``DataFrameWriter`` was told, and whether an ACID table can be written so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from acidsql.commands.write_frame import NewTable
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.model import FileFormat, Table
+from acidsql.syntax.nodes import Clustering, Name
+
+_OVERWRITE_MODE = "partitionoverwritemode"
+_TRANSACTIONAL = "transactional"
+# Options that are no properties of the table that they make.
+_NO_PROPERTIES = (_OVERWRITE_MODE, "path")
+# Names of file formats, and that of Hive's tables, whose files are those of the table.
+_FORMATS = {
+    FileFormat.ORC: ("orc", "hive"),
+    FileFormat.PARQUET: ("parquet", "hive"),
+    FileFormat.TEXT: ("text", "textfile", "hive"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterSettings:
+    """What a writer was told.
+
+    Attributes:
+        mode: in lower case, as given.
+        format: as given, None if it was not.
+        options: as given; Spark takes their keys in any case.
+    """
+
+    mode: str = "errorifexists"
+    format: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    partitioned_by: tuple[str, ...] = ()
+    bucketed_by: tuple[str, ...] = ()
+    buckets: int = 0
+    sorted_by: tuple[str, ...] = ()
+    clustered_by: tuple[str, ...] = ()
+
+    def option(self, key: str) -> str | None:
+        """The value of an option, given in whatever case; None without it."""
+        return {k.lower(): value for k, value in self.options.items()}.get(key.lower())
+
+    @property
+    def overwrite_mode(self) -> str | None:
+        """The option ``partitionOverwriteMode``."""
+        return self.option(_OVERWRITE_MODE)
+
+
+def check_insert(settings: WriterSettings, table: Table) -> None:
+    """Refuse ``insertInto`` with what only makes sense for a new table, as Spark does.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.
+    """
+    _refuse_layout(
+        settings, table, ("PARTITION_BY", "BUCKET_BY"), "the table has a layout of its own"
+    )
+    _check_carried(settings, table)
+
+
+def check_save(settings: WriterSettings, table: Table) -> None:
+    """Refuse ``saveAsTable`` of a table that exists with another format or layout than it has.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.
+    """
+    columns = [c.name for c in table.partition_columns]
+    if settings.partitioned_by and not _same(settings.partitioned_by, columns):
+        raise _unsupported(
+            "PARTITION_BY",
+            table,
+            f"partitionBy({', '.join(settings.partitioned_by)})",
+            f"it is partitioned by {', '.join(columns) or 'nothing'}; leave partitionBy out",
+        )
+    if settings.buckets and (settings.buckets, list(map(str.lower, settings.bucketed_by))) != (
+        table.num_buckets,
+        list(map(str.lower, table.bucket_columns)),
+    ):
+        raise _unsupported(
+            "BUCKET_BY", table, "bucketBy", "its buckets are others; leave bucketBy out"
+        )
+    _check_carried(settings, table)
+
+
+def new_table(name: Name, settings: WriterSettings) -> NewTable:
+    """The transactional table that ``saveAsTable`` makes; its options are table properties.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.
+    """
+    for feature, columns in (
+        ("SORT_BY", settings.sorted_by),
+        ("CLUSTER_BY", settings.clustered_by),
+    ):
+        if columns:
+            raise AcidAnalysisError(
+                f"UNSUPPORTED_FEATURE.{feature}",
+                f"{_method(feature)} is not supported for transactional tables: leave it out",
+            )
+    clustering = Clustering(columns=settings.bucketed_by, sorted=False, buckets=settings.buckets)
+    kept = {k: v for k, v in settings.options.items() if k.lower() not in _NO_PROPERTIES}
+    return NewTable(
+        name=name,
+        stored_as=_stored_as(settings.format),
+        partitioned_by=settings.partitioned_by,
+        clustered_by=clustering if settings.buckets else None,
+        location=settings.option("path"),
+        properties=table_properties(kept),
+    )
+
+
+def _stored_as(name: str | None) -> str:
+    return "ORC" if name is None or name.lower() == "hive" else name
+
+
+def is_transactional(given: Mapping[str, str]) -> bool:
+    """Whether properties, or options that are to be such, ask for a transactional table."""
+    return any(k.lower() == _TRANSACTIONAL and v.lower() == "true" for k, v in given.items())
+
+
+def table_properties(given: Mapping[str, str]) -> dict[str, str]:
+    """Properties of a new transactional table: ``transactional`` spelled as Hive does, and Spark's
+    ``compression`` as ORC does.
+    """
+    spelled = {_TRANSACTIONAL: _TRANSACTIONAL, "compression": "orc.compress"}
+    return {spelled.get(key.lower(), key): value for key, value in given.items()}
+
+
+def check_options(options: Mapping[str, str], table: Table) -> None:
+    """Refuse options of a writer that a transactional table cannot heed.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
+    """
+    for key, value in options.items():
+        if key.lower() != _OVERWRITE_MODE and not is_transactional({key: value}):
+            raise _unsupported(
+                "WRITE_OPTION",
+                table,
+                f"option {key}",
+                "its files are written as its table properties say; leave the option out",
+            )
+
+
+def check_format(name: str | None, table: Table) -> None:
+    """Refuse a format that is not the table's.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_FORMAT.
+    """
+    known = _FORMATS[table.file_format]
+    if name is not None and name.lower() not in known:
+        raise _unsupported(
+            "WRITE_FORMAT",
+            table,
+            f"format {name}",
+            f"its files are {table.file_format.name}; leave the format out",
+        )
+
+
+def _check_carried(settings: WriterSettings, table: Table) -> None:
+    _refuse_layout(
+        settings, table, ("SORT_BY", "CLUSTER_BY"), "rows are in the order of their row ids"
+    )
+    check_format(settings.format, table)
+    check_options(settings.options, table)
+
+
+def _refuse_layout(
+    settings: WriterSettings, table: Table, features: Sequence[str], reason: str
+) -> None:
+    given = {
+        "PARTITION_BY": settings.partitioned_by,
+        "BUCKET_BY": settings.bucketed_by,
+        "SORT_BY": settings.sorted_by,
+        "CLUSTER_BY": settings.clustered_by,
+    }
+    for feature in features:
+        if given[feature]:
+            method = _method(feature)
+            raise _unsupported(feature, table, method, f"{reason}; leave {method} out")
+
+
+def _method(feature: str) -> str:
+    first, second = feature.lower().split("_")
+    return first + second.capitalize()
+
+
+def _same(given: Sequence[str], columns: Sequence[str]) -> bool:
+    return [name.lower() for name in given] == [name.lower() for name in columns]
+
+
+def _unsupported(feature: str, table: Table, what: str, reason: str) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        f"UNSUPPORTED_FEATURE.{feature}",
+        f"{what} is not possible on the transactional table {table.full_name}: {reason}",
+    )

@@ -1,0 +1,451 @@
+"""``df.write``, ``df.writeTo`` and ``df.mergeInto`` of enabled sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
+
+import acidsql
+from acidsql.errors import AcidSqlError
+from tests.product.conditions import condition_of
+
+if TYPE_CHECKING:
+    from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+ONLY = {"transactional_properties": "insert_only"}
+
+
+@pytest.fixture
+def on(lab: Lab) -> Iterator[Lab]:
+    """The shared session, enabled."""
+    acidsql.enable(lab.spark)
+    yield lab
+    acidsql.disable(lab.spark)
+
+
+def frame(lab: Lab, schema: str, *rows: tuple[Any, ...]) -> DataFrame:
+    return lab.spark.createDataFrame(rows, schema)
+
+
+def parts(lab: Lab) -> str:
+    t = lab.create("v int", partitioned="p int")
+    lab.insert(t, "(1, 1), (2, 2)")
+    return t
+
+
+def refused(write: Callable[[], Any]) -> str:
+    """The condition with which a write fails."""
+    with pytest.raises((AcidSqlError, PySparkException)) as caught:
+        write()
+    return condition_of(caught.value)
+
+
+# --- insertInto
+
+
+def test_insert_into_appends_by_position(on: Lab) -> None:
+    t = on.create("id int, v string", values="(1, 'a')")
+    frame(on, "x int, y string", (2, "b")).write.insertInto(t)
+    frame(on, "x int, y string", (3, "c")).write.mode("ignore").insertInto(f"default.{t}")
+    frame(on, "x int, y string", (4, "d")).write.insertInto(t, overwrite=False)
+    assert on.rows(t) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+    assert isinstance(on.spark.range(1).write, DataFrameWriter)
+
+
+def test_insert_into_overwrites_as_insert_overwrite_does(on: Lab) -> None:
+    t = parts(on)
+    frame(on, "x int, y int", (10, 1)).write.insertInto(t, overwrite=True)
+    assert on.rows(t) == [(10, 1), (2, 2)]
+    frame(on, "x int, y int", (11, 1)).write.mode("overwrite").insertInto(t)
+    assert on.rows(t) == [(11, 1), (2, 2)]
+    with on.settings(spark__sql__sources__partitionOverwriteMode="static"):
+        frame(on, "x int, y int", (12, 3)).write.mode("overwrite").insertInto(t)
+        assert on.rows(t) == [(12, 3)]
+        on.insert(t, "(2, 2)")
+        dynamic = frame(on, "x int, y int", (13, 3)).write.option(
+            "partitionOverwriteMode", "dynamic"
+        )
+        dynamic.mode("overwrite").insertInto(t)
+    assert on.rows(t) == [(13, 3), (2, 2)]
+    assert "base_0000003" in [path.name for path in (on.root(t) / "p=3").iterdir()]
+
+
+def test_insert_into_is_refused_with_what_it_cannot_carry(on: Lab) -> None:
+    t = parts(on)
+    on.sql(f"CREATE VIEW {t}_view AS SELECT * FROM {t}")
+    before = on.state(t)
+    writer = frame(on, "v int, p int", (9, 9)).write
+    make: dict[Callable[[], Any], str] = {
+        lambda: fresh().partitionBy("p").insertInto(t): "UNSUPPORTED_FEATURE.PARTITION_BY",
+        lambda: fresh().bucketBy(2, "v").insertInto(t): "UNSUPPORTED_FEATURE.BUCKET_BY",
+        lambda: fresh().bucketBy(2, "v").sortBy("v").insertInto(t): "UNSUPPORTED_FEATURE.BUCKET_BY",
+        lambda: fresh().format("parquet").insertInto(t): "UNSUPPORTED_FEATURE.WRITE_FORMAT",
+        lambda: fresh().option("compression", "zstd").insertInto(t): (
+            "UNSUPPORTED_FEATURE.WRITE_OPTION"
+        ),
+        lambda: fresh().insertInto(f"{t}_view"): "EXPECT_TABLE_NOT_VIEW",
+        lambda: fresh().options(partitionOverwriteMode="no").mode("overwrite").insertInto(t): (
+            "INVALID_PARTITION_OVERWRITE_MODE"
+        ),
+        lambda: writer.insertInto("nope_at_all"): "TABLE_OR_VIEW_NOT_FOUND",
+    }
+
+    def fresh() -> DataFrameWriter:
+        return frame(on, "v int, p int", (9, 9)).write
+
+    for write, expected in make.items():
+        assert refused(write) == expected
+    assert on.state(t) == before
+    on.sql(f"DROP VIEW {t}_view")
+
+
+# --- saveAsTable
+
+
+def test_save_as_table_has_spark_s_modes(on: Lab) -> None:
+    t = on.create("id int, v string", values="(1, 'a')")
+    news = frame(on, "v string, id int", ("b", 2))
+    for mode in (None, "error", "errorifexists"):
+        assert refused(lambda m=mode: news.write.saveAsTable(t, mode=m)) == (
+            "TABLE_OR_VIEW_ALREADY_EXISTS"
+        )
+    news.write.mode("ignore").saveAsTable(t)
+    assert on.rows(t) == [(1, "a")]
+    news.write.mode("append").saveAsTable(t)
+    news.write.saveAsTable(f"spark_catalog.default.{t}", format="orc", mode="append")
+    assert on.rows(t) == [(1, "a"), (2, "b"), (2, "b")]
+    news.write.mode("Overwrite").saveAsTable(t)
+    assert on.rows(t) == [(2, "b")]
+    with pytest.raises(Exception, match="(?i)mode"):
+        news.write.mode("upsert")
+
+
+def test_overwriting_keeps_the_table_and_its_history(on: Lab) -> None:
+    t = on.create("id int", properties={"orc.compress": "zstd"}, values="(1), (2)")
+    before = on.spark.table(t)
+    assert "delta_0000001_0000001_0000" in on.directories(t)
+    before.where("id = 2").write.mode("overwrite").saveAsTable(t)
+    assert on.directories(t) == ["base_0000002", "delta_0000001_0000001_0000"]
+    assert sorted(before.collect()) == [(1,), (2,)]
+    assert on.rows(t, "id, row__id.writeid") == [(2, 2)]
+    assert ("orc.compress", "zstd") in on.sql(f"SHOW TBLPROPERTIES {t}")
+
+
+def test_overwriting_a_partitioned_table_replaces_all_of_it_unless_told(on: Lab) -> None:
+    t = parts(on)
+    news = frame(on, "v int, p int", (10, 1))
+    news.write.mode("overwrite").option("partitionOverwriteMode", "dynamic").saveAsTable(t)
+    assert on.rows(t) == [(10, 1), (2, 2)]
+    with on.settings(spark__sql__sources__partitionOverwriteMode="dynamic"):
+        news.write.mode("overwrite").saveAsTable(t)
+        assert on.rows(t) == [(10, 1), (2, 2)]
+    news.write.mode("overwrite").partitionBy("P").saveAsTable(t)
+    assert on.rows(t) == [(10, 1)]
+
+
+def test_save_as_table_is_refused_with_what_it_cannot_carry(on: Lab) -> None:
+    t = parts(on)
+    b = on.create("id int", clustered="(id) INTO 2 BUCKETS")
+    on.sql(f"CREATE VIEW {t}_view AS SELECT * FROM {t}")
+    before = on.state(t), on.state(b)
+
+    def fresh(mode: str = "overwrite") -> DataFrameWriter:
+        return frame(on, "v int, p int", (9, 9)).write.mode(mode)
+
+    ids = frame(on, "id int", (9,))
+    cases: list[tuple[Callable[[], Any], str]] = [
+        (lambda: fresh().format("parquet").saveAsTable(t), "UNSUPPORTED_FEATURE.WRITE_FORMAT"),
+        (lambda: fresh().saveAsTable(t, format="delta"), "UNSUPPORTED_FEATURE.WRITE_FORMAT"),
+        (lambda: fresh().partitionBy("v").saveAsTable(t), "UNSUPPORTED_FEATURE.PARTITION_BY"),
+        (
+            lambda: fresh().saveAsTable(t, partitionBy=["p", "v"]),
+            "UNSUPPORTED_FEATURE.PARTITION_BY",
+        ),
+        (lambda: fresh().bucketBy(2, "v").saveAsTable(t), "UNSUPPORTED_FEATURE.BUCKET_BY"),
+        (
+            lambda: ids.write.mode("append").bucketBy(4, "id").saveAsTable(b),
+            "UNSUPPORTED_FEATURE.BUCKET_BY",
+        ),
+        (
+            lambda: ids.write.mode("append").bucketBy(2, "id").sortBy("id").saveAsTable(b),
+            "UNSUPPORTED_FEATURE.SORT_BY",
+        ),
+        (lambda: fresh().saveAsTable(t, path="/tmp/x"), "UNSUPPORTED_FEATURE.WRITE_OPTION"),
+        (
+            lambda: fresh("append").option("mergeSchema", True).saveAsTable(t),
+            "UNSUPPORTED_FEATURE.WRITE_OPTION",
+        ),
+        (lambda: fresh().saveAsTable(f"{t}_view"), "EXPECT_TABLE_NOT_VIEW"),
+        (
+            lambda: ids.withColumn("v", F.lit(1)).write.mode("overwrite").saveAsTable(t),
+            "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+        ),
+    ]
+    for write, expected in cases:
+        assert refused(write) == expected
+    assert (on.state(t), on.state(b)) == before
+    ids.write.mode("append").bucketBy(2, "ID").option("transactional", True).saveAsTable(b)
+    assert on.rows(b) == [(9,)]
+    on.sql(f"DROP VIEW {t}_view")
+
+
+def test_save_as_table_makes_transactional_tables(on: Lab, tmp_path: Path) -> None:
+    rows = frame(on, "id int, p int, v string", (1, 1, "a"), (2, 2, "b"))
+    plain, full, only = "enabled_new", "enabled_full", "enabled_only"
+    rows.write.option("transactional", True).saveAsTable(plain)
+    writer = rows.write.format("orc").partitionBy("p").bucketBy(2, "id")
+    writer.options(transactional="TRUE", compression="zstd", path=f"{tmp_path}/full").saveAsTable(
+        full
+    )
+    writer = rows.write.format("parquet").option("transactional", "true")
+    writer.option("transactional_properties", "insert_only").mode("overwrite").saveAsTable(only)
+    assert on.rows(plain) == [(1, 1, "a"), (2, 2, "b")]
+    assert on.sql(f"DELETE FROM {plain} WHERE id = 1") == [(1, 1)]
+    assert on.rows(full) == [(1, "a", 1), (2, "b", 2)]
+    table = on.session.metastore.table("default", full)
+    assert (table.bucket_columns, table.num_buckets) == (("id",), 2)
+    assert table.properties["orc.compress"] == "zstd"
+    assert on.root(full) == tmp_path / "full"
+    assert {file.codec for file in on.files(full).values()} == {"ZSTD"}
+    assert on.rows(only) == [(1, 1, "a"), (2, 2, "b")]
+    for name in (plain, full, only):
+        on.sql(f"DROP TABLE {name}")
+
+
+def test_save_as_table_writes_spark_s_tables_as_before(on: Lab) -> None:
+    rows = frame(on, "id int", (1,))
+    rows.write.saveAsTable("enabled_spark")
+    rows.write.mode("append").option("transactional", True).saveAsTable("enabled_spark")
+    assert on.spark.table("enabled_spark").count() == 2
+    rows.write.insertInto("enabled_spark")
+    rows.write.mode("overwrite").format("json").saveAsTable("enabled_spark")
+    assert on.spark.table("enabled_spark").collect() == [(1,)]
+    assert not on.session.metastore.find_table("default", "enabled_spark")
+    on.spark.sql("DROP TABLE enabled_spark")
+
+
+def test_a_temporary_view_of_the_same_name(on: Lab) -> None:
+    """As in Spark: insertInto means the view, saveAsTable the table."""
+    t = on.create("id int")
+    rows = frame(on, "id int", (1,))
+    rows.createOrReplaceTempView(t)
+    with pytest.raises(AnalysisException):
+        rows.write.insertInto(t)
+    rows.write.mode("append").saveAsTable(t)
+    on.spark.catalog.dropTempView(t)
+    assert on.rows(t) == [(1,)]
+
+
+def test_insert_only_tables(on: Lab) -> None:
+    t = on.create("id int", properties=ONLY, values="(1)")
+    rows = frame(on, "id int", (2,))
+    rows.write.insertInto(t)
+    rows.write.mode("overwrite").saveAsTable(t)
+    rows.writeTo(t).append()
+    assert on.rows(t) == [(2,), (2,)]
+    assert refused(lambda: rows.writeTo(t).overwrite(F.col("id") == 2)) == (
+        "UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE"
+    )
+    rows.writeTo(t).overwrite(F.lit(True))
+    assert on.rows(t) == [(2,)]
+
+
+# --- files
+
+
+def test_directories_of_acid_tables_are_not_written_as_files(on: Lab, tmp_path: Path) -> None:
+    t = on.create("id int", values="(1)")
+    place = str(on.root(t))
+    before = on.state(t)
+    rows = frame(on, "id int", (9,))
+    writers: list[Callable[[DataFrameWriter], Any]] = [
+        lambda w: w.save(place),
+        lambda w: w.format("orc").save(f"file:{place}/delta_0000001_0000001_0000"),
+        lambda w: w.option("path", place).save(),
+        lambda w: w.save(format="csv", path=place),
+        lambda w: w.orc(place),
+        lambda w: w.parquet(place),
+        lambda w: w.json(place),
+        lambda w: w.csv(place, header=True),
+        lambda w: w.option("path", place).saveAsTable("enabled_elsewhere"),
+    ]
+    for write in writers:
+        assert refused(lambda w=write: w(rows.write.mode("overwrite"))) == "LOCATION_IN_USE"
+    text = rows.selectExpr("CAST(id AS string)").write.mode("overwrite")
+    assert refused(lambda: text.text(place)) == "LOCATION_IN_USE"
+    assert on.state(t) == before
+    rows.write.orc(f"{tmp_path}/o")
+    rows.write.csv(f"{tmp_path}/c", header=True)
+    rows.write.partitionBy("id").save(f"{tmp_path}/s", format="json", mode="append", dateFormat="y")
+    assert on.spark.read.orc(f"{tmp_path}/o").count() == 1
+    assert on.spark.read.option("header", True).csv(f"{tmp_path}/c").columns == ["id"]
+    assert (tmp_path / "s" / "id=9").is_dir()
+
+
+# --- writeTo
+
+
+def test_write_to_appends_by_name(on: Lab) -> None:
+    t = on.create("id int, v string DEFAULT 'none'", values="(1, 'a')")
+    writer = frame(on, "v string, id int", ("b", 2)).writeTo(t)
+    assert isinstance(writer, DataFrameWriterV2)
+    writer.append()
+    frame(on, "id int", (3,)).writeTo(f"default.{t}").append()
+    assert on.rows(t) == [(1, "a"), (2, "b"), (3, "none")]
+    assert refused(lambda: frame(on, "x int", (1,)).writeTo(t).append()).startswith("INSERT_COLUMN")
+
+
+def test_write_to_overwrites_what_a_condition_finds(on: Lab) -> None:
+    t = on.create("id int, v string, p int", values="(1, 'a', 1), (2, 'b', 1), (3, 'c', 2)")
+    news = frame(on, "id int, v string, p int", (4, "d", 1))
+    news.writeTo(t).overwrite(F.col("p") == 1)
+    assert on.rows(t) == [(3, "c", 2), (4, "d", 1)]
+    assert on.rows(t, "row__id.writeid") == [(1,), (2,)]
+    assert on.directories(t) == [
+        "delete_delta_0000002_0000002_0000",
+        "delta_0000001_0000001_0000",
+        "delta_0000002_0000002_0000",
+    ]
+    news.writeTo(t).overwrite(F.expr("v = 'nothing'") & F.col("id").isNull())
+    assert len(on.rows(t)) == 3
+    on.spark.table(t).where("id = 3").writeTo(t).overwrite(F.lit(True))
+    assert on.rows(t) == [(3, "c", 2)]
+
+
+def test_write_to_overwrites_partitions(on: Lab) -> None:
+    t = parts(on)
+    frame(on, "v int, p int", (10, 1), (11, 3)).writeTo(t).overwritePartitions()
+    assert on.rows(t) == [(10, 1), (11, 3), (2, 2)]
+    frame(on, "p int, v int", (2, 20)).writeTo(t).overwrite(F.col("p") >= 2)
+    assert on.rows(t) == [(10, 1), (20, 2)]
+    frame(on, "v int, p int", (30, 3)).writeTo(t).overwrite(F.lit(True))
+    assert on.rows(t) == [(30, 3)]
+    with on.settings(spark__sql__sources__partitionOverwriteMode="static"):
+        frame(on, "v int, p int", (40, 4)).writeTo(t).overwritePartitions()
+    assert on.rows(t) == [(30, 3), (40, 4)]
+
+
+def test_write_to_makes_transactional_tables_and_replaces_none(on: Lab) -> None:
+    rows = frame(on, "id int, p int", (1, 1), (2, 2))
+    new = "enabled_created"
+
+    def writer() -> DataFrameWriterV2:
+        return rows.writeTo(new).using("orc").tableProperty("Transactional", "true")
+
+    writer().partitionedBy(F.col("p")).tableProperty("orc.compress", "snappy").create()
+    assert on.rows(new) == [(1, 1), (2, 2)]
+    assert on.sql(f"SHOW PARTITIONS {new}") == [("p=1",), ("p=2",)]
+    before = on.state(new)
+    for write, expected in (
+        (writer().create, "TABLE_OR_VIEW_ALREADY_EXISTS"),
+        (writer().replace, "UNSUPPORTED_FEATURE.REPLACE_TABLE"),
+        (writer().createOrReplace, "UNSUPPORTED_FEATURE.REPLACE_TABLE"),
+        (rows.writeTo(new).using("parquet").createOrReplace, "UNSUPPORTED_FEATURE.REPLACE_TABLE"),
+        (writer().option("mergeSchema", "true").append, "UNSUPPORTED_FEATURE.WRITE_OPTION"),
+    ):
+        assert refused(write) == expected
+    assert on.state(new) == before
+    on.sql(f"DROP TABLE {new}")
+    assert refused(writer().partitionedBy(F.expr("p + 1")).create) == (
+        "UNSUPPORTED_FEATURE.PARTITION_TRANSFORM"
+    )
+    assert refused(
+        rows.writeTo(new).tableProperty("transactional", "true").using("csv").create
+    ) == ("UNSUPPORTED_FEATURE.STORED_AS")
+    writer().createOrReplace()
+    assert on.rows(new) == [(1, 1), (2, 2)]
+    on.sql(f"DROP TABLE {new}")
+    assert refused(writer().replace) == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+def test_write_to_writes_spark_s_tables_as_before(on: Lab) -> None:
+    rows = frame(on, "id int", (1,))
+    rows.writeTo("enabled_v2").using("parquet").create()
+    assert on.spark.table("enabled_v2").count() == 1
+    with pytest.raises(AnalysisException):
+        rows.writeTo("enabled_v2").append()
+    assert refused(rows.writeTo("nope_at_all").append) == "TABLE_OR_VIEW_NOT_FOUND"
+    on.spark.sql("DROP TABLE enabled_v2")
+
+
+# --- mergeInto
+
+
+@pytest.fixture
+def merging(on: Lab) -> Lab:
+    """An enabled session of a Spark that has mergeInto."""
+    if not hasattr(DataFrame, "mergeInto"):
+        pytest.skip("mergeInto is new in Spark 4.0")
+    return on
+
+
+def test_merge_into_with_all_its_clauses(merging: Lab) -> None:
+    t = merging.create(
+        "id int, v string, n int", values="(1,'a',1), (2,'b',2), (3,'c',3), (4,'d',4)"
+    )
+    source = frame(merging, "id int, v string, n int", (1, "A", 10), (2, "B", 20), (9, "I", 90))
+    (
+        source.alias("s")
+        .mergeInto(t, F.expr(f"{t}.id = s.id"))
+        .whenMatched(F.col("s.n") > 15)
+        .delete()
+        .whenMatched()
+        .update({"v": F.col("s.v"), f"{t}.n": F.col(f"{t}.n") + F.col("s.n")})
+        .whenNotMatched(F.col("s.id") < 0)
+        .insertAll()
+        .whenNotMatched()
+        .insert({"id": F.col("s.id"), "v": F.lit("new")})
+        .whenNotMatchedBySource(F.col(f"{t}.id") == 3)
+        .update({"v": F.lit("gone")})
+        .whenNotMatchedBySource()
+        .delete()
+        .merge()
+    )
+    assert merging.rows(t) == [(1, "A", 11), (3, "gone", 3), (9, "new", None)]
+    source.alias("s").mergeInto(t, F.expr(f"{t}.id = s.id")).whenMatched().updateAll().merge()
+    assert merging.rows(t)[0] == (1, "A", 10)
+
+
+def test_merge_into_knows_its_source_by_the_names_it_has(merging: Lab) -> None:
+    t = merging.create("id int, v string", values="(1, 'a')")
+    merging.spark.sql("SELECT 1 AS id, 'x' AS v").createOrReplaceTempView("news")
+    source = merging.spark.table("news").where("id > 0")
+    on_ids = F.col(f"{t}.id") == F.col("news.id")
+    source.mergeInto(t, on_ids).whenMatched().update({"v": F.col("news.v")}).merge()
+    assert merging.rows(t) == [(1, "x")]
+    u = merging.create("id int, v string", values="(1, 'y')")
+    matched = merging.spark.table(u).mergeInto(t, F.expr(f"{t}.id = {u}.id")).whenMatched()
+    matched.updateAll().merge()
+    assert merging.rows(t) == [(1, "y")]
+    merging.spark.catalog.dropTempView("news")
+
+
+def test_merge_into_is_refused_with_what_it_cannot_do(merging: Lab) -> None:
+    t = merging.create("id int", values="(1)")
+    before = merging.state(t)
+    source = frame(merging, "id int", (1,)).alias("s")
+    condition = F.expr(f"{t}.id = s.id")
+    writer = source.mergeInto(t, condition)
+    assert refused(writer.withSchemaEvolution) == "UNSUPPORTED_FEATURE.MERGE_WITH_SCHEMA_EVOLUTION"
+    assert refused(lambda: source.mergeInto(t, condition).whenNotMatchedBySource().updateAll()) == (
+        "UNSUPPORTED_FEATURE.UPDATE_ALL_NOT_MATCHED_BY_SOURCE"
+    )
+    only = merging.create("id int", properties=ONLY, values="(1)")
+    into_only = source.mergeInto(only, F.expr(f"{only}.id = s.id")).whenMatched().delete()
+    assert refused(into_only.merge) == "UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE"
+    merging.sql(f"CREATE VIEW {t}_view AS SELECT * FROM {t}")
+    assert refused(lambda: source.mergeInto(f"{t}_view", condition)) == "EXPECT_TABLE_NOT_VIEW"
+    assert merging.state(t) == before
+    merging.sql(f"DROP VIEW {t}_view")
+    unknown = source.mergeInto("nope_at_all", F.expr("nope_at_all.id = s.id")).whenMatched()
+    with pytest.raises(PySparkException):
+        unknown.delete().merge()
