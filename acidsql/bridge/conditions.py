@@ -97,7 +97,7 @@ def rebound(
     return bound.transform(scala_map(spark, pairs))
 
 
-def chosen_rows(
+def matching_rows(
     spark: SparkSession,
     conjuncts: Sequence[Conjunct],
     schema: StructType,

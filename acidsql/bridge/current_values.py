@@ -41,7 +41,7 @@ _QUERY = 2
 _NOW = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 
 
-class Current:
+class CurrentValues:
     """The current time, user and database of one statement: those of when they are first asked."""
 
     def __init__(self, spark: SparkSession) -> None:

@@ -78,7 +78,7 @@ def scala_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObje
     return jvm_class(spark, _PYTHON).toScalaMap(java_map)
 
 
-def java_texts(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
+def java_strings(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
     """A Java array of texts, none with a NUL, made by one call: py4j would take one for each."""
     return _separator(spark).split(_NUL.join(texts))
 

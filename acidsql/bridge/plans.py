@@ -167,7 +167,7 @@ def exposed(spark: SparkSession, table: JavaObject) -> JavaObject:
     return copy_node(spark, table, {0: table.child().output()})
 
 
-def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
+def no_pushdown(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
     """The same value, as an expression that Spark cannot push into a scan, at no cost when it runs.
 
     Spark would push ``row.c = 5``, under a name that ORC does not know in ACID files, and ORC fails
@@ -200,7 +200,7 @@ def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     return DataFrame(hinted, spark)
 
 
-def at_most_tasks(frame: DataFrame, most: int) -> DataFrame:
+def coalesce_tasks(frame: DataFrame, most: int) -> DataFrame:
     """The rows of a DataFrame, in at most so many tasks.
 
     A ``coalesce`` parts the generated program in two, and each row is copied in between. It is left
@@ -216,7 +216,7 @@ def at_most_tasks(frame: DataFrame, most: int) -> DataFrame:
     return frame.coalesce(most)
 
 
-def in_program_of_their_own(rows: DataFrame) -> DataFrame:
+def codegen_barrier(rows: DataFrame) -> DataFrame:
     """The same rows, from which what is made of them is parted.
 
     Spark makes one program of all steps between two shuffles. Where a filter leaves few rows of

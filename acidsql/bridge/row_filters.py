@@ -36,7 +36,7 @@ HALF_BITS, WORD_BITS = 32, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Words:
+class DeleteBitmap:
     """Numbers of several parts, of which 64 neighbours are the bits of one word.
 
     A word is found level by level. A number in a level has two halves of 32 bits: the upper one is
@@ -71,7 +71,7 @@ def guard(spark: SparkSession, columns: tuple[str, ...]) -> JavaObject:
     return reduce(either, terms)
 
 
-def has_no_bit(spark: SparkSession, words: Words, columns: Sequence[str]) -> JavaObject:
+def is_not_deleted(spark: SparkSession, bitmap: DeleteBitmap, columns: Sequence[str]) -> JavaObject:
     """The condition that the bit of a row's number is not set, or is in none of the words.
 
     The words are values that are handed to Spark's program, not a part of its text: it serves all
@@ -85,8 +85,8 @@ def has_no_bit(spark: SparkSession, words: Words, columns: Sequence[str]) -> Jav
     literal = jvm_class(spark, f"{_EXPRESSIONS}.Literal")
     array = jvm_class(spark, f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray
     of_numbers, of_words = _types(spark)
-    levels = [literal(_numbers(spark, level), of_numbers) for level in words.levels]
-    bits = literal(array(_numbers(spark, words.bits)), of_words)
+    levels = [literal(_numbers(spark, level), of_numbers) for level in bitmap.levels]
+    bits = literal(array(_numbers(spark, bitmap.bits)), of_words)
     condition, places = _look_up(spark, tuple(columns))
     return _with(spark, condition, zip(places, [*levels, bits], strict=True))
 
@@ -95,7 +95,7 @@ def has_no_bit(spark: SparkSession, words: Words, columns: Sequence[str]) -> Jav
 def _look_up(
     spark: SparkSession, columns: tuple[str, ...]
 ) -> tuple[JavaObject, Sequence[JavaObject]]:
-    """The condition of ``has_no_bit`` with names in place of the levels and the bits, and these
+    """The condition of ``is_not_deleted`` with names in place of the levels and the bits, and these
     names.
     """
     first, *others = columns

@@ -192,7 +192,7 @@ def merge_pieces(spark: SparkSession, plan: JavaObject) -> MergePlan:
     )
 
 
-def asked_rows(spark: SparkSession, plan: JavaObject) -> JavaObject | None:
+def required_rows_query(spark: SparkSession, plan: JavaObject) -> JavaObject | None:
     """What an UPDATE, DELETE or MERGE asks of the tables that it names, as a query: the rows that
     it matches. None if its new values ask more.
 
@@ -231,7 +231,7 @@ def _kind_of(pieces: MergePlan) -> str:
     )
 
 
-def merged_rows(
+def merge_join(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
     """Target and source of a MERGE, with columns of their own added, side by side as far as its
@@ -241,10 +241,10 @@ def merged_rows(
     return frame_of(spark, join(spark, *sides, _kind_of(pieces), pieces.condition))
 
 
-def merged_with_few(
+def merge_with_broadcast_source(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
-    """``merged_rows`` of a MERGE that keeps all rows of its source, by two joins.
+    """``merge_join`` of a MERGE that keeps all rows of its source, by two joins.
 
     Spark broadcasts no side of an outer join whose rows are all kept, and would shuffle the whole
     target. Here the source is broadcast to find the matches, and these are joined with the source.

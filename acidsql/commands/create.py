@@ -248,7 +248,7 @@ def _create_as_select(
     table = _create(session, statement, database, name, columns, partition_columns)
     try:
         with write_transaction(session, insert_intent(table)) as transaction:
-            shape = events.shape_of(session, table)
+            shape = events.write_schema_of(session, table)
             ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
             static = None if partition_columns else ()
             outcome = write_query(transaction, shape, ordered, static)

@@ -107,13 +107,13 @@ def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
         if table is None:
             frame = snapshot.run(explained)
         else:
-            frame = _planned_events(events.shape_of(session, table), inner, snapshot)
+            frame = _planned_events(events.write_schema_of(session, table), inner, snapshot)
         plan = bridge.explain(frame, statement.mode)
     return result.table(session.spark, [("plan", "STRING")], [(plan,)])
 
 
 def _planned_events(
-    shape: events.Shape, statement: ast.Statement | None, snapshot: StatementSnapshot
+    shape: events.WriteSchema, statement: ast.Statement | None, snapshot: StatementSnapshot
 ) -> DataFrame:
     if isinstance(statement, ast.Insert):
         return insert.query(shape.session, shape, snapshot, statement)

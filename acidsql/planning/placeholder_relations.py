@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from acidsql.bridge.jvm import JavaObject, simple_name
 from acidsql.bridge.relations import file_relation, rows_of
-from acidsql.bridge.unresolved_plan import Draft
+from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
 # Where a reference to a table stands: its position among the references of the statement, preceded
 # by the positions of the views that contain it, the outermost first.
@@ -28,7 +28,7 @@ _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
 def placeholder(
     spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
-) -> Draft:
+) -> UnresolvedPlan:
     """Make a relation of these columns without files, for an occurrence of a table.
 
     Args:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.conditions import Conjunct, bare, conjunct, parts, rebound
-from acidsql.bridge.current_values import Current, depends_on_now, query_of
+from acidsql.bridge.current_values import CurrentValues, depends_on_now, query_of
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
@@ -63,7 +63,7 @@ class PlanRequirements:
 
 
 def required_of_placeholders(
-    spark: SparkSession, plan: JavaObject, current: Current
+    spark: SparkSession, plan: JavaObject, current: CurrentValues
 ) -> PlanRequirements:
     """What a plan asks of its placeholders: nothing is known if that depends on when it runs.
 

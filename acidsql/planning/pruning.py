@@ -23,8 +23,8 @@ def find_required_rows(
     session: AcidSession,
     plan: bridge.JavaObject,
     tables: Mapping[Occurrence, Table],
-    current: bridge.Current,
-    scan: Callable[[Table, RequiredRows], bridge.Draft | None],
+    current: bridge.CurrentValues,
+    scan: Callable[[Table, RequiredRows], bridge.UnresolvedPlan | None],
 ) -> dict[Occurrence, RequiredRows]:
     """Find what a statement requires of each occurrence of a table.
 
@@ -57,7 +57,7 @@ def find_required_rows(
             required = found.get(occurrence, ALL_ROWS)
             found[occurrence] = replace(required, distinct_partitions_only=True)
 
-    def scan_placeholder(occurrence: Occurrence) -> bridge.Draft | None:
+    def scan_placeholder(occurrence: Occurrence) -> bridge.UnresolvedPlan | None:
         return scan(tables[occurrence], found.get(occurrence, ALL_ROWS))
 
     for occurrence, copies in plan_requires.copies.items():
@@ -105,6 +105,6 @@ def _partitions(
     texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
     schema = partition_schema(session.spark, table)
     chosen = {
-        i for c in about_partitions for i in bridge.chosen_rows(session.spark, c, schema, texts)
+        i for c in about_partitions for i in bridge.matching_rows(session.spark, c, schema, texts)
     }
     return frozenset(values[i] for i in chosen)

@@ -28,7 +28,7 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.rows import arrow_table
-from acidsql.bridge.unresolved_plan import Draft
+from acidsql.bridge.unresolved_plan import UnresolvedPlan
 from acidsql.planning.placeholder_relations import (
     Occurrence,
     filters,
@@ -191,7 +191,7 @@ def _is_repeatable(plan: JavaObject) -> bool:
 
 
 def evaluate(
-    spark: SparkSession, lookup: Lookup, scan: Callable[[Occurrence], Draft | None]
+    spark: SparkSession, lookup: Lookup, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> Conjunct | None:
     """The condition on partitions that a lookup makes, for which its queries are run; None if the
     values are of a type that is not compared, or a query takes too long.
@@ -216,7 +216,7 @@ def evaluate(
 
 
 def _compared(
-    spark: SparkSession, lookup: Comparison, scan: Callable[[Occurrence], Draft | None]
+    spark: SparkSession, lookup: Comparison, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> Conjunct | None:
     found = []
     for node, query in lookup.values:
@@ -232,7 +232,7 @@ def _compared(
 
 
 def _over_rows(
-    spark: SparkSession, query: Query, scan: Callable[[Occurrence], Draft | None]
+    spark: SparkSession, query: Query, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> JavaObject | None:
     """The plan of a query over rows in place of its placeholders; None if some are many."""
     rows = {}

@@ -39,7 +39,7 @@ VIEW_TEMPORARY = "view.temporary"
 
 
 # Makes the relation of an occurrence of a table.
-RelationOf = Callable[[Table, Occurrence], bridge.Draft]
+RelationOf = Callable[[Table, Occurrence], bridge.UnresolvedPlan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class PlaceholderPass:
     spark: SparkSession
     tables: dict[Occurrence, Table] = field(default_factory=dict)
 
-    def __call__(self, table: Table, occurrence: Occurrence) -> bridge.Draft:
+    def __call__(self, table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
         """Make the placeholder of an occurrence of a table."""
         self.tables[occurrence] = table
         columns, partitions = scan_schema(self.spark, table), partition_schema(self.spark, table)
@@ -76,10 +76,10 @@ class StatementSnapshot:
     snapshots: dict[tuple[str, PartitionSet | None], TableSnapshot] = field(default_factory=dict)
     views: set[tuple[str, str]] = field(default_factory=set)
     lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
-    current: bridge.Current = field(init=False)
+    current: bridge.CurrentValues = field(init=False)
 
     def __post_init__(self) -> None:
-        self.current = bridge.Current(self.session.spark)
+        self.current = bridge.CurrentValues(self.session.spark)
 
     def snapshot(self, table: Table, wanted: PartitionSet | None = None) -> TableSnapshot:
         """The table, or the wanted partitions of it, as this statement sees it."""
@@ -114,25 +114,27 @@ class StatementSnapshot:
         if alias is not None or not table.database:
             name = (alias or table.name,)
         if table.table_type is TableType.VIEW:
-            view = bridge.Draft.of(self._view(table, occurrence, relation_of))
+            view = bridge.UnresolvedPlan.of(self._view(table, occurrence, relation_of))
             return bridge.hide_columns(view, 0, name)
         hidden = 0 if table.insert_only else 1
         return bridge.hide_columns(relation_of(table, occurrence), hidden, name)
 
-    def _scan(self, table: Table, required: RequiredRows) -> bridge.Draft:
+    def _scan(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
         rows = self._rows(table, required)
         return rows if self.expires is None else rows.where(_not_expired(self.expires))
 
-    def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.Draft:
+    def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.UnresolvedPlan:
         return self._scan(table, ALL_ROWS)
 
-    def _rows(self, table: Table, required: RequiredRows) -> bridge.Draft:
+    def _rows(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
         snapshot = self.snapshot(table, required.partitions)
         if table.insert_only:
-            return bridge.Draft.of(read.rows(self.session, snapshot))
+            return bridge.UnresolvedPlan.of(read.rows(self.session, snapshot))
         return scan(self.session, snapshot, required)
 
-    def _rows_for_pruning(self, table: Table, required: RequiredRows) -> bridge.Draft | None:
+    def _rows_for_pruning(
+        self, table: Table, required: RequiredRows
+    ) -> bridge.UnresolvedPlan | None:
         """Return the required rows of a table by whose values partitions of another one are pruned.
 
         Returns:
@@ -177,7 +179,7 @@ class StatementSnapshot:
             self.session, plan, placeholders.tables, self.current, self._rows_for_pruning
         )
 
-        def scan_required(table: Table, occurrence: Occurrence) -> bridge.Draft:
+        def scan_required(table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
             return self._scan(table, required.get(occurrence, ALL_ROWS))
 
         return self._plan(parsed, scan_required)
@@ -363,7 +365,7 @@ def _not_expired(expires: int) -> str:
     It is folded as a whole, so that a late run fails before it looks for files that are gone;
     ``raise_error`` would be left to the tasks. An impossible conversion is the foldable expression
     whose error shows a text of ours in all Spark versions and settings. The time is a text's, as no
-    function that gives it stays in the plan (``Current``).
+    function that gives it stays in the plan (``CurrentValues``).
     """
     message = (
         "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "

@@ -42,7 +42,9 @@ class AcidSession:
         self.files = FileSystem(spark)
         self.tails = TailCache(self.files)
         self.delete_events = EventCache(self.files)
-        self.delete_filters: LruCache[Callable[[bridge.Draft], bridge.Draft] | None] = LruCache(4)
+        self.delete_filters: LruCache[
+            Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None
+        ] = LruCache(4)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age

@@ -138,7 +138,7 @@ def test_many_delete_events_are_joined(lab: Lab, monkeypatch: pytest.MonkeyPatch
 def test_a_value_that_nobody_should_need_is_an_error(lab: Lab) -> None:
     t = lab.create("id INT NOT NULL, s STRING, st STRUCT<a: INT>", partitioned="p DATE")
     schema = scan_schema(lab.spark, acid_table(lab.session, (t,)))
-    rows = bridge.bare_rows(lab.spark, 2, schema).frame()
+    rows = bridge.count_only_rows(lab.spark, 2, schema).frame()
     assert [(f.name, f.dataType, f.nullable) for f in rows.schema] == [
         (f.name, f.dataType, f.nullable) for f in schema
     ]
