@@ -6,8 +6,6 @@ run on another day than the first one chose partitions for: both have the values
 
 from __future__ import annotations
 
-import re
-
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import (
@@ -37,8 +35,6 @@ _NAMES = (
 # Plans, not analysed, that create a table of the rows of a query, and its position in them.
 _AS_SELECT = ("CreateTableAsSelect", "ReplaceTableAsSelect")
 _QUERY = 2
-# Words that Spark casts to dates and timestamps.
-_NOW = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 
 
 class CurrentValues:
@@ -98,8 +94,6 @@ def depends_on_now(spark: SparkSession, plan: JavaObject) -> bool:
     """
     if _names_any(spark, plan):
         return True
-    if not _NOW.search(str(plan.toString())):
-        return False
     rule = jvm_class(spark, f"{CATALYST}.optimizer.SpecialDatetimeValues")
     trees = [plan, *elements(plan.subqueriesAll())]
     return any(not same(rule.apply(tree), tree) for tree in trees)
