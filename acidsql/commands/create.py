@@ -180,7 +180,7 @@ def _create(
     check_bucket_columns(session.spark, table)
     if table.file_format is FileFormat.TEXT:
         check_text_columns(session, table)
-    if statement.location is not None or not session.metastore.served:
+    if statement.location is not None or not session.metastore.capabilities.chooses_locations:
         # A server chooses the places of tables itself, and would have to read every definition.
         check_location(session, table)
     found = existing(session, table)

@@ -80,7 +80,8 @@ def _unchanged_on_spark(session: AcidSession, text: str) -> DataFrame:
         return session.spark.sql(text)
     except AnalysisException as error:
         name = _missing_schema(error)
-        if name is None or not session.metastore.served or not session.has_database(name):
+        is_shared = session.metastore.capabilities.has_other_clients
+        if name is None or not is_shared or not session.has_database(name):
             raise
     mirror_database(session, name)
     return session.spark.sql(text)

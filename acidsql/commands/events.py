@@ -108,7 +108,8 @@ def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
     snapshot = StatementSnapshot(
         session=transaction.session, txns=transaction.txns, listings=transaction.listings
     )
-    if transaction.seen is not None and transaction.session.metastore.served:
+    is_authority = transaction.session.metastore.capabilities.is_id_authority
+    if transaction.seen is not None and is_authority:
         snapshot.lists[transaction.table.full_name] = transaction.seen, transaction.txns
     return snapshot
 

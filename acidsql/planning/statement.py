@@ -350,7 +350,7 @@ def _current_database(session: AcidSession, database: str) -> Iterator[None]:
     if before == database:
         yield
         return
-    if session.metastore.served and session.has_database(database):
+    if session.metastore.capabilities.has_other_clients and session.has_database(database):
         mirror_database(session, database)
     catalog.setCurrentDatabase(database)
     try:

@@ -53,7 +53,7 @@ class AcidSession:
         # The zone whose wall clocks Hive is to read. A later SET TIME ZONE changes how instants are
         # parsed and printed, as in Spark, not which instants the tables hold.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
-        if not self.metastore.served:
+        if not self.metastore.capabilities.has_other_clients:
             for name in self.metastore.databases():
                 mirror_database(self, name)
         # Readers that are gone must not hold cleaners back until their time-out.
@@ -88,7 +88,7 @@ class AcidSession:
 
     def database_location(self, database: str) -> str:
         """Where the tables of a database lie unless they say otherwise."""
-        if database == "default" and not self.metastore.served:
+        if database == "default" and not self.metastore.capabilities.chooses_locations:
             return self.warehouse
         return self.metastore.database_location(database) or child(self.warehouse, f"{database}.db")
 
