@@ -26,7 +26,15 @@ from acidsql.bridge.hadoop import (
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
 from acidsql.bridge.jobs import job_errors
-from acidsql.bridge.jvm import JavaObject, active, jvm_memory, jvm_time_zone, same
+from acidsql.bridge.jvm import (
+    Expression,
+    JavaObject,
+    LogicalPlan,
+    active,
+    jvm_memory,
+    jvm_time_zone,
+    same,
+)
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -117,8 +125,10 @@ __all__ = [
     "Conjunct",
     "CurrentValues",
     "DeleteBitmap",
+    "Expression",
     "FoundPath",
     "JavaObject",
+    "LogicalPlan",
     "MergePlan",
     "NamedColumns",
     "Reference",

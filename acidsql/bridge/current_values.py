@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
+    LogicalPlan,
     copy_node,
     elements,
     jvm_class,
@@ -44,7 +45,7 @@ class CurrentValues:
         self._spark = spark
         self._values: JavaObject = None
 
-    def put_into(self, plan: JavaObject) -> JavaObject:
+    def put_into(self, plan: LogicalPlan) -> LogicalPlan:
         """An analysed plan with these values in place of the functions that give them."""
         if not _names_any(self._spark, plan):
             return plan
@@ -52,7 +53,7 @@ class CurrentValues:
             self._values = _values(self._spark)
         return plan.transformAllExpressionsWithSubqueries(self._values)
 
-    def resolve(self, plan: JavaObject) -> JavaObject:
+    def resolve(self, plan: LogicalPlan) -> LogicalPlan:
         """The analysed and checked plan of a statement, with these values."""
         query = query_of(plan)
         if query is plan:
@@ -61,7 +62,7 @@ class CurrentValues:
         return copy_node(self._spark, plan, {_QUERY: fixed})
 
 
-def query_of(plan: JavaObject) -> JavaObject:
+def query_of(plan: LogicalPlan) -> LogicalPlan:
     """The query of a statement that creates a table of its rows; other statements as they are.
 
     Once analysed, the query is no part of the plan.
@@ -81,12 +82,12 @@ def _values(spark: SparkSession) -> JavaObject:
     return scala_map(spark, [(f.child(), v.child()) for f, v in zip(*lists, strict=True)])
 
 
-def _names_any(spark: SparkSession, plan: JavaObject) -> bool:
+def _names_any(spark: SparkSession, plan: LogicalPlan) -> bool:
     patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
     return bool(plan.containsPattern(patterns.CURRENT_LIKE()))
 
 
-def depends_on_now(spark: SparkSession, plan: JavaObject) -> bool:
+def depends_on_now(spark: SparkSession, plan: LogicalPlan) -> bool:
     """Whether an analysed plan names a current value, which may be another when it runs; as a
     function or as the text of a date.
 

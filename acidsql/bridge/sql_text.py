@@ -15,6 +15,7 @@ from pyspark.sql.types import DataType, StructType
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
+    LogicalPlan,
     elements,
     expression_of,
     java_strings,
@@ -33,7 +34,7 @@ def substitute_variables(spark: SparkSession, text: str) -> str:
     )
 
 
-def parse(spark: SparkSession, text: str) -> JavaObject:
+def parse(spark: SparkSession, text: str) -> LogicalPlan:
     """Spark's unresolved plan of a statement."""
     return session_state(spark).sqlParser().parsePlan(text)
 

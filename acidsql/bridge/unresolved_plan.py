@@ -12,7 +12,9 @@ from pyspark.sql.types import StructType
 
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     elements,
     expression_of,
     jvm_class,
@@ -57,7 +59,7 @@ class UnresolvedPlan:
     """A plan that Spark has not analysed yet, and what would be steps of a DataFrame."""
 
     spark: SparkSession
-    plan: JavaObject
+    plan: LogicalPlan
 
     @classmethod
     def of(cls, frame: DataFrame) -> UnresolvedPlan:
@@ -68,7 +70,7 @@ class UnresolvedPlan:
         """The DataFrame of the plan, which is analysed now."""
         return frame_of(self.spark, self.plan)
 
-    def analyzed(self) -> JavaObject:
+    def analyzed(self) -> LogicalPlan:
         """The plan with its columns known."""
         return self.plan if self.plan.resolved() else analyze(self.spark, self.plan)
 
@@ -80,7 +82,7 @@ class UnresolvedPlan:
             expression = expression_of(self.spark, condition)
         return self.filtered(expression)
 
-    def filtered(self, condition: JavaObject) -> UnresolvedPlan:
+    def filtered(self, condition: Expression) -> UnresolvedPlan:
         """The rows for which a Java expression holds."""
         made = jvm_class(self.spark, f"{_LOGICAL}.Filter")(condition, self.plan)
         return UnresolvedPlan(self.spark, made)
@@ -177,7 +179,7 @@ def _bare_values(spark: SparkSession, schema: StructType) -> dict[str, Column]:
 _known_bare_columns = lru_cache(maxsize=256)(_bare_columns)
 
 
-def hide_columns(rows: UnresolvedPlan, hidden: int, name: Sequence[str]) -> JavaObject:
+def hide_columns(rows: UnresolvedPlan, hidden: int, name: Sequence[str]) -> LogicalPlan:
     """A plan named ``name`` whose last ``hidden`` columns can be selected by name but are not in
     ``*``.
 

@@ -151,7 +151,7 @@ def query(
     """The rows to insert, as Spark aligns and casts them for a file table of the same columns."""
     spark, location = session.spark, shape.table.location
 
-    def rows(plan: bridge.JavaObject) -> DataFrame:
+    def rows(plan: bridge.LogicalPlan) -> DataFrame:
         insert = bridge.insert_into_files(spark, plan, location, shape.data, shape.partitions)
         return bridge.insert_query(spark, bridge.analyze(spark, insert))
 

@@ -66,13 +66,13 @@ def planned(
 ) -> DataFrame:
     """The events that ``make`` makes of a statement, over the partitions that it needs."""
 
-    def asked(plan: bridge.JavaObject) -> bridge.JavaObject:
+    def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         return _asked(shape.session.spark, plan) or bridge.logical_plan(make(shape, plan))
 
     return snapshot.at_once(make(shape, snapshot.plan(text, asked)))
 
 
-def _asked(spark: SparkSession, plan: bridge.JavaObject) -> bridge.JavaObject | None:
+def _asked(spark: SparkSession, plan: bridge.LogicalPlan) -> bridge.LogicalPlan | None:
     """The query that says what a statement needs; None if only its events tell."""
     rows = bridge.required_rows_query(spark, plan)
     try:
@@ -81,7 +81,7 @@ def _asked(spark: SparkSession, plan: bridge.JavaObject) -> bridge.JavaObject | 
         return None  # what is wrong with the statement is said of the statement
 
 
-def update_events(shape: WriteSchema, plan: bridge.JavaObject) -> DataFrame:
+def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
     """The events of an UPDATE."""
     spark = shape.session.spark
     prefix = _free_prefix([*shape.data.names, *shape.partitions.names])
@@ -110,7 +110,7 @@ def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     return result.counts(session.spark, affected=deleted, deleted=deleted)
 
 
-def delete_events(shape: WriteSchema, plan: bridge.JavaObject) -> DataFrame:
+def delete_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
     """The events of a DELETE."""
     spark = shape.session.spark
     rows = bridge.delete_rows(spark, bridge.analyze(spark, plan))
@@ -164,10 +164,10 @@ def merge_pieces(
     spark = shape.session.spark
     columns = [quote(f.name) for f in [*shape.data.fields, *shape.partitions.fields]]
 
-    def pieces(plan: bridge.JavaObject) -> bridge.MergePlan:
+    def pieces(plan: bridge.LogicalPlan) -> bridge.MergePlan:
         return bridge.merge_pieces(spark, bridge.analyze_merge(spark, plan))
 
-    def asked(plan: bridge.JavaObject) -> bridge.JavaObject:
+    def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         joined = _asked(spark, plan)
         if joined:
             return narrowed(spark, joined, keys)

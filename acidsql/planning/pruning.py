@@ -21,7 +21,7 @@ _MANY_PARTITIONS = 8
 
 def find_required_rows(
     session: AcidSession,
-    plan: bridge.JavaObject,
+    plan: bridge.LogicalPlan,
     tables: Mapping[Occurrence, Table],
     current: bridge.CurrentValues,
     scan: Callable[[Table, RequiredRows], bridge.UnresolvedPlan | None],

@@ -15,7 +15,9 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.conditions import Conjunct, conjunct, parts, rebound
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     alias,
     elements,
     jvm_class,
@@ -53,7 +55,7 @@ class Query:
         placeholders: its leaves that are placeholders, with the occurrence of each; at least one.
     """
 
-    plan: JavaObject
+    plan: LogicalPlan
     placeholders: Sequence[tuple[JavaObject, Occurrence]]
 
 
@@ -67,7 +69,7 @@ class Membership:
         key: the query's value: Java expression over its attributes.
     """
 
-    value: JavaObject
+    value: Expression
     columns: JavaObject
     query: Query
     key: JavaObject
@@ -82,7 +84,7 @@ class Comparison:
         values: the Java expressions in it that stand for a query's value, with the query.
     """
 
-    condition: JavaObject
+    condition: Expression
     values: Sequence[tuple[JavaObject, Query]]
 
 
@@ -90,7 +92,7 @@ Lookup = Membership | Comparison
 
 
 def without_pruning(
-    spark: SparkSession, plan: JavaObject
+    spark: SparkSession, plan: LogicalPlan
 ) -> tuple[JavaObject, Mapping[int, Sequence[Membership]]]:
     """A plan without the subqueries by which Spark would choose partitions when it runs, and these
     by the identity of the placeholder that each is about.
@@ -119,14 +121,14 @@ def without_pruning(
     return plan.transformAllExpressionsWithSubqueries(scala_map(spark, dropped)), found
 
 
-def _build_key(spark: SparkSession, pruning: JavaObject) -> JavaObject:
+def _build_key(spark: SparkSession, pruning: JavaObject) -> Expression:
     """The value of the other part."""
     if major(spark) >= 4:
         return pruning.buildKeys().apply(pruning.broadcastKeyIndices().head())
     return pruning.buildKeys().apply(pruning.broadcastKeyIndex())
 
 
-def comparison(spark: SparkSession, leaf: JavaObject, condition: JavaObject) -> Comparison | None:
+def comparison(spark: SparkSession, leaf: LogicalPlan, condition: Expression) -> Comparison | None:
     """Find what a condition with subqueries says of the partitions of a placeholder.
 
     Returns:
@@ -147,7 +149,7 @@ def comparison(spark: SparkSession, leaf: JavaObject, condition: JavaObject) -> 
     return Comparison(condition, values)
 
 
-def _subqueries(expression: JavaObject, pattern: JavaObject) -> Iterator[JavaObject]:
+def _subqueries(expression: Expression, pattern: JavaObject) -> Iterator[JavaObject]:
     """The subqueries in an expression that has some.
 
     Args:
@@ -160,7 +162,7 @@ def _subqueries(expression: JavaObject, pattern: JavaObject) -> Iterator[JavaObj
         yield from _subqueries(child, pattern)
 
 
-def _query(plan: JavaObject) -> Query | None:
+def _query(plan: LogicalPlan) -> Query | None:
     """A part of a plan that can be run by itself; None if it may give other rows each time."""
     found = {}
     for leaf in elements(plan.collectLeaves()):
@@ -174,7 +176,7 @@ def _query(plan: JavaObject) -> Query | None:
     return Query(plan, tuple(found.values()))
 
 
-def _is_repeatable(plan: JavaObject) -> bool:
+def _is_repeatable(plan: LogicalPlan) -> bool:
     """Whether a plan gives the same rows each time: rows that are chosen by their order may be
     others, and so may sums of floating-point numbers.
     """

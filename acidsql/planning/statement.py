@@ -103,13 +103,13 @@ class StatementSnapshot:
         taken = (s for s in self.snapshots.values() if s.table.full_name == table.full_name)
         return sorted({partition.values for own in taken for partition in own.partitions})
 
-    def relation(self, table: Table) -> bridge.JavaObject:
+    def relation(self, table: Table) -> bridge.LogicalPlan:
         """Make a plan of a table or view under its own name, with ``row__id`` hidden."""
         return self._relation(table, None, (0,), self._scan_all_rows)
 
     def _relation(
         self, table: Table, alias: str | None, occurrence: Occurrence, relation_of: RelationOf
-    ) -> bridge.JavaObject:
+    ) -> bridge.LogicalPlan:
         name: tuple[str, ...] = (CATALOG, table.database, table.name)
         if alias is not None or not table.database:
             name = (alias or table.name,)
@@ -158,7 +158,7 @@ class StatementSnapshot:
         self,
         statement: str | ParsedStatement,
         made: Callable[[bridge.JavaObject], bridge.JavaObject] = lambda plan: plan,
-    ) -> bridge.JavaObject:
+    ) -> bridge.LogicalPlan:
         """Make Spark's plan of a statement, not analysed yet, over scans of the required rows.
 
         A statement with a partitioned or large table is planned twice: first over placeholders,
@@ -205,13 +205,13 @@ class StatementSnapshot:
             return False  # Spark itself pushes conditions down to its files
         return is_larger(self.snapshot(table), _SMALL_BYTES)
 
-    def plan_of(self, parsed: ParsedStatement) -> bridge.JavaObject:
+    def plan_of(self, parsed: ParsedStatement) -> bridge.LogicalPlan:
         """Make the plan of a statement over scans of all rows."""
         return self._plan(parsed, self._scan_all_rows)
 
     def _plan(
         self, parsed: ParsedStatement, relation_of: RelationOf, within: Occurrence = ()
-    ) -> bridge.JavaObject:
+    ) -> bridge.LogicalPlan:
         """Put relations in the place of a statement's references to tables of the metastore.
 
         Args:
@@ -290,7 +290,7 @@ class ParsedStatement:
     """
 
     text: str
-    plan: bridge.JavaObject
+    plan: bridge.LogicalPlan
     references: Sequence[bridge.Reference]
     tables: Mapping[tuple[str, ...], Table]
     temporary: Container[str] | None = None
