@@ -32,11 +32,11 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
     assert [row[0] for row in rows if row[0] >= 100] == [100, 1017, 1027, 1037]
     assert len(rows) == 30
 
-    def plan() -> str:
+    def explained() -> str:
         return str(lab.sql(f"EXPLAIN SELECT * FROM {t}")[0][0])
 
-    assert "binarySearch" in plan()
-    assert "Join" not in plan()
+    assert "binarySearch" in explained()
+    assert "Join" not in explained()
     monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
     for join, events in (("BroadcastHashJoin", 1000), ("SortMergeJoin", 0)):
         monkeypatch.setattr(plan, "_BROADCAST_NUMBERS", events)
@@ -47,7 +47,7 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
         ):
             monkeypatch.setattr(packing, "_MOST_BITS", bits)
             monkeypatch.setattr(plan, "_EVENTS_IN_WORD", 0 if dense else 1000)
-            assert f"{join} {keys}" in plan()
+            assert f"{join} {keys}" in explained()
             assert lab.rows(t, "*, row__id") == rows
             with lab.settings(spark__sql__retainGroupColumns="false"):
                 assert lab.rows(t, "*, row__id") == rows
