@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.planning import statement
 from acidsql.scan import plan
 from acidsql.scan.search_argument import SearchArgument, find_search_argument
+from tests.limits import set_limits
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(autouse=True)
 def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables are searched as large ones are."""
-    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
+    set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 def answers(lab: Lab, table: str, query: str, condition: str) -> list[list[str]]:
