@@ -80,7 +80,7 @@ def narrowed(spark: SparkSession, joined: LogicalPlan, keys: Sequence[Key]) -> L
         conditions.append(coarse(spark, condition) if key.condition.coarse else condition)
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
     kept = jvm_class(spark, f"{CATALYST}.plans.logical.Filter")
-    return copy_node(spark, joined, {0: kept(reduce(both, conditions), joined.left())})
+    return copy_node(spark, joined, {"left": kept(reduce(both, conditions), joined.left())})
 
 
 def _equal(pieces: MergePlan) -> Iterator[tuple[JavaObject, JavaObject]]:

@@ -21,7 +21,6 @@ from acidsql.bridge.jvm import (
     alias,
     elements,
     jvm_class,
-    major,
     scala_map,
     scala_object,
     scala_seq,
@@ -30,6 +29,7 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.rows import arrow_table
+from acidsql.bridge.spark_versions import differences
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 from acidsql.limits import limits
 from acidsql.planning.placeholder_relations import (
@@ -122,7 +122,7 @@ def without_pruning(
 
 def _build_key(spark: SparkSession, pruning: JavaObject) -> Expression:
     """The value of the other part."""
-    if major(spark) >= 4:
+    if differences(spark).has_several_pruning_keys:
         return pruning.buildKeys().apply(pruning.broadcastKeyIndices().head())
     return pruning.buildKeys().apply(pruning.broadcastKeyIndex())
 

@@ -107,7 +107,7 @@ def test_rows_are_looked_for_where_their_values_stay(
         found.append(own)
         return own
 
-    monkeypatch.setattr(plan, "find_search", noted)
+    monkeypatch.setattr(plan, "find_search_argument", noted)
     lab.sql(f"SELECT * FROM {long} WHERE {condition}")
     (search,) = found
     assert search is not None

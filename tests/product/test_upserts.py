@@ -247,7 +247,7 @@ def test_many_keys_choose_row_groups_and_no_rows(
         found.extend([(own.rows, own.condition is not None)] if own else [])
         return own
 
-    monkeypatch.setattr(plan, "find_search", noted)
+    monkeypatch.setattr(plan, "find_search_argument", noted)
     number = lab.sql(f"SELECT count(*) FROM ({source})")[0][0]
     assert lab.sql(_upsert(t, source)) == [(number, number, 0, 0)]
     assert found == searched
