@@ -11,11 +11,11 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 from acidsql import bridge
 from acidsql.commands import dispatch
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.resolution import leased_snapshot
-from acidsql.session import AcidSession
+from acidsql.planning.name_resolution import acid_table
+from acidsql.planning.statement import leased_snapshot
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
-from acidsql.tables import acid_table
 
 
 def sql(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 # For every JVM that spark-submit starts here. Spark makes a program of its own for nearly every

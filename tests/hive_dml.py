@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.format.partitions import DEFAULT_PARTITION
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 from tests.hive_tables import HiveTable
 from tests.hive_values import Identified, Row, rows_with_ids

@@ -14,7 +14,7 @@ import acidsql
 from acidsql.bridge import parse_type
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.metastore.model import Column, Partition
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 # What a metastore computes or notes by itself.

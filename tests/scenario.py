@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.format.bucket_codec import decode_bucket
 from acidsql.format.names import parse_directory
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import RowId, read_events
 from acidsql.storage.filesystem import child
 

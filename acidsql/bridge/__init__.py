@@ -9,7 +9,6 @@ from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.conditions import Conjunct, chosen_rows
 from acidsql.bridge.current_values import Current
-from acidsql.bridge.filters import asked_of_outlines
 from acidsql.bridge.hadoop import (
     FoundPath,
     append_bytes,
@@ -28,9 +27,6 @@ from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
 from acidsql.bridge.jobs import job_errors
 from acidsql.bridge.jvm import JavaObject, active, jvm_memory, jvm_time_zone, same
-from acidsql.bridge.lookups import looked_up
-from acidsql.bridge.merge_keys import Key, narrowed, source_keys
-from acidsql.bridge.outlines import outline
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -123,7 +119,6 @@ __all__ = [
     "Draft",
     "FoundPath",
     "JavaObject",
-    "Key",
     "MergePlan",
     "NamedColumns",
     "Reference",
@@ -138,7 +133,6 @@ __all__ = [
     "analyze_merge",
     "append_bytes",
     "arrow_table",
-    "asked_of_outlines",
     "asked_rows",
     "assemble_file",
     "at_most_tasks",
@@ -183,16 +177,13 @@ __all__ = [
     "literal_sql",
     "local_rows",
     "logical_plan",
-    "looked_up",
     "merge_pieces",
     "merged_rows",
     "merged_with_few",
     "murmur_hash",
     "named_columns",
-    "narrowed",
     "opaque",
     "orc_relation",
-    "outline",
     "parse",
     "parse_columns",
     "parse_name",
@@ -212,7 +203,6 @@ __all__ = [
     "same",
     "search_options",
     "select",
-    "source_keys",
     "substitute_ctes",
     "substitute_variables",
     "temp_view",

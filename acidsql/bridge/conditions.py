@@ -29,7 +29,7 @@ _COARSE = "KnownNullable"
 
 @dataclass(frozen=True)
 class Conjunct:
-    """One of the conditions that hold of all rows that a plan needs of an outline.
+    """One of the conditions that hold of all rows that a plan needs of a placeholder.
 
     Attributes:
         expression: Java expression; deterministic, without subqueries.
@@ -64,7 +64,7 @@ def bare(condition: JavaObject) -> tuple[JavaObject, bool]:
 
 
 def coarse(spark: SparkSession, condition: JavaObject) -> JavaObject:
-    """A condition for which ``asked_of_outlines`` gives a coarse conjunct."""
+    """A condition for which ``required_of_placeholders`` gives a coarse conjunct."""
     return jvm_class(spark, f"{CATALYST}.expressions.{_COARSE}")(condition)
 
 

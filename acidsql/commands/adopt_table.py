@@ -19,7 +19,7 @@ from acidsql.format.selection import max_write_id
 from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, Table
 from acidsql.scan.directories import file_tails, row_names
 from acidsql.scan.snapshot import with_nested_originals
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.tails import read_tail

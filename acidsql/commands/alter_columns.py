@@ -17,8 +17,8 @@ from acidsql.commands.definitions import check_columns
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, FileFormat, Table
-from acidsql.schema import columns_of
-from acidsql.session import AcidSession
+from acidsql.schema.columns import columns_of
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.alter_statements import (
     AddColumns,
     ChangeColumn,

@@ -12,7 +12,7 @@ from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.names import is_hidden
 from acidsql.metastore.model import Partition, Table
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.alter_statements import (
     AddPartitions,

@@ -12,10 +12,10 @@ from acidsql.commands import alter_columns, alter_partitions, result
 from acidsql.commands.definitions import check_properties
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
-from acidsql.session import AcidSession
+from acidsql.planning.name_resolution import already_exists, in_metastore, known_to_spark, qualified
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax import alter_statements as ast
-from acidsql.tables import already_exists, in_metastore, known_to_spark, qualified
 from acidsql.transaction.write_intent import alter_intent
 from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
 

@@ -10,7 +10,7 @@ from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
 from acidsql.errors import AcidAnalysisError, ConcurrencyError
 from acidsql.metastore.model import CompactionState, CompactionType, Table
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import Compact
 
 _POLL_SECONDS = 1.0

@@ -20,15 +20,15 @@ from acidsql.format.names import is_hidden, is_original_file, original_file_name
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import FileFormat, Partition, PlainTable, Table
+from acidsql.planning.name_resolution import names_temp_view, qualified
 from acidsql.scan.snapshot import with_nested_originals
-from acidsql.schema import columns_of, data_schema, has_timestamp
-from acidsql.session import AcidSession
+from acidsql.schema.columns import columns_of, data_schema, has_timestamp
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import read_tail
 from acidsql.syntax import alter_statements as ast
-from acidsql.tables import names_temp_view, qualified
 
 _MILLISECONDS = 1000
 _SAID_OTHERWISE = ("external", "transactional")

@@ -16,17 +16,23 @@ from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
+from acidsql.insert_only.read import check_text_columns
 from acidsql.metastore.model import Column, FileFormat, LockRequest, LockType, Operation, Table
-from acidsql.resolution import leased_snapshot
-from acidsql.scan.insert_only import check_text_columns
-from acidsql.schema import columns_of
-from acidsql.session import AcidSession
+from acidsql.planning.name_resolution import (
+    already_exists,
+    find,
+    in_metastore,
+    known_to_spark,
+    qualified,
+)
+from acidsql.planning.statement import leased_snapshot
+from acidsql.schema.columns import columns_of
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
-from acidsql.tables import already_exists, find, in_metastore, known_to_spark, qualified
 from acidsql.transaction.locking import wait_for_locks
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import write_transaction

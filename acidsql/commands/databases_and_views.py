@@ -14,13 +14,7 @@ from acidsql import bridge
 from acidsql.commands import result
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Column, Table, TableType
-from acidsql.resolution import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot, look_up
-from acidsql.session import AcidSession, mirror_database
-from acidsql.storage.filesystem import child
-from acidsql.syntax.lexer import quote
-from acidsql.syntax.nodes import Name
-from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
-from acidsql.tables import (
+from acidsql.planning.name_resolution import (
     already_exists,
     find,
     in_metastore,
@@ -28,6 +22,12 @@ from acidsql.tables import (
     names_temp_view,
     qualified,
 )
+from acidsql.planning.statement import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot, look_up
+from acidsql.session.acid_session import AcidSession, mirror_database
+from acidsql.storage.filesystem import child
+from acidsql.syntax.lexer import quote
+from acidsql.syntax.nodes import Name
+from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
 
 
 def create_database(session: AcidSession, statement: CreateDatabase) -> DataFrame | None:

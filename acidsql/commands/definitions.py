@@ -16,8 +16,8 @@ from pyspark.sql.types import (
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column
-from acidsql.schema import ROW_ID_COLUMN, read_name
-from acidsql.session import AcidSession
+from acidsql.schema.acid_file import ROW_ID_COLUMN, read_name
+from acidsql.session.acid_session import AcidSession
 
 _CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
 # Settings of ORC's writer that reach it from table properties.

@@ -11,11 +11,11 @@ from acidsql.commands import result
 from acidsql.commands.partitions import the_one
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Partition, Table, TableType
-from acidsql.resolution import latest_snapshot
-from acidsql.session import AcidSession
+from acidsql.planning.name_resolution import find
+from acidsql.planning.statement import latest_snapshot
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import statements as ast
 from acidsql.syntax.lexer import quote
-from acidsql.tables import find
 
 _Row = tuple[str, str, str | None]
 # What DESCRIBE EXTENDED of a column tells of it; none is kept.

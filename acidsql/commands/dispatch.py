@@ -30,14 +30,20 @@ from acidsql.commands import (
 )
 from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
 from acidsql.errors import AcidAnalysisError
+from acidsql.insert_only.write import refuse_row_changes
 from acidsql.metastore.model import Table, TableType
-from acidsql.plain_files import refuse_row_changes
-from acidsql.resolution import StatementSnapshot, leased_snapshot, look_up, refers_to_acid
-from acidsql.session import AcidSession, mirror_database
+from acidsql.planning.name_resolution import (
+    acid_table,
+    already_exists,
+    find,
+    find_acid_table,
+    in_metastore,
+)
+from acidsql.planning.statement import StatementSnapshot, leased_snapshot, look_up, refers_to_acid
+from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import alter_statements, parse
 from acidsql.syntax import statements as ast
 from acidsql.syntax.nodes import Name
-from acidsql.tables import acid_table, already_exists, find, find_acid_table, in_metastore
 
 
 def run(session: AcidSession, text: str) -> DataFrame:

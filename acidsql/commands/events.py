@@ -11,12 +11,14 @@ from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.commands.partition_normalization import as_spelled
+from acidsql.insert_only.write import settle_plain
 from acidsql.metastore.model import FileFormat, Operation, Table
-from acidsql.plain_files import settle_plain
-from acidsql.resolution import StatementSnapshot
+from acidsql.planning.statement import StatementSnapshot
 from acidsql.scan.time_zones import to_file_zone
-from acidsql.schema import check_written, data_schema, event_schema, has_timestamp, partition_schema
-from acidsql.session import AcidSession
+from acidsql.schema.acid_file import event_schema
+from acidsql.schema.columns import data_schema, has_timestamp, partition_schema
+from acidsql.schema.spark_limits import check_written
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.driver_writer import Keys, few_keys, stage_few
 from acidsql.storage.finalize import Settled, Staging, Twice
@@ -261,7 +263,7 @@ def finish(
         transaction.publish(plain)
         return Outcome(settled=tuple(plain))
     staging = Staging(
-        session=transaction.session,
+        files=transaction.session.files,
         path=transaction.staging,
         table=shape.table,
         row=shape.row,

@@ -17,11 +17,11 @@ from acidsql.format.names import (
     VERSION_FILE,
     base_name,
 )
+from acidsql.insert_only.write import write_plain
 from acidsql.metastore.model import FileFormat, Table
-from acidsql.plain_files import write_plain
-from acidsql.resolution import StatementSnapshot
-from acidsql.schema import check_written
-from acidsql.session import AcidSession
+from acidsql.planning.statement import StatementSnapshot
+from acidsql.schema.spark_limits import check_written
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import BUCKET_COLUMN, Target, named_sql, write_rows
 from acidsql.syntax.statements import Insert

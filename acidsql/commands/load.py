@@ -17,8 +17,8 @@ from acidsql.format.names import base_name, delta_name, is_hidden, original_file
 from acidsql.format.orc_tail import OrcTail
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.directories import is_acid_file
-from acidsql.schema import data_schema
-from acidsql.session import AcidSession
+from acidsql.schema.columns import data_schema
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.tails import read_tail
 from acidsql.syntax.statements import LoadData

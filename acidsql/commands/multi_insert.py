@@ -12,7 +12,7 @@ from acidsql.commands import events, result
 from acidsql.commands.insert import publish_empty, query, stage_query, static_values
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import Insert
 from acidsql.transaction.write_intent import Intent, insert_intent
 from acidsql.transaction.write_transaction import (

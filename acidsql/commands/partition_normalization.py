@@ -28,8 +28,8 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import Table
 from acidsql.scan.columns import typed_values
-from acidsql.schema import partition_schema
-from acidsql.session import AcidSession
+from acidsql.schema.columns import partition_schema
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.staging import partition_text
 
 Values = tuple[str, ...]

@@ -10,8 +10,8 @@ from acidsql import bridge
 from acidsql.commands.partition_normalization import VALUE, typed, usual
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Partition, Table
-from acidsql.schema import partition_schema
-from acidsql.session import AcidSession
+from acidsql.schema.columns import partition_schema
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.staging import partition_text
 from acidsql.syntax.nodes import PartitionFilter, PartitionSpec
 

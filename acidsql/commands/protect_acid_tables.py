@@ -6,8 +6,8 @@ from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import parse_directory
 from acidsql.metastore.model import Table
-from acidsql.session import AcidSession
-from acidsql.tables import find, in_metastore
+from acidsql.planning.name_resolution import find, in_metastore
+from acidsql.session.acid_session import AcidSession
 
 
 def refuse_damage(session: AcidSession, plan: bridge.JavaObject) -> None:

@@ -8,7 +8,7 @@ from acidsql.commands import result
 from acidsql.commands.adopt_table import existing
 from acidsql.metastore.model import Table
 from acidsql.scan.snapshot import keep_write_ids_ahead, with_unknown_compactions
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import MsckRepair
 from acidsql.transaction.write_intent import alter_intent
 from acidsql.transaction.write_transaction import WriteTransaction, write_transaction

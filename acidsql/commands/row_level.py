@@ -14,9 +14,10 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import Shape
 from acidsql.metastore.model import Operation, Table
-from acidsql.resolution import StatementSnapshot
-from acidsql.schema import ROW_ID_COLUMN
-from acidsql.session import AcidSession
+from acidsql.planning.merge_keys import Key, narrowed, source_keys
+from acidsql.planning.statement import StatementSnapshot
+from acidsql.schema.acid_file import ROW_ID_COLUMN
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.finalize import Twice
 from acidsql.storage.staging import named_sql
 from acidsql.syntax.lexer import quote
@@ -149,7 +150,7 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
 
 
 def merge_pieces(
-    shape: Shape, snapshot: StatementSnapshot, text: str, keys: Sequence[bridge.Key] = ()
+    shape: Shape, snapshot: StatementSnapshot, text: str, keys: Sequence[Key] = ()
 ) -> bridge.MergePlan:
     """The parts of a MERGE, analysed.
 
@@ -165,7 +166,7 @@ def merge_pieces(
     def asked(plan: bridge.JavaObject) -> bridge.JavaObject:
         joined = _asked(spark, plan)
         if joined:
-            return bridge.narrowed(spark, joined, keys)
+            return narrowed(spark, joined, keys)
         return bridge.logical_plan(merge_events(shape, pieces(plan)))
 
     plan = snapshot.plan(add_insert_columns(text, columns), asked)
@@ -259,7 +260,7 @@ def _joined_at_best(
     if not _is_worth_a_job(pieces, sides):
         return pieces, sides, _joined(pieces, sides)
     held = bridge.held_by_driver(_numbered(sides))
-    keys = bridge.source_keys(spark, pieces, held)
+    keys = source_keys(spark, pieces, held)
     if keys:
         pieces = merge_pieces(shape, snapshot, text, keys)
         sides = _sides(shape, pieces)

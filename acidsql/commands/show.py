@@ -13,11 +13,11 @@ from acidsql.commands.describe import described
 from acidsql.commands.partitions import matching
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table, TableType
-from acidsql.schema import literal
-from acidsql.session import AcidSession, mirror_database
+from acidsql.planning.name_resolution import CATALOG, find, qualified
+from acidsql.schema.columns import literal
+from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import statements as ast
 from acidsql.syntax.lexer import quote
-from acidsql.tables import CATALOG, find, qualified
 
 
 def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | None:

@@ -11,10 +11,10 @@ from acidsql.commands import result
 from acidsql.commands.partitions import matching
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Compaction, LockInfo
-from acidsql.session import AcidSession
+from acidsql.planning.name_resolution import find_acid_table, qualified
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import statements as ast
 from acidsql.syntax.nodes import Name, PartitionSpec
-from acidsql.tables import find_acid_table, qualified
 
 _Entry = TypeVar("_Entry", Compaction, LockInfo)
 

@@ -9,7 +9,7 @@ from acidsql.commands.partitions import full_values, required
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import METADATA_FILE, TRUNCATED_CONTENT, base_name
 from acidsql.metastore.model import Partition, Table
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.statements import Truncate

@@ -7,7 +7,7 @@ from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Compaction, Table, TxnState
 from acidsql.scan.snapshot import state_of
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 
 

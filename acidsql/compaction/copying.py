@@ -35,8 +35,9 @@ from acidsql.scan.directories import (
     insert_directories,
 )
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.schema import data_schema, event_schema
-from acidsql.session import AcidSession
+from acidsql.schema.acid_file import event_schema
+from acidsql.schema.columns import data_schema
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import NO_EVENTS, distinct, write_buckets
 from acidsql.storage.driver_writer import DRIVER_EVENTS
 from acidsql.storage.filesystem import FilePart, child

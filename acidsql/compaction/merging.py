@@ -24,14 +24,14 @@ from acidsql.format.names import (
     delete_delta_name,
     delta_name,
 )
+from acidsql.insert_only import read
+from acidsql.insert_only.write import settle_plain, write_plain
 from acidsql.metastore.model import CompactionType, FileFormat
-from acidsql.plain_files import settle_plain, write_plain
-from acidsql.scan import insert_only
 from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_file_zone
-from acidsql.schema import data_schema
-from acidsql.session import AcidSession
+from acidsql.schema.columns import data_schema
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import ONE_TASK_BYTES
 from acidsql.syntax.lexer import quote
@@ -112,7 +112,7 @@ def _write_plain(
 ) -> None:
     """Write and publish the base of an insert-only table."""
     table, (partition,) = snapshot.table, snapshot.partitions
-    rows = insert_only.rows(session, snapshot)
+    rows = read.rows(session, snapshot)
     few = bridge.input_bytes(rows) <= ONE_TASK_BYTES
     merged = rows.coalesce(1) if few else rows.hint("rebalance")
     fields = data_schema(session.spark, table).fields

@@ -8,8 +8,9 @@ from pyspark.sql import functions as F
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.metastore.model import Table
 from acidsql.scan.plan import FIELD
-from acidsql.schema import data_schema, event_schema
-from acidsql.session import AcidSession
+from acidsql.schema.acid_file import event_schema
+from acidsql.schema.columns import data_schema
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.finalize import name_bucket_parts
 from acidsql.storage.staging import BUCKET_COLUMN, staged_row, write_buckets
 
@@ -38,4 +39,4 @@ def write_buckets_of(
         own_row = staged_row([F.col(f"{FIELD}{i}") for i in range(len(row.fields))])
     placed = events.select(*columns, *own_row, bucket.alias(BUCKET_COLUMN))
     write_buckets(placed.repartition(BUCKET_COLUMN), staged, table, [BUCKET_COLUMN])
-    name_bucket_parts(session, staged, row=() if deletes else row.names, deletes=deletes)
+    name_bucket_parts(session.files, staged, row=() if deletes else row.names, deletes=deletes)

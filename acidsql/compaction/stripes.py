@@ -26,7 +26,7 @@ from acidsql.scan.deletes.plan import find_deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, is_acid_file, is_raw
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.filesystem import child
 from acidsql.storage.parallel import in_parallel

@@ -37,8 +37,9 @@ from acidsql.scan.snapshot import (
     state_of,
     with_nested_originals,
 )
-from acidsql.schema import data_schema, why_not_written
-from acidsql.session import AcidSession
+from acidsql.schema.columns import data_schema
+from acidsql.schema.spark_limits import why_not_written
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.transaction.locking import wait_for_locks

@@ -6,7 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, CharType, DataType, MapType
 
-from acidsql.schema import has_type
+from acidsql.schema.columns import has_type
 
 
 def with_blanks(value: Column, declared: DataType) -> Column:

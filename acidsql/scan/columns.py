@@ -18,8 +18,9 @@ from acidsql.metastore.model import Table
 from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
-from acidsql.schema import KEYS, ROW_ID_COLUMN, partition_schema, row_field, schema_of
-from acidsql.session import AcidSession
+from acidsql.schema.acid_file import KEYS, ROW_ID_COLUMN, row_field
+from acidsql.schema.columns import partition_schema, schema_of
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 # The ordinal of a row's partition in the snapshot.

@@ -17,7 +17,7 @@ from acidsql.format.names import (
 )
 from acidsql.format.orc_tail import OrcTail, OrcType
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileVersion, Listing, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import OPERATION

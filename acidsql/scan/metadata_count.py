@@ -20,7 +20,7 @@ from acidsql.scan.deletes.bitmap import number_of_rows, words_of
 from acidsql.scan.deletes.plan import Deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, OPERATION, ORIGINAL_WRITE_ID, ROW_ID
 

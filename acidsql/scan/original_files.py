@@ -31,8 +31,9 @@ from acidsql.format.orc_tail import OrcTail
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, visible_columns
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.schema import has_maps_of_nested, read_name, row_of
-from acidsql.session import AcidSession
+from acidsql.schema.acid_file import read_name, row_of
+from acidsql.schema.spark_limits import has_maps_of_nested
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructField, StructType
 from acidsql import bridge
 from acidsql.format.names import DirectoryKind
 from acidsql.format.selection import needs_row_filter
+from acidsql.planning.pruning import EVERYTHING, Needs, placeholder_schema
 from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project
 from acidsql.scan.deletes.plan import Deletes, filter_of, find_deletes, less_joined
 from acidsql.scan.directories import (
@@ -29,22 +30,21 @@ from acidsql.scan.directories import (
 )
 from acidsql.scan.metadata_count import count_rows, find_occupied
 from acidsql.scan.original_files import OriginalFile, original_events, original_files
-from acidsql.scan.pruning import EVERYTHING, Needs, outline_schema
 from acidsql.scan.search_argument import Search, compared_types, find_search
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
-from acidsql.schema import (
+from acidsql.schema.acid_file import (
     KEYS,
     ROW_ID_COLUMN,
-    data_schema,
     event_schema,
     guarded_columns,
-    has_maps_of_nested,
     padded,
     row_field,
     row_of,
 )
-from acidsql.session import AcidSession
+from acidsql.schema.columns import data_schema
+from acidsql.schema.spark_limits import has_maps_of_nested
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 # A missing or broken file must fail the query: skipping a delete file would bring deleted rows
@@ -120,7 +120,7 @@ def scan(session: AcidSession, snapshot: TableSnapshot, needs: Needs = EVERYTHIN
         needs: what is needed of its partitions: other rows may be missing, and so may values.
     """
     inserts, deletes = _events(session, snapshot)
-    schema = outline_schema(session.spark, snapshot.table)
+    schema = placeholder_schema(session.spark, snapshot.table)
     rows = _number_of_rows(session, snapshot, inserts, deletes) if needs.counted else None
     if rows is not None:
         return bridge.bare_rows(session.spark, rows, schema)

@@ -29,8 +29,10 @@ from acidsql import bridge
 from acidsql.format.orc_tail import OrcType
 from acidsql.metastore.model import Table
 from acidsql.scan.directories import FileColumns
-from acidsql.schema import data_schema, has_maps_of_nested, read_name, types_in
-from acidsql.session import AcidSession
+from acidsql.schema.acid_file import read_name
+from acidsql.schema.columns import data_schema, types_in
+from acidsql.schema.spark_limits import has_maps_of_nested
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 # How files have the types that Spark and ORC compare alike. Floating-point numbers are not among

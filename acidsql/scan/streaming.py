@@ -14,7 +14,7 @@ from acidsql.errors import FormatError
 from acidsql.format.names import AcidDirectory, DirectoryKind
 from acidsql.scan.directories import DataDirectory, bucket_files
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 
 _SIDE_FILE = "_flush_length"

@@ -6,8 +6,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
-from acidsql.schema import has_timestamp
-from acidsql.session import AcidSession
+from acidsql.schema.columns import has_timestamp
+from acidsql.session.acid_session import AcidSession
 
 
 def to_session_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:

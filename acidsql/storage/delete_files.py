@@ -21,7 +21,7 @@ from acidsql.format.acid_metadata import footer_items
 from acidsql.format.bucket_codec import decode_bucket
 from acidsql.format.names import bucket_file_name
 from acidsql.format.orc_tail import append_metadata, parse_tail
-from acidsql.schema import event_schema
+from acidsql.schema.acid_file import event_schema
 from acidsql.storage.filesystem import FileSystem, FileVersion, child
 from acidsql.storage.lru_cache import Recent
 

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from acidsql import bridge
 from acidsql.format.partitions import escape
 from acidsql.metastore.model import Table
-from acidsql.schema import KEYS
+from acidsql.schema.acid_file import KEYS
 from acidsql.storage.delete_files import NO_KEYS, RowId
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import (

@@ -69,12 +69,12 @@ class FileSystem:
     """Operations on qualified paths (``file:/…``, ``hdfs://…``)."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+        self.spark = spark
         self._conf = bridge.hadoop_conf(spark)
 
     def hadoop_path(self, path: str) -> tuple[bridge.JavaObject, bridge.JavaObject]:
         """Hadoop's file system and path object."""
-        return bridge.hadoop_path(self._spark, path, self._conf)
+        return bridge.hadoop_path(self.spark, path, self._conf)
 
     def qualify(self, path: str) -> str:
         """The path with its scheme and authority."""
@@ -112,7 +112,7 @@ class FileSystem:
 
     def _list_remote(self, paths: Sequence[str]) -> Mapping[str, Listing]:
         """List directories of one file system, with a few calls for all of them."""
-        found = bridge.list_paths(self._spark, self.hadoop_path(paths[0])[0], paths)
+        found = bridge.list_paths(self.spark, self.hadoop_path(paths[0])[0], paths)
         if len(paths) == 1:
             return {paths[0]: _listing(paths[0], found)}
         places: dict[str, list[bridge.FoundPath]] = {path: [] for path in paths}
@@ -144,7 +144,7 @@ class FileSystem:
                 return stream.read() if length is None else stream.read(length)
         filesystem, java_path = self.hadoop_path(path)
         wanted = self.size(path) - start if length is None else length
-        return bridge.read_bytes(self._spark, filesystem, java_path, start, wanted)
+        return bridge.read_bytes(self.spark, filesystem, java_path, start, wanted)
 
     def open(self, path: str) -> BinaryIO:
         """A seekable reader of a file, which fetches only what is asked for."""
@@ -217,7 +217,7 @@ class FileSystem:
         old, new = _local(source), _local(target)
         if old is None or new is None:
             source_path, target_path = self.hadoop_path(source), self.hadoop_path(target)
-            bridge.copy_file(self._spark, source_path, target_path, length)
+            bridge.copy_file(self.spark, source_path, target_path, length)
             return
         new.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(old, new)
@@ -234,7 +234,7 @@ class FileSystem:
         new, sources = _local(target), [_local(part.path) for part in parts]
         if new is None or None in sources:
             bridge.assemble_file(
-                self._spark,
+                self.spark,
                 self.hadoop_path(target),
                 head,
                 [(*self.hadoop_path(p.path), p.start, p.length) for p in parts],

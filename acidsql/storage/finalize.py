@@ -18,8 +18,7 @@ from acidsql.format.bucket_codec import encode
 from acidsql.format.names import VERSION_CONTENT, VERSION_FILE, bucket_file_name
 from acidsql.format.partitions import unescape
 from acidsql.metastore.model import Table
-from acidsql.session import AcidSession
-from acidsql.storage.filesystem import child
+from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import BUCKET_COLUMN, PART, TARGET
 from acidsql.storage.tails import BUCKET, read_tail, stamp
@@ -42,7 +41,7 @@ class Staging:
         row: the table's columns, for the schema of delete files.
     """
 
-    session: AcidSession
+    files: FileSystem
     path: str
     table: Table
     row: StructType
@@ -74,18 +73,18 @@ class Settled:
     events: int
 
 
-def staged_directories(session: AcidSession, staging: str) -> list[StagedDirectory]:
+def staged_directories(files: FileSystem, staging: str) -> list[StagedDirectory]:
     """What the write job left in staging."""
     found: list[StagedDirectory] = []
 
     def walk(path: str, target: str, values: tuple[str, ...]) -> None:
-        names = session.files.names(path)
-        files = _parts(names)
+        names = files.names(path)
+        parts = _parts(names)
         for bucket in (n for n in names if n.startswith(f"{BUCKET_COLUMN}=")):
-            inside = _parts(session.files.names(child(path, bucket)))
-            files += tuple(f"{bucket}/{name}" for name in inside)
-        if files:
-            found.append(StagedDirectory(target=target, values=values, path=path, files=files))
+            inside = _parts(files.names(child(path, bucket)))
+            parts += tuple(f"{bucket}/{name}" for name in inside)
+        if parts:
+            found.append(StagedDirectory(target=target, values=values, path=path, files=parts))
         for name in names:
             if name.startswith(f"{TARGET}="):
                 walk(child(path, name), name[len(TARGET) + 1 :], ())
@@ -127,7 +126,7 @@ def settle_rows(staging: Staging, directories: Sequence[StagedDirectory]) -> lis
 
 def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int:
     """Name a part file after its writer and give it its metadata; returns its rows."""
-    files = staging.session.files
+    files = staging.files
     path = child(directory.path, name)
     bucket, _, part = name.rpartition("/")
     bucket_id = int(bucket.partition("=")[2] or part.split("-")[1])
@@ -150,31 +149,31 @@ def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int
     return tail.rows
 
 
-def write_versions(session: AcidSession, directories: Sequence[Settled]) -> None:
+def write_versions(files: FileSystem, directories: Sequence[Settled]) -> None:
     """Put Hive's version file into finished directories."""
     for directory in directories:
-        session.files.write(child(directory.path, VERSION_FILE), VERSION_CONTENT)
+        files.write(child(directory.path, VERSION_FILE), VERSION_CONTENT)
 
 
-def bucket_parts(session: AcidSession, path: str) -> list[tuple[int, str]]:
+def bucket_parts(files: FileSystem, path: str) -> list[tuple[int, str]]:
     """Bucket id and path of each part file that was written by bucket below a directory.
 
     Raises:
         FormatError: a bucket has not exactly one file (UNEXPECTED_STAGED_FILE).
     """
     found = []
-    for name in session.files.names(path):
+    for name in files.names(path):
         if not name.startswith(f"{BUCKET_COLUMN}="):
             continue
         place = child(path, name)
-        parts = [n for n in session.files.names(place) if n.startswith("part-")]
+        parts = [n for n in files.names(place) if n.startswith("part-")]
         if len(parts) != 1:
             raise FormatError("UNEXPECTED_STAGED_FILE", f"{place} holds {parts}, expected one file")
         found.append((int(name.partition("=")[2]), child(place, parts[0])))
     return found
 
 
-def name_bucket_parts(session: AcidSession, path: str, *, row: Sequence[str], deletes: bool) -> int:
+def name_bucket_parts(files: FileSystem, path: str, *, row: Sequence[str], deletes: bool) -> int:
     """Stamp and name the files that were written by bucket (``row``: as ``stamp`` takes it).
 
     Returns:
@@ -183,9 +182,9 @@ def name_bucket_parts(session: AcidSession, path: str, *, row: Sequence[str], de
 
     def finish(part: tuple[int, str]) -> int:
         bucket_id, source = part
-        tail = stamp(session.files, source, row=row, deletes=deletes, one_writer=False)
-        session.files.rename(source, child(path, bucket_file_name(bucket_id)))
-        session.files.delete(child(path, f"{BUCKET_COLUMN}={bucket_id}"))
+        tail = stamp(files, source, row=row, deletes=deletes, one_writer=False)
+        files.rename(source, child(path, bucket_file_name(bucket_id)))
+        files.delete(child(path, f"{BUCKET_COLUMN}={bucket_id}"))
         return tail.rows
 
-    return sum(in_parallel(finish, bucket_parts(session, path)))
+    return sum(in_parallel(finish, bucket_parts(files, path)))

@@ -18,12 +18,11 @@ from pyspark.sql.types import StructType
 from acidsql import bridge
 from acidsql.errors import CardinalityError
 from acidsql.format.bucket_codec import decode_bucket_sql
-from acidsql.schema import KEYS, event_schema, guarded_columns, padded
-from acidsql.session import AcidSession
+from acidsql.schema.acid_file import KEYS, event_schema, guarded_columns, padded
 from acidsql.storage import delete_files, driver_writer
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.driver_writer import Keys, Place
-from acidsql.storage.filesystem import child
+from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.finalize import (
     Settled,
     StagedDirectory,
@@ -52,19 +51,19 @@ def settle(staging: Staging, keys: Keys | None = None) -> list[Settled]:
         CardinalityError: a row id is there twice (MERGE_CARDINALITY_VIOLATION).
         FormatError: Spark left something unexpected (UNEXPECTED_STAGED_FILE).
     """
-    directories = staged_directories(staging.session, staging.path)
+    directories = staged_directories(staging.files, staging.path)
     settled = settle_rows(staging, [d for d in directories if d.target.startswith("i")])
     if keys is None:
         deletes = [d for d in directories if not d.target.startswith("i")]
         settled += _settle_deletes(staging, deletes)
     else:
         settled += _write_on_driver(staging, keys)
-    write_versions(staging.session, settled)
+    write_versions(staging.files, settled)
     return settled
 
 
 def _settle_deletes(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
-    files = staging.session.files
+    files = staging.files
     paths = [child(d.path, name) for d in directories for name in d.files]
     tails = in_parallel(lambda path: read_tail(files, path), paths)
     if sum(tail.rows for tail in tails) <= driver_writer.DRIVER_EVENTS:
@@ -73,7 +72,7 @@ def _settle_deletes(staging: Staging, directories: Sequence[StagedDirectory]) ->
 
 
 def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
-    files = staging.session.files
+    files = staging.files
     paths = [(_place(d), child(d.path, name)) for d in directories for name in d.files]
     tables = in_parallel(lambda one: delete_files.read_events(files, one[1]), paths)
     found: dict[Place, list[pa.Table]] = defaultdict(list)
@@ -94,7 +93,7 @@ def _write_on_driver(staging: Staging, keys: Keys) -> list[Settled]:
         by = pa.repeat(pa.scalar(staging.write_id, pa.int64()), len(unique))
         events = unique.append_column(delete_files.DELETED_BY, by)
         arguments = path, events, staging.row, codec(staging.table)
-        delete_files.write_buckets(staging.session.files, *arguments)
+        delete_files.write_buckets(staging.files, *arguments)
         settled.append(_settled(place, path, len(unique)))
     return settled
 
@@ -139,13 +138,13 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
     A task sorts all events of a file and holds nothing else: what would hold rows beside its sort,
     such as a window, leaves so little memory that the sort spills thousands of times.
     """
-    session = staging.session
+    files = staging.files
     if staging.twice is Twice.AN_ERROR:
-        _check_once_with_spark(_staged_keys(session, directories))
+        _check_once_with_spark(_staged_keys(files, directories))
     written = [d for d in directories if d.target != CHECK_TARGET]
     if not written:
         return []
-    keys = _staged_keys(session, written)
+    keys = _staged_keys(files, written)
     if staging.twice is Twice.AS_ONE:
         keys = keys.dropDuplicates()
     out = child(staging.path, "deletes")
@@ -153,28 +152,28 @@ def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory])
     placed = bridge.select(keys, *KEYS, _PLACE, bucket)
     write_keys(placed, out, staging.table, staging.row, staging.write_id, [_PLACE, BUCKET_COLUMN])
     settled = []
-    for name in session.files.names(out):
+    for name in files.names(out):
         path = child(out, name)
-        events = name_bucket_parts(session, path, row=(), deletes=True)
+        events = name_bucket_parts(files, path, row=(), deletes=True)
         settled.append(_settled(_place(written[int(name.partition("=")[2])]), path, events))
     return settled
 
 
-def _staged_keys(session: AcidSession, directories: Sequence[StagedDirectory]) -> DataFrame:
+def _staged_keys(files: FileSystem, directories: Sequence[StagedDirectory]) -> DataFrame:
     """The row ids of staged delete events, the number of their directory, and that of the first
     one of its partition.
     """
-    files = [
+    parts = [
         (ordinal, *child(directory.path, file).rpartition("/"))
         for ordinal, directory in enumerate(directories)
         for file in directory.files
     ]
-    places = dict.fromkeys(place for _, place, _, _ in files)
-    listings = {listing.path: listing for listing in session.files.list_all(list(places))}
-    scanned = [listings[place].scanned(name, ordinal) for ordinal, place, _, name in files]
+    places = dict.fromkeys(place for _, place, _, _ in parts)
+    listings = {listing.path: listing for listing in files.list_all(list(places))}
+    scanned = [listings[place].scanned(name, ordinal) for ordinal, place, _, name in parts]
     nothing = StructType([])
     schema = event_schema(padded(nothing), deletes=True)
-    relation = bridge.orc_relation(session.spark, scanned, schema, {})
+    relation = bridge.orc_relation(files.spark, scanned, schema, {})
     first: dict[tuple[str, ...], int] = {}
     firsts = ", ".join(str(first.setdefault(d.values, i)) for i, d in enumerate(directories))
     rows = relation.rows.guarded(guarded_columns(nothing)).frame()

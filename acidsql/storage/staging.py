@@ -26,7 +26,7 @@ from acidsql import bridge
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
 from acidsql.format.partitions import DEFAULT_PARTITION, escape
 from acidsql.metastore.model import Table
-from acidsql.schema import KEYS, event_schema
+from acidsql.schema.acid_file import KEYS, event_schema
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
 

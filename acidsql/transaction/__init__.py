@@ -1,1 +1,1 @@
-"""Write transactions: their write intents, locks, snapshot and heartbeats; leases of readers."""
+"""Write transactions: their write intents, locks, write ids and snapshot, commit and abort."""

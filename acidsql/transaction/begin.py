@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from acidsql.errors import AcidSqlError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import LockType, Operation, TxnType
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.locking import wait_for_locks
 from acidsql.transaction.write_intent import Intent
 

@@ -19,7 +19,7 @@ from acidsql.format.names import (
 )
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Operation, Partition, Table
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import Settled
 from acidsql.storage.listings import Listings

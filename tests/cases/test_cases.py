@@ -14,10 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
-from acidsql import resolution
 from acidsql.commands import row_level
 from acidsql.errors import AcidSqlError
-from acidsql.schema import literal
+from acidsql.planning import statement
+from acidsql.schema.columns import literal
 from acidsql.syntax.lexer import quote
 from tests.product.conditions import condition_of
 
@@ -199,7 +199,7 @@ def test_merge_into_a_large_target(
     session: SparkSession, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", -1)
-    monkeypatch.setattr(resolution, "_SMALL_BYTES", -1)
+    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
     _check(session, case)
 
 

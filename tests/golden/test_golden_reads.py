@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Partition
-from acidsql.resolution import latest_snapshot
+from acidsql.planning.name_resolution import acid_table
+from acidsql.planning.statement import latest_snapshot
 from acidsql.scan.plan import number_of_rows
-from acidsql.session import AcidSession
-from acidsql.tables import acid_table
+from acidsql.session.acid_session import AcidSession
 from tests.golden.golden import GOLDEN, copy, expected_rows, expected_with_ids, parameters
 from tests.hive_tables import HiveTable, adopt
 from tests.hive_values import rows, rows_with_ids

@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.session import AcidSession
+from acidsql.metastore.embedded.store import EmbeddedMetastore
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage import driver_writer
 from acidsql.storage.filesystem import FileSystem, child
 from tests.product.test_filesystem import file_operations, odd_names

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.metastore.hive.store import HiveMetastore
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from tests.hive.agreement import OPPOSITE_MODES, plain_rows_of_hive, rows_of_hive
 from tests.hive.hive import Hive, running
 from tests.hive_values import Identified, Row, rows, rows_with_ids

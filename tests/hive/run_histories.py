@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from tests.hive.histories import history
 from tests.hive.history_runner import HistoryError, play
 from tests.hive.hive import running

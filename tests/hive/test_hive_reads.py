@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from tests.hive.agreement import check_copy, rows_of_hive
 from tests.hive.handover import hand_over
 from tests.hive.hive import Hive

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 
-from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 
 
 def write(store: EmbeddedMetastore, count: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import Column, Table, TxnState

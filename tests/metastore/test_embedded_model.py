@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from acidsql.errors import WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList
-from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, LockRequest, LockType, Operation, Table, TxnState
 
 TABLES = ("a", "b")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import acidsql
-from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, CompactionType, Table, TxnState
 
 PROGRAM = Path(__file__).with_name("process_program.py")

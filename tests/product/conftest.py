@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
 from acidsql.metastore.model import TxnState, TxnType
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.write_transaction import WriteTransaction
 
 _numbers = itertools.count()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acidsql import resolution
+from acidsql.planning import statement
 from tests.product.conftest import Lab
 from tests.product.listing import note_listings
 
@@ -85,7 +85,7 @@ def test_queries(
     found = {age for (age,) in lab.sql(text)}
     inner = set() if "max(d)" not in condition else set(range(1, 8))
     assert listed == _days(today, every if ages is None else ages | inner)
-    monkeypatch.setattr(resolution, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
     assert found == {age for (age,) in lab.sql(text)}
     assert ages is None or found == ages
 

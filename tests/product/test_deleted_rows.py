@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acidsql import resolution
+from acidsql.planning import statement
 from acidsql.scan.deletes import packing, plan
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.lru_cache import Recent
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def test_scans_of_other_partitions_have_delete_events_of_their_own(
 ) -> None:
     """Spark runs one of two scans that it takes for the same, and its rows stand for both."""
     choose(monkeypatch, lab, way)
-    monkeypatch.setattr(resolution, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(statement, "_SMALL_BYTES", 0)
     t = lab.create("id bigint", partitioned="p int")
     for p in (1, 2, 3):
         lab.sql(f"INSERT INTO {t} SELECT id, {p} FROM {{r}}", r=lab.spark.range(9))

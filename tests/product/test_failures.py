@@ -13,9 +13,9 @@ from acidsql.commands import events
 from acidsql.compaction import merging, rewriting, worker
 from acidsql.errors import MetastoreError, WriteJobError
 from acidsql.format.names import STAGING_PREFIX
-from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnState, TxnType
-from acidsql.resolution import StatementSnapshot
+from acidsql.planning.statement import StatementSnapshot
 from acidsql.storage import delete_files, finalize
 from acidsql.storage.filesystem import FileSystem
 from acidsql.transaction.write_transaction import WriteTransaction

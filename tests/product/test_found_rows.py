@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql import resolution
+from acidsql.planning import statement
 from acidsql.scan import plan
 from acidsql.scan.search_argument import Search, find_search
 from tests.product.conftest import Lab
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(autouse=True)
 def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables are searched as large ones are."""
-    monkeypatch.setattr(resolution, "_SMALL_BYTES", -1)
+    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
 
 
 def answers(lab: Lab, table: str, query: str, condition: str) -> list[list[str]]:

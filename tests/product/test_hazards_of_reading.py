@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from acidsql.format.bucket_codec import encode
 from acidsql.scan.deletes import packing, plan
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.lru_cache import Recent
 from tests.packed_numbers import packed_number

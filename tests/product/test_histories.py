@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.format.names import delta_name
 from acidsql.metastore.model import Table
-from acidsql.resolution import latest_snapshot
+from acidsql.planning.name_resolution import acid_table
+from acidsql.planning.statement import latest_snapshot
 from acidsql.scan.plan import number_of_rows
-from acidsql.session import AcidSession
-from acidsql.tables import acid_table
+from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import write_transaction
 

@@ -11,7 +11,7 @@ import acidsql
 from acidsql import bridge
 from acidsql.errors import MetastoreError
 from acidsql.metastore.model import TxnState
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 
 pytestmark = pytest.mark.spark
 

@@ -11,9 +11,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 import acidsql
-from acidsql import bridge, resolution
-from acidsql.scan.pruning import outline_schema
-from acidsql.tables import acid_table
+from acidsql import bridge
+from acidsql.planning import statement
+from acidsql.planning.name_resolution import acid_table
+from acidsql.planning.pruning import placeholder_schema
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(autouse=True)
 def _tables_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolution, "_SMALL_BYTES", -1)
+    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
 
 
 def _count(lab: Lab, text: str) -> tuple[int, bool]:
@@ -136,7 +137,7 @@ def test_many_delete_events_are_joined(lab: Lab, monkeypatch: pytest.MonkeyPatch
 
 def test_a_value_that_nobody_should_need_is_an_error(lab: Lab) -> None:
     t = lab.create("id INT NOT NULL, s STRING, st STRUCT<a: INT>", partitioned="p DATE")
-    schema = outline_schema(lab.spark, acid_table(lab.session, (t,)))
+    schema = placeholder_schema(lab.spark, acid_table(lab.session, (t,)))
     rows = bridge.bare_rows(lab.spark, 2, schema).frame()
     assert [(f.name, f.dataType, f.nullable) for f in rows.schema] == [
         (f.name, f.dataType, f.nullable) for f in schema

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql import resolution
+from acidsql.planning import statement
 from tests.product.conftest import Lab
 from tests.product.listing import note_listings
 
@@ -209,7 +209,7 @@ def test_queries(
     listed.take()
     found = lab.sql(text)
     read = listed.take()
-    monkeypatch.setattr(resolution, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
     expected = lab.sql(text)
     assert listed.take() == ALL
     if "rand" not in text:
@@ -228,7 +228,7 @@ def test_settings_and_large_tables(
     with lab.settings(spark__sql__optimizer__dynamicPartitionPruning__enabled="false"):
         expected = lab.sql(text)
     assert listed.take() == _of(DAYS)
-    monkeypatch.setattr(resolution, "_LOOKED_UP_BYTES", -1)
+    monkeypatch.setattr(statement, "_LOOKED_UP_BYTES", -1)
     assert lab.sql(text) == expected
     assert listed.take() == _of(DAYS)
     monkeypatch.undo()
@@ -243,7 +243,7 @@ def test_several_rows_for_one_value_are_an_error(lab: Lab, star: str) -> None:
 def test_the_newest_partition_is_found_without_a_scan(
     lab: Lab, star: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolution, "_LOOKED_UP_BYTES", -1)
+    monkeypatch.setattr(statement, "_LOOKED_UP_BYTES", -1)
     text = f"SELECT id FROM {star} WHERE d = (SELECT max(d) FROM {star} WHERE shop = 's 0')"
     frame = lab.frame(text)
     plan = frame._jdf.queryExecution().executedPlan().toString()
@@ -292,7 +292,7 @@ def test_partition_columns_of_any_type(
     lab.sql(f"INSERT INTO {other} SELECT CAST({value} AS {kind}), id FROM range(-2, 12)")
     text = f"SELECT id FROM {t} JOIN {other} ON p = k WHERE n IN (-1, 3, 4, 8)"
     found = sorted(lab.sql(text))
-    monkeypatch.setattr(resolution, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
     assert found == sorted(lab.sql(text))
     assert {(3,), (4,), (8,)} <= set(found) or value.startswith("IF")
 

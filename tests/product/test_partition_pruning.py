@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from acidsql import bridge, resolution
-from acidsql.resolution import leased_snapshot
+from acidsql import bridge
+from acidsql.planning import statement
+from acidsql.planning.statement import leased_snapshot
 from tests.product.conftest import Lab
 from tests.product.listing import note_listings
 
@@ -112,7 +113,7 @@ def test_queries(
     listed.take()
     found = lab.sql(text)
     assert listed.take() == partitions
-    monkeypatch.setattr(resolution, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
     expected = lab.sql(text)
     assert listed.take() == _all(0, 1, 2, 3)
     assert sorted(found, key=repr) == sorted(expected, key=repr)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

@@ -18,7 +18,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField
 
 import acidsql
 from acidsql.errors import AcidSqlError
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 
 pytestmark = pytest.mark.spark
 

@@ -14,9 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql import resolution
+from acidsql.planning import statement
 from acidsql.scan.deletes import plan
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.lru_cache import Recent
 from tests.product.random_expressions import Table
 from tests.product.random_sql import Statements
@@ -148,7 +148,7 @@ def _by_text(rows: list[Any]) -> list[str]:
 @pytest.fixture
 def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a statement needs is looked for in each of its tables."""
-    monkeypatch.setattr(resolution, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(statement, "_SMALL_BYTES", 0)
 
 
 @pytest.fixture(scope="module")

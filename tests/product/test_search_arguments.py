@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import DataFrame
 
 import acidsql
-from acidsql import resolution
-from acidsql.scan.pruning import Needs, find_needs
+from acidsql.planning import statement
+from acidsql.planning.pruning import Needs, find_needs
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -91,7 +91,7 @@ CONDITIONS = [
 @pytest.fixture(autouse=True)
 def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables are searched as large ones are."""
-    monkeypatch.setattr(resolution, "_SMALL_BYTES", -1)
+    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +204,7 @@ def test_changes_find_their_rows_the_same_way(
         searched.append(find_needs(*given))
         return searched[-1]
 
-    monkeypatch.setattr(resolution, "find_needs", find)
+    monkeypatch.setattr(statement, "find_needs", find)
     lab.sql(
         "CREATE TABLE changed STORED AS ORC TBLPROPERTIES ('transactional'='true') "
         f"AS SELECT * FROM {sorted_table}"

@@ -8,11 +8,12 @@ import pyorc
 import pytest
 from pyspark.errors import PySparkException
 
-from acidsql import bridge, resolution
+from acidsql import bridge
 from acidsql.commands import row_level
 from acidsql.errors import CardinalityError, WriteJobError
+from acidsql.planning import statement
+from acidsql.planning.pruning import Needs, find_needs
 from acidsql.scan import plan
-from acidsql.scan.pruning import Needs, find_needs
 from acidsql.scan.search_argument import Search, find_search
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(autouse=True)
 def large_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", -1)
-    monkeypatch.setattr(resolution, "_SMALL_BYTES", -1)
+    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def needs(monkeypatch: pytest.MonkeyPatch) -> list[Needs]:
         found.extend(own.values())
         return own
 
-    monkeypatch.setattr(resolution, "find_needs", noted)
+    monkeypatch.setattr(statement, "find_needs", noted)
     return found
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from acidsql.errors import TransactionStateError
 from acidsql.metastore import failures
+from acidsql.metastore.embedded.locks import WAITS_FOR
 from acidsql.metastore.hive import transactions
+from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.idl import hms
-from acidsql.metastore.hive.own import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.server import PROCESSOR, Server
-from acidsql.metastore.locks import WAITS_FOR
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
 from acidsql.metastore.names import lowered, partition_name
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from acidsql.errors import MetastoreError
+from acidsql.metastore.hive.client_transactions import OwnTxns
 from acidsql.metastore.hive.idl import hms
-from acidsql.metastore.hive.own import OwnTxns
 from acidsql.metastore.hive.server import PROCESSOR, Server
 from acidsql.metastore.hive.transactions import (
     commit_txn,

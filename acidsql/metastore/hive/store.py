@@ -16,12 +16,12 @@ from acidsql.metastore.hive import (
     transactions,
 )
 from acidsql.metastore.hive import partitions as hive_partitions
+from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.compactions import TakenCompactions
 from acidsql.metastore.hive.connection import Connections
 from acidsql.metastore.hive.conversions import is_plain, plain_from_hive
-from acidsql.metastore.hive.definitions import Definitions
-from acidsql.metastore.hive.own import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.server import Server
+from acidsql.metastore.hive.table_cache import Definitions
 from acidsql.metastore.model import (
     RESERVED_WRITE_IDS,
     Compaction,

@@ -11,8 +11,8 @@ from typing import Any
 from acidsql.errors import AcidSqlError, MetastoreError, WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
+from acidsql.metastore.hive.client_transactions import CONFLICT, LOST, ROLLED_BACK, OwnTxn, OwnTxns
 from acidsql.metastore.hive.idl import hms
-from acidsql.metastore.hive.own import CONFLICT, LOST, ROLLED_BACK, OwnTxn, OwnTxns
 from acidsql.metastore.hive.server import PROCESSOR, Server
 from acidsql.metastore.model import TxnInfo, TxnState, TxnType
 from acidsql.metastore.names import lowered

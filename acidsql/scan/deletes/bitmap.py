@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from acidsql.bridge import HALF_BITS, WORD_BITS, Words
 from acidsql.scan.columns import ORDINAL
-from acidsql.schema import KEYS
+from acidsql.schema.acid_file import KEYS
 from acidsql.storage.delete_files import RowId
 
 _Numbers = npt.NDArray[np.int64]

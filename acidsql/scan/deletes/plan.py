@@ -29,8 +29,8 @@ from acidsql.scan.directories import (
     insert_directories,
 )
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.schema import KEYS
-from acidsql.session import AcidSession
+from acidsql.schema.acid_file import KEYS
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import DELETED_BY, NO_KEYS
 from acidsql.storage.filesystem import FileVersion
 from acidsql.storage.parallel import in_parallel

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
 from tests.metastore.subjects import Subject, embedded_subject
 

@@ -11,7 +11,7 @@ from acidsql.errors import (
     TransactionStateError,
     WriteConflictError,
 )
-from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import (
     CompactionState,
     CompactionType,

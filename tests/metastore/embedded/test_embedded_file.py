@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from acidsql.errors import MetastoreError
-from acidsql.metastore import database, schema
-from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.embedded import database, schema
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, Table
 from acidsql.metastore.protocol import Metastore
 from tests.metastore.subjects import stored_rows

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.metastore.hive.connection import Connections
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from tests.metastore.server.launcher import MetastoreServer
 from tests.metastore.subjects import empty
 

@@ -13,7 +13,7 @@ import acidsql
 from acidsql.compaction import cleaner, worker
 from acidsql.errors import AcidAnalysisError, AcidLookupError, ConcurrencyError
 from acidsql.metastore.model import CompactionState, CompactionType, Partition
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from tests.metastore.server.launcher import VERSIONS, MetastoreServer
 from tests.metastore.spark.conftest import Calls, Client
 from tests.metastore.subjects import connected

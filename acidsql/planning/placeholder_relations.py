@@ -1,7 +1,7 @@
-"""Outlines: relations with the columns of a table and no files, and where they are in plans.
+"""Placeholder relations: they have the columns of a table and no files.
 
-A statement is planned over outlines first. What Spark's optimizer leaves above one is all that the
-statement asks of that occurrence of a table.
+A statement is planned over placeholders first. What Spark's optimizer leaves above one is all
+that the statement requires of that occurrence of a table.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from acidsql.bridge.jvm import JavaObject, simple_name
 from acidsql.bridge.relations import file_relation, rows_of
 from acidsql.bridge.unresolved_plan import Draft
 
-# Option of an outline: which occurrence of a table it stands for.
+# Option of a placeholder: which occurrence of a table it stands for.
 _OCCURRENCE = "acidsql.occurrence"
 _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
 
-def outline(
+def placeholder(
     spark: SparkSession, schema: StructType, partitions: StructType, occurrence: int
 ) -> Draft:
     """A relation of these columns without files.
@@ -42,7 +42,7 @@ def _without_files(
 
 
 def number_of(leaf: JavaObject) -> int | None:
-    """The number of the occurrence that a leaf of a plan stands for; None if it is no outline."""
+    """Return the number of a placeholder, None for other leaves."""
     if not is_over_files(leaf):
         return None
     number = leaf.relation().options().get(_OCCURRENCE)
@@ -55,13 +55,13 @@ def identity(leaf: JavaObject) -> int:
 
 
 def is_over_files(leaf: JavaObject) -> bool:
-    """Whether a node is a relation over files, as outlines are."""
+    """Whether a node is a relation over files, as placeholders are."""
     relation = simple_name(leaf) == "LogicalRelation" and leaf.relation()
     return bool(relation) and simple_name(relation) == "HadoopFsRelation"
 
 
 def partition_names(leaf: JavaObject) -> set[str]:
-    """The names of an outline's partition columns, in lower case."""
+    """The names of a placeholder's partition columns, in lower case."""
     return {str(name).lower() for name in leaf.relation().partitionSchema().fieldNames()}
 
 

@@ -12,16 +12,17 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.insert_only import read
 from acidsql.metastore.model import Table, TableType, TxnType
-from acidsql.scan import insert_only
+from acidsql.planning.name_resolution import CATALOG, find, names_temp_view
+from acidsql.planning.placeholder_relations import placeholder
+from acidsql.planning.pruning import EVERYTHING, Needs, Wanted, find_needs, placeholder_schema
 from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
-from acidsql.scan.pruning import EVERYTHING, Needs, Wanted, find_needs, outline_schema
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
-from acidsql.schema import partition_schema
-from acidsql.session import AcidSession, mirror_database
+from acidsql.schema.columns import partition_schema
+from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.storage.listings import Listings
-from acidsql.tables import CATALOG, find, names_temp_view
 
 _MICROSECONDS = 1_000_000
 # A table that is no larger is scanned in less time than it takes to plan a statement twice.
@@ -45,7 +46,7 @@ class StatementSnapshot:
             name.
         lists: the write ids and transactions that are seen of a table, by its full name: those of
             the metastore, asked for once, or given from elsewhere.
-        outlines: the tables read so far, if the plan is one of outlines, else None.
+        placeholders: the tables read so far, if the plan is one of placeholders, else None.
         needs: while a plan is made, what is needed of an occurrence of a table, by its number; all
             of the others.
         scans: the number of occurrences so far in the plan that is made.
@@ -59,7 +60,7 @@ class StatementSnapshot:
     snapshots: dict[tuple[str, Wanted | None], TableSnapshot] = field(default_factory=dict)
     views: set[tuple[str, str]] = field(default_factory=set)
     lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
-    outlines: list[Table] | None = None
+    placeholders: list[Table] | None = None
     needs: Mapping[int, Needs] = field(default_factory=dict)
     scans: int = 0
     current: bridge.Current = field(init=False)
@@ -98,15 +99,15 @@ class StatementSnapshot:
         if table.table_type is TableType.VIEW:
             return bridge.hide_columns(bridge.Draft.of(self._view(table)), 0, name)
         hidden = 0 if table.insert_only else 1
-        if self.outlines is not None:
-            outline = bridge.outline(
+        if self.placeholders is not None:
+            rows = placeholder(
                 spark,
-                outline_schema(spark, table),
+                placeholder_schema(spark, table),
                 partition_schema(spark, table),
-                len(self.outlines),
+                len(self.placeholders),
             )
-            self.outlines.append(table)
-            return bridge.hide_columns(outline, hidden, name)
+            self.placeholders.append(table)
+            return bridge.hide_columns(rows, hidden, name)
         needs = self.needs.get(self.scans, EVERYTHING)
         self.scans += 1
         rows = self._rows(table, needs)
@@ -117,7 +118,7 @@ class StatementSnapshot:
     def _rows(self, table: Table, needs: Needs) -> bridge.Draft:
         snapshot = self.snapshot(table, needs.partitions)
         if table.insert_only:
-            return bridge.Draft.of(insert_only.rows(self.session, snapshot))
+            return bridge.Draft.of(read.rows(self.session, snapshot))
         return scan(self.session, snapshot, needs)
 
     def _looked_up(self, table: Table, needs: Needs) -> bridge.Draft | None:
@@ -151,9 +152,9 @@ class StatementSnapshot:
         """
         found = look_up(self.session, statement) if isinstance(statement, str) else statement
         if any(map(self._is_worth_a_search, found.tables.values())):
-            outlines: list[Table] = []
-            plan = made(replace(self, outlines=outlines, views=set()).plan_of(found))
-            self.needs = find_needs(self.session, plan, outlines, self.current, self._looked_up)
+            placeholders: list[Table] = []
+            plan = made(replace(self, placeholders=placeholders, views=set()).plan_of(found))
+            self.needs = find_needs(self.session, plan, placeholders, self.current, self._looked_up)
         self.scans = 0
         try:
             return self.plan_of(found)

@@ -14,17 +14,17 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import AcidLookupError
-from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
-from acidsql.schema import literal
-from acidsql.settings import Settings, read_settings
+from acidsql.schema.columns import literal
+from acidsql.session.heartbeat import Heartbeater
+from acidsql.session.leases import Leases
+from acidsql.session.settings import Settings, read_settings
+from acidsql.session.temp_views import TempViews
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.lru_cache import Recent
 from acidsql.storage.tails import TailCache
-from acidsql.transaction.heartbeat import Heartbeater
-from acidsql.transaction.leases import Leases
-from acidsql.views import TempViews
 
 
 class AcidSession:

@@ -23,8 +23,9 @@ from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_session_zone
-from acidsql.schema import data_schema, has_maps_of_nested, has_nested_type, literal
-from acidsql.session import AcidSession
+from acidsql.schema.columns import data_schema, literal
+from acidsql.schema.spark_limits import has_maps_of_nested, has_nested_type
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
 

@@ -11,8 +11,11 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import Table
-from acidsql.schema import ROW_ID_COLUMN, data_schema, partition_schema
-from acidsql.session import AcidSession
+from acidsql.planning.pruning_subqueries import evaluate
+from acidsql.planning.required_rows import required_of_placeholders
+from acidsql.schema.acid_file import ROW_ID_COLUMN
+from acidsql.schema.columns import data_schema, partition_schema
+from acidsql.session.acid_session import AcidSession
 
 # Of fewer partitions none is looked for by reading another table.
 _MANY_PARTITIONS = 8
@@ -27,7 +30,7 @@ _ROW_ID = StructType(
 )
 
 
-def outline_schema(spark: SparkSession, table: Table) -> StructType:
+def placeholder_schema(spark: SparkSession, table: Table) -> StructType:
     """The columns that a scan of a table gives, ``row__id`` last if its rows have one."""
     fields = [*data_schema(spark, table).fields, *partition_schema(spark, table).fields]
     row_id = [] if table.insert_only else [StructField(ROW_ID_COLUMN, _ROW_ID, nullable=False)]
@@ -64,8 +67,8 @@ def find_needs(
     """What a statement needs of each occurrence of a table.
 
     Args:
-        plan: the statement's plan over outlines.
-        tables: the table of each outline, by its number.
+        plan: the statement's plan over placeholders.
+        tables: the table of each placeholder, by its number.
         current: what the statement takes for the current time, user and database.
         scan: the rows of a table that are needed; None if it takes too long to read them before
             the statement runs.
@@ -74,7 +77,7 @@ def find_needs(
         Occurrences that need everything are left out.
     """
     known: dict[str, tuple[tuple[str, ...], ...]] = {}
-    asked = bridge.asked_of_outlines(session.spark, plan, current)
+    asked = required_of_placeholders(session.spark, plan, current)
     found = {
         number: Needs(counted=True) for number in asked.counted if not tables[number].insert_only
     }
@@ -90,7 +93,7 @@ def find_needs(
         if not tables[number].insert_only:
             found[number] = replace(found.get(number, EVERYTHING), once=True)
 
-    def looked_up(number: int) -> bridge.Draft | None:
+    def scan_placeholder(number: int) -> bridge.Draft | None:
         return scan(tables[number], found.get(number, EVERYTHING))
 
     for number, own in asked.copies.items():
@@ -100,8 +103,7 @@ def find_needs(
         if needs.partitions is not None and len(needs.partitions) < _MANY_PARTITIONS:
             continue
         more = [
-            [bridge.looked_up(session.spark, one, looked_up) for one in copy.lookups]
-            for copy in own
+            [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups] for copy in own
         ]
         copies = [
             (*copy.conjuncts, *filter(None, added)) for copy, added in zip(own, more, strict=True)

@@ -8,7 +8,7 @@ import pytest
 
 from acidsql.errors import MetastoreError
 from acidsql.metastore.protocol import Metastore
-from acidsql.transaction.heartbeat import Heartbeater
+from acidsql.session.heartbeat import Heartbeater
 
 
 @pytest.mark.parametrize("beats", [1, 3])

@@ -10,15 +10,16 @@ from __future__ import annotations
 import sqlite3
 
 from acidsql.errors import WriteConflictError
-from acidsql.metastore import compactions, failures, locks, write_ids, write_set
-from acidsql.metastore.model import LockState, TxnState, TxnType
-from acidsql.metastore.transactions import (
+from acidsql.metastore import failures
+from acidsql.metastore.embedded import compactions, locks, write_ids, write_set
+from acidsql.metastore.embedded.transactions import (
     AbortCause,
     aborted_error,
     highest_txn_id,
     lowest_open_txn_id,
     state_of,
 )
+from acidsql.metastore.model import LockState, TxnState, TxnType
 
 # Clients that ended their transaction themselves: they write nothing any more. One that timed out,
 # or whose table was dropped, may still put a directory in place.

@@ -12,17 +12,17 @@ from dataclasses import replace
 
 from acidsql.errors import AcidLookupError, TransactionStateError
 from acidsql.format.valid_lists import compactor_write_ids
-from acidsql.metastore import catalog
-from acidsql.metastore.model import Compaction, CompactionState, CompactionType, TxnState
-from acidsql.metastore.names import partition_name
-from acidsql.metastore.transactions import (
+from acidsql.metastore.embedded import catalog
+from acidsql.metastore.embedded.transactions import (
     highest_txn_id,
     lowest_open_txn_id,
     require_open,
     state_of,
     valid_txns,
 )
-from acidsql.metastore.write_ids import valid_write_ids
+from acidsql.metastore.embedded.write_ids import valid_write_ids
+from acidsql.metastore.model import Compaction, CompactionState, CompactionType, TxnState
+from acidsql.metastore.names import partition_name
 
 # Entries of the history kept per table or partition and state: hive.compactor.history.retention.*.
 HISTORY_RETENTION = 3

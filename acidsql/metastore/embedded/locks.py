@@ -9,10 +9,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from acidsql.metastore import catalog, write_set
+from acidsql.metastore.embedded import catalog, write_set
+from acidsql.metastore.embedded.transactions import require_open
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
 from acidsql.metastore.names import partition_name
-from acidsql.metastore.transactions import require_open
 
 # Which existing locks a requested one waits for.
 WAITS_FOR: dict[LockType, frozenset[LockType]] = {

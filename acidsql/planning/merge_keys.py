@@ -21,7 +21,7 @@ from acidsql.bridge.jvm import (
 from acidsql.bridge.plans import frame_of, logical_plan
 from acidsql.bridge.row_level import MergePlan
 from acidsql.bridge.rows import arrow_table
-from acidsql.bridge.values import OneOf, is_plain, one_of
+from acidsql.planning.value_predicates import OneOf, is_plain, one_of
 
 # More values than these are told by the lowest and the highest.
 _MOST_VALUES = 1000

@@ -1,22 +1,16 @@
-"""Columns of a table as Spark's types, and the schema of ACID files."""
+"""Columns of a table as Spark's types, and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
-    ByteType,
     CharType,
     DataType,
-    DateType,
-    IntegerType,
-    LongType,
     MapType,
     StringType,
     StructField,
@@ -28,14 +22,12 @@ from pyspark.sql.types import (
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table
-from acidsql.syntax.lexer import quote
 
-ROW_ID_COLUMN = "row__id"
-# The columns of an ACID file that identify a row.
-KEYS = ("originalTransaction", "bucket", "rowId")
 # Where Spark keeps the declared type of a char or varchar column, which it reads and writes as a
 # string.
 _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
+
+
 # Where Spark keeps the SQL text of a column's default.
 DEFAULT_KEY = "CURRENT_DEFAULT"
 
@@ -50,16 +42,6 @@ def literal(value: object) -> str:
         return str(value)
     text = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return "'" + text.replace("\n", "\\n").replace("\r", "\\r") + "'"
-
-
-def pad_name(columns: Sequence[str]) -> str:
-    """A field name that no column of the table has: ORC gives nulls for
-    it without reading anything.
-    """
-    name = "__pad"
-    while name in columns:
-        name += "_"
-    return name
 
 
 def types_in(data_type: DataType) -> Iterator[DataType]:
@@ -78,11 +60,6 @@ def types_in(data_type: DataType) -> Iterator[DataType]:
 def has_type(data_type: DataType, wanted: tuple[type, ...]) -> bool:
     """Whether a type is, or contains, one of the wanted ones."""
     return any(isinstance(found, wanted) for found in types_in(data_type))
-
-
-def has_nested_type(data_type: DataType) -> bool:
-    """Whether a type is an array, a map or a struct."""
-    return isinstance(data_type, ArrayType | MapType | StructType)
 
 
 def _without_char(data_type: DataType) -> DataType:
@@ -136,112 +113,9 @@ def partition_schema(spark: SparkSession, table: Table) -> StructType:
     return schema_of(spark, table.partition_columns)
 
 
-def event_schema(row: StructType, *, deletes: bool = False) -> StructType:
-    """The six columns of an ACID file (OrcRecordUpdater); ``row`` is null in delete events only.
-
-    No other column may count as never null: the guard of a scan must not be folded away.
-    """
-    return StructType(
-        [
-            StructField("operation", IntegerType()),
-            StructField("originalTransaction", LongType()),
-            StructField("bucket", IntegerType()),
-            StructField("rowId", LongType()),
-            StructField("currentTransaction", LongType()),
-            StructField("row", row, nullable=deletes),
-        ]
-    )
-
-
-def read_name(name: str) -> str:
-    """The name that Spark must be given to find a field of ``row``.
-
-    Its ORC reader takes the name of a nested field in a file to end at the first backtick.
-    """
-    return name.partition("`")[0]
-
-
-def row_field(name: str) -> SparkColumn:
-    """A field of ``row`` in a scan."""
-    return F.col("row").getField(read_name(name))
-
-
-def row_of(row: StructType, values: Sequence[SparkColumn]) -> SparkColumn:
-    """``row`` with the table's columns, of values in their order; those missing at the end are
-    null.
-    """
-    missing = [F.lit(None)] * (len(row.fields) - len(values))
-    pairs = zip([*values, *missing], row.fields, strict=True)
-    return F.struct(*[v.cast(f.dataType).alias(read_name(f.name)) for v, f in pairs])
-
-
-def padded(row: StructType) -> StructType:
-    """What a scan asks of ``row``: its fields, without metadata, and the pad."""
-    fields = [StructField(read_name(f.name), f.dataType, f.nullable) for f in row.fields]
-    return StructType([*fields, StructField(pad_name(row.names), ByteType())])
-
-
-def guarded_columns(row: StructType) -> list[str]:
-    """The columns, as SQL, of which a scan must ask all.
-
-    ORC knows ACID files by their six top-level columns and fails on a scan that asks for fewer. The
-    pad stands for ``row`` without being read.
-    """
-    return ["operation", *KEYS, "currentTransaction", f"row.{quote(pad_name(row.names))}"]
-
-
 def has_timestamp(data_type: DataType) -> bool:
     """Whether values of the type hold instants, which shift between time zones."""
     return has_type(data_type, (TimestampType,))
-
-
-def has_maps_of_nested(data_type: DataType) -> bool:
-    """Whether a type holds a map whose values are arrays, maps or structs.
-
-    Spark reads some NULLs among them as values of other rows when it reads in batches.
-    """
-    return any(
-        isinstance(found, MapType) and has_nested_type(found.valueType)
-        for found in types_in(data_type)
-    )
-
-
-def has_dates_in_map_keys(data_type: DataType) -> bool:
-    """Whether the keys of a map in the type are, or contain, dates."""
-    return any(
-        isinstance(found, MapType) and has_type(found.keyType, (DateType,))
-        for found in types_in(data_type)
-    )
-
-
-def why_not_written(row: StructType) -> str | None:
-    """What keeps Spark's ORC writer from writing these columns; None if nothing does.
-
-    It keeps a map in a sorted one while it writes. Its dates (``DaysWritable``) all compare as
-    equal, so that one entry is left of a map with several.
-    """
-    for field in row.fields:
-        if has_dates_in_map_keys(field.dataType):
-            return (
-                f"column {field.name!r} has a map with dates as keys, of which Spark's ORC writer "
-                "would lose all entries but one"
-            )
-    return None
-
-
-def check_written(row: StructType) -> None:
-    """Refuse to write columns that Spark's ORC writer cannot write.
-
-    Raises:
-        AcidAnalysisError: UNSUPPORTED_DATATYPE.
-    """
-    reason = why_not_written(row)
-    if reason is not None:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_DATATYPE",
-            f"{reason}: it can be read, and rows deleted; to write it, use Hive, or keys of type "
-            "STRING",
-        )
 
 
 _REFUSED = (

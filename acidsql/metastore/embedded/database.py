@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from acidsql.errors import MetastoreError
-from acidsql.metastore import schema
+from acidsql.metastore.embedded import schema
 
 BUSY_SECONDS = 60.0
 

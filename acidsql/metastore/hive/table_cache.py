@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from acidsql.metastore.hive.own import TableKey
+from acidsql.metastore.hive.client_transactions import TableKey
 from acidsql.metastore.model import Table
 
 _MOST_REMEMBERED = 1000

@@ -26,11 +26,11 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
-from acidsql.bridge.outlines import filters, identity, number_of, partition_names
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.rows import arrow_table
 from acidsql.bridge.unresolved_plan import Draft
-from acidsql.bridge.values import is_plain, one_of, only_one
+from acidsql.planning.placeholder_relations import filters, identity, number_of, partition_names
+from acidsql.planning.value_predicates import is_plain, one_of, only_one
 
 # As many values as these choose partitions; of more a range does.
 _MOST_VALUES = 10_000
@@ -44,20 +44,20 @@ class Query:
     """Another part of a plan, optimised; it gives the same rows each time.
 
     Attributes:
-        outlines: its leaves that are some, and the number of each; at least one.
+        placeholders: its leaves that are some, and the number of each; at least one.
     """
 
     plan: JavaObject
-    outlines: Sequence[tuple[JavaObject, int]]
+    placeholders: Sequence[tuple[JavaObject, int]]
 
 
 @dataclass(frozen=True)
 class Membership:
-    """Rows that a plan needs of an outline have a value that a query gives.
+    """Rows that a plan needs of a placeholder have a value that a query gives.
 
     Attributes:
-        value: Java expression over the partition columns of the outline.
-        columns: all attributes of the outline.
+        value: Java expression over the partition columns of the placeholder.
+        columns: all attributes of the placeholder.
         key: the query's value: Java expression over its attributes.
     """
 
@@ -69,10 +69,10 @@ class Membership:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows that a plan needs of an outline meet a condition on the values of queries of one row.
+    """Rows that a plan needs of a placeholder meet a condition on the values of queries of one row.
 
     Attributes:
-        condition: Java expression over the partition columns of the outline.
+        condition: Java expression over the partition columns of the placeholder.
         values: the Java expressions in it that stand for a query's value, with the query.
     """
 
@@ -87,7 +87,7 @@ def without_pruning(
     spark: SparkSession, plan: JavaObject
 ) -> tuple[JavaObject, Mapping[int, Sequence[Membership]]]:
     """A plan without the subqueries by which Spark would choose partitions when it runs, and these
-    by the identity of the outline that each is about.
+    by the identity of the placeholder that each is about.
     """
     patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
     if not plan.containsPattern(patterns.DYNAMIC_PRUNING_SUBQUERY()):
@@ -121,8 +121,10 @@ def _build_key(spark: SparkSession, pruning: JavaObject) -> JavaObject:
 
 
 def comparison(spark: SparkSession, leaf: JavaObject, condition: JavaObject) -> Comparison | None:
-    """What a condition on the rows of an outline that has subqueries in it says of its partitions;
-    None if nothing, or only when it runs.
+    """Find what a condition with subqueries says of the partitions of a placeholder.
+
+    Returns:
+        None if it says nothing, or only when it runs.
     """
     columns = {str(a.name()).lower() for a in elements(condition.references().toSeq())}
     if not columns or not columns <= partition_names(leaf):
@@ -182,14 +184,14 @@ def _is_repeatable(plan: JavaObject) -> bool:
     )
 
 
-def looked_up(
+def evaluate(
     spark: SparkSession, lookup: Lookup, scan: Callable[[int], Draft | None]
 ) -> Conjunct | None:
     """The condition on partitions that a lookup makes, for which its queries are run; None if the
     values are of a type that is not compared, or a query takes too long.
 
     Args:
-        scan: the rows that an outline stands for, by its number, with the same columns; None if
+        scan: the rows that a placeholder stands for, by its number, with the same columns; None if
             there are many.
     """
     if isinstance(lookup, Comparison):
@@ -226,9 +228,9 @@ def _compared(
 def _over_rows(
     spark: SparkSession, query: Query, scan: Callable[[int], Draft | None]
 ) -> JavaObject | None:
-    """The plan of a query over rows in place of its outlines; None if some are many."""
+    """The plan of a query over rows in place of its placeholders; None if some are many."""
     rows = {}
-    for _, number in query.outlines:
+    for _, number in query.placeholders:
         if number not in rows:
             found = scan(number)
             if found is None:
@@ -236,7 +238,7 @@ def _over_rows(
             rows[number] = found
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     scans = []
-    for leaf, number in query.outlines:
+    for leaf, number in query.placeholders:
         plan = rows[number].analyzed()
         columns = zip(elements(plan.output()), elements(leaf.output()), strict=True)
         named = [alias(spark, own, str(a.name()), a.exprId()) for own, a in columns]

@@ -7,10 +7,11 @@ import sqlite3
 from collections.abc import Iterable
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore import catalog, failures
+from acidsql.metastore import failures
+from acidsql.metastore.embedded import catalog
+from acidsql.metastore.embedded.transactions import abort_cause, state_of
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.metastore.names import lowered
-from acidsql.metastore.transactions import abort_cause, state_of
 
 
 def allocate(connection: sqlite3.Connection, txn_id: int, database: str, table: str) -> int:

@@ -10,16 +10,16 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore import (
+from acidsql.metastore.embedded import (
     catalog,
+    commit_abort,
     compactions,
-    endings,
     locks,
     transactions,
     write_ids,
     write_set,
 )
-from acidsql.metastore.database import Database
+from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.model import (
     RESERVED_WRITE_IDS,
     Compaction,
@@ -92,7 +92,7 @@ class EmbeddedMetastore:
         """See ``Metastore``. Aborts open transactions that write to the table or wait for it."""
         with self._database.write() as connection:
             table_id = catalog.table_id(connection, database, name)
-            endings.abort_users_of_dropped(connection, table_id, self._clock())
+            commit_abort.abort_users_of_dropped(connection, table_id, self._clock())
             catalog.drop_table(connection, table_id)
 
     def alter_table(self, table: Table) -> None:
@@ -175,13 +175,13 @@ class EmbeddedMetastore:
         """See ``Metastore``."""
         with self._database.write() as connection:
             now = self._clock()
-            endings.reap(connection, self._txn_timeout, now)
+            commit_abort.reap(connection, self._txn_timeout, now)
             return transactions.open_txn(connection, user, host, txn_type, now)
 
     def commit_txn(self, txn_id: int) -> None:
         """See ``Metastore``."""
         with self._database.write() as connection:
-            conflict = endings.commit(connection, txn_id, self._clock())
+            conflict = commit_abort.commit(connection, txn_id, self._clock())
         if conflict is not None:
             raise conflict
 
@@ -193,7 +193,7 @@ class EmbeddedMetastore:
     def abort_txn(self, txn_id: int) -> None:
         """See ``Metastore``."""
         with self._database.write() as connection:
-            endings.abort(connection, txn_id, self._clock())
+            commit_abort.abort(connection, txn_id, self._clock())
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         """See ``Metastore``."""
@@ -213,7 +213,7 @@ class EmbeddedMetastore:
     def reap(self) -> tuple[int, ...]:
         """See ``Metastore``."""
         with self._database.write() as connection:
-            return endings.reap(connection, self._txn_timeout, self._clock())
+            return commit_abort.reap(connection, self._txn_timeout, self._clock())
 
     @property
     def txn_timeout(self) -> float:
@@ -342,7 +342,7 @@ class EmbeddedMetastore:
         """See ``Metastore``."""
         with self._database.write() as connection:
             entry = compactions.cleaned(connection, compaction_id, self._clock())
-            endings.forget_cleaned(
+            commit_abort.forget_cleaned(
                 connection,
                 catalog.table_id(connection, entry.database, entry.table),
                 entry.partition,
@@ -364,6 +364,6 @@ class EmbeddedMetastore:
     def _reap_expired(self) -> None:
         """Reap in a transaction of its own: the request that follows may be refused and undone."""
         with self._database.read() as connection:
-            expired = endings.expired(connection, self._clock() - self._txn_timeout)
+            expired = commit_abort.expired(connection, self._clock() - self._txn_timeout)
         if expired:
             self.reap()

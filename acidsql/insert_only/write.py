@@ -13,10 +13,10 @@ from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import original_file_name
 from acidsql.format.partitions import escape
+from acidsql.insert_only.read import check_text_columns, delimiter, null_text
 from acidsql.metastore.model import FileFormat, Table
-from acidsql.scan.insert_only import check_text_columns, delimiter, null_text
-from acidsql.schema import data_schema
-from acidsql.session import AcidSession
+from acidsql.schema.columns import data_schema
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import Settled, staged_directories
 from acidsql.storage.parallel import in_parallel
@@ -101,7 +101,7 @@ def _may_hold_anything(data_type: DataType) -> bool:
 def settle_plain(session: AcidSession, table: Table, staging: str) -> list[Settled]:
     """Give the staged files Hive's names; directories without rows are left out."""
     settled = []
-    for directory in staged_directories(session, staging):
+    for directory in staged_directories(session.files, staging):
         paths = [child(directory.path, name) for name in sorted(directory.files)]
         counts = in_parallel(lambda path: _rows(session, table, path), paths)
         kept = [path for path, count in zip(paths, counts, strict=True) if count]

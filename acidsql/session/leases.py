@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.errors import MetastoreError, TransactionStateError
 from acidsql.metastore.protocol import Metastore
-from acidsql.transaction.heartbeat import Heartbeater
+from acidsql.session.heartbeat import Heartbeater
 
 # Seconds to wait before each garbage collection that looks for plans nobody can reach.
 _COLLECTION_PAUSES = (0.0, 0.1)

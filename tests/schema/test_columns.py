@@ -15,7 +15,7 @@ from pyspark.sql.types import (
 )
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.schema import check_written, has_dates_in_map_keys, has_maps_of_nested
+from acidsql.schema.spark_limits import check_written, has_dates_in_map_keys, has_maps_of_nested
 
 _DATE, _INT = DateType(), IntegerType()
 

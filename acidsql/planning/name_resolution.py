@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.model import Table, TableType
-from acidsql.session import AcidSession
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 CATALOG = "spark_catalog"

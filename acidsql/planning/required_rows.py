@@ -1,6 +1,6 @@
-"""Conditions that Spark's optimizer brings down to outlines: what a statement asks of its tables.
+"""Read from an optimised plan which rows a statement requires of each of its tables.
 
-Conditions of joins and subqueries are there as well, where they can be.
+Spark's optimizer pushes conditions down to the placeholders, those of joins and subqueries too.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
-from acidsql.bridge.lookups import Lookup, comparison, without_pruning
-from acidsql.bridge.outlines import (
+from acidsql.planning.placeholder_relations import (
     filters,
     identity,
     is_over_files,
@@ -31,11 +30,12 @@ from acidsql.bridge.outlines import (
     number_of,
     partition_names,
 )
+from acidsql.planning.pruning_subqueries import Lookup, comparison, without_pruning
 
 
 @dataclass(frozen=True)
 class Copy:
-    """What a plan asks of a copy of an outline: all of it holds of the rows that it needs."""
+    """What a plan asks of a copy of a placeholder: all of it holds of the rows that it needs."""
 
     conjuncts: tuple[Conjunct, ...]
     lookups: tuple[Lookup, ...]
@@ -43,14 +43,14 @@ class Copy:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a plan asks of its outlines.
+    """What a plan asks of its placeholders.
 
-    The optimizer makes copies of an outline where a common table expression is used several times;
-    what is asked is what any of them asks.
+    The optimizer makes copies of a placeholder where a common table expression is used several
+    times; what is required is what any of them requires.
 
     Attributes:
-        copies: by the number of an outline, what is asked of each of its copies; outlines with a
-            copy of which everything is asked are left out.
+        copies: by the number of a placeholder, what is required of each of its copies;
+            placeholders with a copy of which everything is required are left out.
         counted: the numbers of those of which only the number of rows is asked.
         once: the numbers of those of which only the partition columns are asked, and whether there
             is a row with their values: it makes no difference how many.
@@ -61,8 +61,8 @@ class Asked:
     once: frozenset[int] = frozenset()
 
 
-def asked_of_outlines(spark: SparkSession, plan: JavaObject, current: Current) -> Asked:
-    """What a plan asks of its outlines: nothing is known if that depends on when it runs.
+def required_of_placeholders(spark: SparkSession, plan: JavaObject, current: Current) -> Asked:
+    """What a plan asks of its placeholders: nothing is known if that depends on when it runs.
 
     Args:
         plan: any plan, analysed or not; a command is not run.
@@ -105,7 +105,7 @@ def asked_of_outlines(spark: SparkSession, plan: JavaObject, current: Current) -
 
 
 def _copies(plan: JavaObject) -> dict[int, int]:
-    """The outlines in a plan and its subqueries: the number of each by the copy's identity."""
+    """The placeholders in a plan and its subqueries: the number of each by the copy's identity."""
     found: dict[int, int] = {}
     twice = set()
     for tree in [plan, *elements(plan.subqueriesAll())]:
@@ -134,7 +134,7 @@ def _counted(aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:
 
 
 def _asked_once(spark: SparkSession, aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:
-    """Outlines of which an aggregate asks the partition columns only, and of equal rows one."""
+    """Placeholders of which an aggregate asks the partition columns only, and of equal rows one."""
     for node in aggregates:
         above, leaf = [node], node.child()
         while simple_name(leaf) in ("Project", "Filter"):
@@ -175,8 +175,8 @@ def _aggregate_functions(expression: JavaObject, pattern: JavaObject) -> Iterato
 def _told(
     spark: SparkSession, leaf: JavaObject, condition: JavaObject
 ) -> tuple[tuple[Conjunct, ...], tuple[Lookup, ...]]:
-    """The parts of a condition on the rows of an outline that always give the same, and those that
-    other queries give.
+    """Split a condition on a placeholder into conjuncts that are constant, and those that depend on
+    other queries.
     """
     subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
     conjuncts, compared = [], []

@@ -1,0 +1,1 @@
+"""Insert-only transactional tables: Spark's own files under Hive's directory names."""

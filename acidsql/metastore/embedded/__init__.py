@@ -1,0 +1,1 @@
+"""The embedded metastore: one SQLite file for the processes of one machine."""

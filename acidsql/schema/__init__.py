@@ -1,0 +1,1 @@
+"""Schemas: columns of tables, ACID files, and limits of Spark's ORC reader and writer."""

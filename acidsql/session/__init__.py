@@ -1,0 +1,1 @@
+"""What acidsql keeps for each Spark session: settings, metastore, caches, heartbeats, leases."""
