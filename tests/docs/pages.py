@@ -10,7 +10,8 @@ A ``text`` block that follows a ``sql`` block or code is what the last statement
 prints; ``error: [CONDITION] …`` stands for a statement that fails. ``...`` stands for anything, and
 spaces do not count. A comment ``<!-- not run: reason -->`` before a block keeps it from running.
 
-``python -m tests.docs.pages PAGE`` runs a page in the current directory.
+``python -m tests.docs.pages PAGE …`` runs pages in the current directory, each without what the ones
+before it left in the catalog.
 """
 
 from __future__ import annotations
@@ -145,9 +146,21 @@ def _difference(expected: str | None, got: str) -> str:
     return f"Expected:\n{expected}Got:\n{got}"
 
 
+def _tidy_up() -> None:
+    """Drop what a page left: tables, views, temporary views."""
+    spark = SparkSession.builder.getOrCreate()
+    for row in acidsql.sql(spark, "SHOW TABLES").collect():
+        kind = "VIEW" if row.isTemporary else "TABLE"
+        acidsql.sql(spark, f"DROP {kind} `{row.tableName}`")
+
+
 _RUNNERS = {"python": _run_python, "sql": _run_sql, "console": _run_console}
 
 
 if __name__ == "__main__":
-    found = run_page(Path(sys.argv[1]))
-    sys.exit("\n".join(found) or None)
+    found = []
+    for page in map(Path, sys.argv[1:]):
+        found += run_page(page)
+        _tidy_up()
+    print("\n".join(found))
+    sys.exit(bool(found))
