@@ -6,23 +6,37 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 from xml.etree import ElementTree as ET
 
 import pytest
 
-import acidsql
 from acidsql.repl import main as shell
-from acidsql.syntax import builder
+from acidsql.repl.printer import FORMATS
+from acidsql.repl.shell import _COMMANDS as COMMANDS
+from acidsql.repl.statements import split
+from acidsql.syntax import builder, parse, statements
+from tests.docs import pages
 
 _ROOT = Path(__file__).parents[2]
 _PACKAGE = _ROOT / "acidsql"
-_DOCUMENTS = [_ROOT / "README.md", _ROOT / "CHANGELOG.md", _ROOT / "CONTRIBUTING.md"]
-_DOCUMENTS += sorted((_ROOT / "docs").glob("*.md"))
-_README = (_ROOT / "README.md").read_text("utf-8")
-_LIMITS = (_ROOT / "docs" / "limits.md").read_text("utf-8")
-_ARCHITECTURE = (_ROOT / "docs" / "architecture.md").read_text("utf-8")
+_PAGES = sorted((_ROOT / "docs").rglob("*.md"))
+_DOCUMENTS = [_ROOT / "README.md", _ROOT / "CHANGELOG.md", _ROOT / "CONTRIBUTING.md", *_PAGES]
+
+
+def page(name: str) -> str:
+    return (_ROOT / "docs" / f"{name}.md").read_text("utf-8")
+
+
+_LIMITS = page("limits")
+_ARCHITECTURE = page("architecture")
+_SETTINGS = page("reference/settings")
+_STATEMENTS = page("reference/statements")
+_CONDITIONS = page("reference/conditions")
+_SHELL = page("reference/shell")
 _SETTING = re.compile(r"spark\.acidsql(?:\.\w+)+")
 _UNSUPPORTED = "UNSUPPORTED_FEATURE."
+_CONDITION = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:\.[A-Z_]+)?")
 
 
 def sources() -> Iterator[str]:
@@ -39,8 +53,8 @@ def test_there_are_settings() -> None:
 
 
 @pytest.mark.parametrize("setting", sorted(settings()))
-def test_setting_is_in_readme(setting: str) -> None:
-    assert f"`{setting}`" in _README
+def test_setting_is_documented(setting: str) -> None:
+    assert f"| `{setting}` |" in _SETTINGS
 
 
 def test_documents_name_no_other_setting() -> None:
@@ -48,9 +62,32 @@ def test_documents_name_no_other_setting() -> None:
     assert named == settings()
 
 
-@pytest.mark.parametrize("name", acidsql.__all__)
-def test_public_name_is_in_readme(name: str) -> None:
-    assert re.search(rf"`acidsql\.{name}\b", _README)
+def properties() -> set[str]:
+    """The table properties that the code looks for in a CREATE TABLE."""
+    code = (_PACKAGE / "commands" / "definitions.py").read_text("utf-8")
+    return {"transactional", *re.findall(r'"(orc\.[\w.]+\w|[a-z]+_[a-z]+)"', code)}
+
+
+@pytest.mark.parametrize("name", sorted(properties()))
+def test_table_property_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in _SETTINGS or name in ("insert_only",)
+
+
+def kinds() -> dict[str, str]:
+    """The kinds of the statements among the examples, and their texts."""
+    texts = (
+        statement.text
+        for example in pages.examples(_STATEMENTS)
+        if example.kind == "sql"
+        for statement in split(example.text)
+    )
+    return {type(parse(text)).__name__: text for text in texts}
+
+
+@pytest.mark.parametrize("kind", get_args(statements.Statement), ids=lambda kind: kind.__name__)
+def test_statement_has_an_example(kind: type) -> None:
+    refused = {"DropColumns", "SetLocation", "AlterTable"}
+    assert kind.__name__ in kinds() or kind.__name__ in refused
 
 
 def literals(node: ast.expr) -> str:
@@ -105,23 +142,82 @@ def test_unsupported_clause_is_in_limits(rule: str) -> None:
     assert words in _LIMITS.replace("_", " "), f"{words} is not in docs/limits.md"
 
 
-def test_benchmark_suites_are_in_readme() -> None:
+def error_names() -> set[str]:
+    tree = ast.parse((_PACKAGE / "errors.py").read_text("utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def raised_conditions(text: str) -> Iterator[str]:
+    """The conditions of the errors that a module makes, and those in messages of Spark's errors;
+    one with a value in it is cut short. Where an error is given one by a name, that is yielded.
+    """
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from re.findall(rf"^\[({_CONDITION.pattern})\] ", node.value)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in error_names() and node.args:
+            yield literals(node.args[0]) or ast.unparse(node.args[0])
+
+
+def all_raised() -> set[str]:
+    found = {name for text in sources() for name in raised_conditions(text)}
+    # Of errors that are passed on, of clauses that are refused (above), of texts that do not parse.
+    assert {"condition", "error.condition", "message"} >= {n for n in found if n.islower()}
+    return {n for n in found if not n.islower() and not n.startswith(_UNSUPPORTED)}
+
+
+def test_there_are_conditions() -> None:
+    assert {"CONCURRENT_WRITE", "SNAPSHOT_EXPIRED", "LOAD_DATA_DIRECTORY"} <= all_raised()
+
+
+@pytest.mark.parametrize("condition", sorted(all_raised()))
+def test_condition_is_documented(condition: str) -> None:
+    assert re.search(rf"^\|[^|]*`{re.escape(condition)}", _CONDITIONS, re.MULTILINE)
+
+
+def test_documents_name_no_other_condition() -> None:
+    first_cells = re.findall(r"^\| (`[^|]*) \|", _CONDITIONS, re.MULTILINE)
+    named = {name for cell in first_cells for name in re.findall(r"`([^`]+)`", cell)}
+    raised_by_name = {n for n in named if n.isupper()} - {"PARSE_SYNTAX_ERROR"}
+    code = "\n".join(sources())
+    assert raised_by_name
+    for name in raised_by_name:
+        assert name in code or name.startswith("UNSUPPORTED_MERGE_CONDITION"), name
+
+
+def test_benchmark_suites_are_documented() -> None:
     code = (_ROOT / "tpcds_bench" / "__main__.py").read_text("utf-8")
     suites = re.findall(r'@main\.command\("(\w+)"\)', code)
     assert suites
-    assert set(suites) == set(re.findall(r"python -m tpcds_bench (\w+)", _README))
+    assert set(suites) == set(re.findall(r"python -m tpcds_bench (\w+)  ", page("performance")))
 
 
-def test_shell_options_of_readme_exist() -> None:
-    known = {name for option in shell.main.params for name in option.opts} | {"--help"}
-    used = re.findall(
-        r"(?<=\s)--?[a-z]+", "\n".join(re.findall(r"^    acidsql.*$", _README, re.MULTILINE))
-    )
-    assert used
-    assert set(used) <= known
+def shell_options() -> set[str]:
+    return {name for option in shell.main.params for name in option.opts} | {"-h", "--help"}
 
 
-@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("option", sorted(shell_options()))
+def test_shell_option_is_documented(option: str) -> None:
+    assert re.search(rf"^\| .*`{option}`.* \|", _SHELL, re.MULTILINE)
+
+
+@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: path.stem)
+def test_shell_options_of_the_documents_exist(document: Path) -> None:
+    commands = re.findall(r"^(?:    |\$ )(acidsql .*)$", document.read_text("utf-8"), re.MULTILINE)
+    used = re.findall(r"(?<=\s)--?[a-z]+", "\n".join(commands))
+    assert set(used) <= shell_options()
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_command_of_the_prompt_is_documented(command: str) -> None:
+    assert f"| `{command}`" in _SHELL
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_format_is_documented(name: str) -> None:
+    assert f"`{name}`" in _SHELL
+
+
+@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: path.stem)
 def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text("utf-8")):
         if not target.startswith("https://"):

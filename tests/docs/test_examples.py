@@ -27,6 +27,7 @@ _PAGES = (
     "docs/reference/python.md",
     "docs/reference/settings.md",
     "docs/reference/conditions.md",
+    "docs/troubleshooting.md",
 )
 _SECONDS = 600
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

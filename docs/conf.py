@@ -1,0 +1,29 @@
+"""The site: Sphinx with MyST. ``scripts/docs`` builds it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[1]
+_VERSION = re.search(r'^version = "(.+)"$', (_ROOT / "pyproject.toml").read_text("utf-8"), re.M)
+
+project = "acidsql"
+release = _VERSION[1] if _VERSION else ""
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = f"acidsql {release}"
+
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_type_aliases = {"Expression": "Expression"}
+napoleon_google_docstring = True
+
+# Names of other packages, which have no pages here.
+nitpick_ignore_regex = [
+    ("py:.*", r"(pyspark|collections|typing)\..*"),
+    ("py:class", r"DataFrame|SparkSession|Column|Mapping|Sequence|Any|Expression"),
+]
