@@ -7,7 +7,7 @@ from pyspark.sql.types import StructType
 
 from acidsql.bridge.jvm import (
     CATALYST,
-    JavaObject,
+    LogicalPlan,
     copy_node,
     elements,
     jvm_class,
@@ -24,11 +24,11 @@ _TABLE, _OVERWRITE, _IF_NOT_EXISTS = 0, 4, 5
 
 def insert_into_files(
     spark: SparkSession,
-    plan: JavaObject,
+    plan: LogicalPlan,
     location: str,
     schema: StructType,
     partitions: StructType,
-) -> JavaObject:
+) -> LogicalPlan:
     """An ``InsertIntoStatement`` whose target is an empty file relation of these columns.
 
     It is analysed, so that Spark resolves partition values, column lists and defaults and casts by
@@ -42,7 +42,7 @@ def insert_into_files(
     return copy_node(spark, plan, {_TABLE: target, _OVERWRITE: False, _IF_NOT_EXISTS: False})
 
 
-def insert_query(spark: SparkSession, plan: JavaObject) -> DataFrame:
+def insert_query(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
     """The query of an analysed INSERT: columns in the table's order, cast
     by the store-assignment policy.
     """
@@ -50,7 +50,7 @@ def insert_query(spark: SparkSession, plan: JavaObject) -> DataFrame:
     return frame_of(spark, query if major(spark) >= 4 else _without_char(spark, query))
 
 
-def _without_char(spark: SparkSession, query: JavaObject) -> JavaObject:
+def _without_char(spark: SparkSession, query: LogicalPlan) -> LogicalPlan:
     """The query of an INSERT, with strings where a column of char or varchar was left out.
 
     Spark 3.5 gives such a column a NULL of the declared type, and then has no encoder for it.

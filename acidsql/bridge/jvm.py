@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, NewType
 
 from py4j.java_gateway import JavaClass, JavaMember
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
 JavaObject = Any  # py4j has no static types
+
+if TYPE_CHECKING:
+
+    class TreeNode:
+        """A node of a Catalyst tree, whose methods only the bridge calls."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    TreeNode = object
+
+# A plan of Spark's and an expression in one are told apart by mypy: a Java object is either.
+LogicalPlan = NewType("LogicalPlan", TreeNode)
+Expression = NewType("Expression", TreeNode)
 CATALYST = "org.apache.spark.sql.catalyst"
 SOURCES = "org.apache.spark.sql.execution.datasources"
 _PYTHON = "org.apache.spark.api.python.PythonUtils"
@@ -78,7 +92,7 @@ def scala_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObje
     return jvm_class(spark, _PYTHON).toScalaMap(java_map)
 
 
-def java_texts(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
+def java_strings(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
     """A Java array of texts, none with a NUL, made by one call: py4j would take one for each."""
     return _separator(spark).split(_NUL.join(texts))
 
@@ -145,7 +159,7 @@ def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[int, Any])
     return node.makeCopy(arguments)
 
 
-def expression_of(spark: SparkSession, value: Column) -> JavaObject:
+def expression_of(spark: SparkSession, value: Column) -> Expression:
     """The Catalyst expression of a column."""
     if major(spark) >= 4:
         converter = scala_object(
@@ -155,7 +169,7 @@ def expression_of(spark: SparkSession, value: Column) -> JavaObject:
     return value._jc.expr()
 
 
-def column(spark: SparkSession, expression: JavaObject) -> Column:
+def column(spark: SparkSession, expression: Expression) -> Column:
     """A PySpark column of a resolved Catalyst expression."""
     if major(spark) >= 4:
         return Column(
@@ -165,8 +179,8 @@ def column(spark: SparkSession, expression: JavaObject) -> Column:
 
 
 def alias(
-    spark: SparkSession, expression: JavaObject, name: str, expr_id: JavaObject | None = None
-) -> JavaObject:
+    spark: SparkSession, expression: Expression, name: str, expr_id: JavaObject | None = None
+) -> Expression:
     """A Catalyst expression under a name, and an id if it is to be that of an attribute."""
     nothing = scala_object(spark, "scala.collection.immutable.Nil")
     if expr_id is None:

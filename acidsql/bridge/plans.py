@@ -10,7 +10,9 @@ from pyspark.sql.functions import col
 
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     column,
     copy_node,
     elements,
@@ -37,16 +39,16 @@ class Reference:
     parts: tuple[str, ...]
     start: int | None
     end: int | None
-    node: JavaObject
+    node: LogicalPlan
     alias: str | None = None
 
 
-def substitute_ctes(spark: SparkSession, plan: JavaObject) -> JavaObject:
+def substitute_ctes(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """The plan with the references to its common table expressions resolved by Spark's own rule."""
     return jvm_class(spark, f"{CATALYST}.analysis.CTESubstitution").apply(plan)
 
 
-def references(spark: SparkSession, plan: JavaObject) -> list[Reference]:
+def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
     """The unresolved relations of a plan and of all its subqueries."""
     trees = [plan, *elements(plan.subqueriesAll())]
     if alias_shows_hidden(spark):
@@ -55,7 +57,7 @@ def references(spark: SparkSession, plan: JavaObject) -> list[Reference]:
     return [reference for tree in trees for reference in _aliased_references(tree)]
 
 
-def _reference(leaf: JavaObject) -> Reference:
+def _reference(leaf: LogicalPlan) -> Reference:
     origin = leaf.origin()
     start, stop = origin.startIndex(), origin.stopIndex()
     known = start.isDefined() and stop.isDefined()
@@ -67,7 +69,7 @@ def _reference(leaf: JavaObject) -> Reference:
     )
 
 
-def _aliased_references(tree: JavaObject) -> list[Reference]:
+def _aliased_references(tree: LogicalPlan) -> list[Reference]:
     """References with their aliases: before Spark 4.3 an alias shows no hidden columns."""
     if simple_name(tree) == "UnresolvedRelation":
         return [_reference(tree)]
@@ -87,7 +89,7 @@ _CREATING = {
 }
 
 
-def created_table(plan: JavaObject) -> tuple[tuple[str, ...], bool] | None:
+def created_table(plan: LogicalPlan) -> tuple[tuple[str, ...], bool] | None:
     """The name of the table that a statement creates, and whether IF NOT EXISTS is there."""
     kind = simple_name(plan)
     if kind == "CreateTableLikeCommand":  # CreateTableLike from Spark 4.1 on
@@ -101,7 +103,9 @@ def created_table(plan: JavaObject) -> tuple[tuple[str, ...], bool] | None:
     return parts, exists is not None and bool(getattr(plan, exists)())
 
 
-def renamed_reference(spark: SparkSession, reference: Reference, name: Sequence[str]) -> JavaObject:
+def renamed_reference(
+    spark: SparkSession, reference: Reference, name: Sequence[str]
+) -> LogicalPlan:
     """The node of a reference, not resolved either, under another name; its alias stays."""
     node = reference.node
     relation = node if reference.alias is None else node.child()
@@ -110,8 +114,8 @@ def renamed_reference(spark: SparkSession, reference: Reference, name: Sequence[
 
 
 def replace_relations(
-    spark: SparkSession, plan: JavaObject, relations: Sequence[tuple[JavaObject, JavaObject]]
-) -> JavaObject:
+    spark: SparkSession, plan: LogicalPlan, relations: Sequence[tuple[JavaObject, JavaObject]]
+) -> LogicalPlan:
     """The plan with these unresolved relations replaced, in its subqueries too.
 
     Args:
@@ -120,17 +124,17 @@ def replace_relations(
     return plan.transformDownWithSubqueries(scala_map(spark, relations))
 
 
-def logical_plan(frame: DataFrame) -> JavaObject:
+def logical_plan(frame: DataFrame) -> LogicalPlan:
     """The analysed plan of a DataFrame."""
     return frame._jdf.queryExecution().analyzed()
 
 
-def frame_of(spark: SparkSession, plan: JavaObject) -> DataFrame:
+def frame_of(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
     """The DataFrame of a plan; analyses it, and runs it if it is a command."""
     return DataFrame(java_frame(spark, spark._jsparkSession, plan), spark)
 
 
-def java_frame(spark: SparkSession, session: JavaObject, plan: JavaObject) -> JavaObject:
+def java_frame(spark: SparkSession, session: JavaObject, plan: LogicalPlan) -> JavaObject:
     """The Java DataFrame of a plan in a Java session, as ``frame_of`` has it."""
     package = "org.apache.spark.sql"
     dataset = jvm_class(
@@ -139,7 +143,7 @@ def java_frame(spark: SparkSession, session: JavaObject, plan: JavaObject) -> Ja
     return dataset.ofRows(session, plan)
 
 
-def analyze(spark: SparkSession, plan: JavaObject) -> JavaObject:
+def analyze(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """The analysed and checked plan, not executed even if it is a command."""
     skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = session_state(spark).executePlan(plan, skip)
@@ -157,7 +161,7 @@ def alias_shows_hidden(spark: SparkSession) -> bool:
     return is_at_least(spark, 4, 3)
 
 
-def exposed(spark: SparkSession, table: JavaObject) -> JavaObject:
+def exposed(spark: SparkSession, table: LogicalPlan) -> LogicalPlan:
     """The analysed plan of ``hide_columns`` with its hidden columns in its output.
 
     Spark 3.5 loses the mark of the projection when it analyses it.
@@ -167,7 +171,7 @@ def exposed(spark: SparkSession, table: JavaObject) -> JavaObject:
     return copy_node(spark, table, {0: table.child().output()})
 
 
-def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
+def no_pushdown(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
     """The same value, as an expression that Spark cannot push into a scan, at no cost when it runs.
 
     Spark would push ``row.c = 5``, under a name that ORC does not know in ACID files, and ORC fails
@@ -179,8 +183,8 @@ def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
 
 
 def join(
-    spark: SparkSession, left: JavaObject, right: JavaObject, kind: str, condition: JavaObject
-) -> JavaObject:
+    spark: SparkSession, left: LogicalPlan, right: LogicalPlan, kind: str, condition: Expression
+) -> LogicalPlan:
     """The plan that joins two plans on a condition (``kind``: Spark's name, as ``leftouter``)."""
     logical = f"{CATALYST}.plans.logical"
     return jvm_class(spark, f"{logical}.Join")(
@@ -200,7 +204,7 @@ def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     return DataFrame(hinted, spark)
 
 
-def at_most_tasks(frame: DataFrame, most: int) -> DataFrame:
+def coalesce_tasks(frame: DataFrame, most: int) -> DataFrame:
     """The rows of a DataFrame, in at most so many tasks.
 
     A ``coalesce`` parts the generated program in two, and each row is copied in between. It is left
@@ -216,7 +220,7 @@ def at_most_tasks(frame: DataFrame, most: int) -> DataFrame:
     return frame.coalesce(most)
 
 
-def in_program_of_their_own(rows: DataFrame) -> DataFrame:
+def codegen_barrier(rows: DataFrame) -> DataFrame:
     """The same rows, from which what is made of them is parted.
 
     Spark makes one program of all steps between two shuffles. Where a filter leaves few rows of

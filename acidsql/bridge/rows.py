@@ -45,7 +45,7 @@ def has_join(frame: DataFrame) -> bool:
     )
 
 
-def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
+def limit_per_task(frame: DataFrame, rows: int) -> DataFrame:
     """The first rows of a DataFrame, looked for in all tasks at once: each ends that has so many.
 
     Spark's own limit tries one task first, and those below a union count in a variable with a
@@ -61,7 +61,7 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
     return DataFrame(java_frame(spark, session, logical_plan(frame)).limit(rows), spark)
 
 
-def rows_of_task(frame: DataFrame, read: int, size: int) -> int:
+def rows_per_task(frame: DataFrame, read: int, size: int) -> int:
     """How many rows each task of a DataFrame can send to the driver, if all tasks may send as many;
     a power of two, so that the programs of most statements have the same.
 
@@ -92,7 +92,7 @@ def local_rows(frame: DataFrame) -> list[JavaObject]:
     return list(frame._jdf.queryExecution().executedPlan().executeCollect())
 
 
-def held_by_driver(frame: DataFrame) -> DataFrame:
+def collect_to_driver(frame: DataFrame) -> DataFrame:
     """The same rows, computed once and held by the driver, under the same attributes."""
     with job_errors():
         rows = frame._jdf.queryExecution().executedPlan().executeCollect()
@@ -100,7 +100,7 @@ def held_by_driver(frame: DataFrame) -> DataFrame:
     return _local(frame, data)
 
 
-def with_rows_of(frame: DataFrame, held: DataFrame) -> DataFrame:
+def replace_by_collected(frame: DataFrame, held: DataFrame) -> DataFrame:
     """The rows that the driver holds of a frame, as those of another with the same columns."""
     return _local(frame, logical_plan(held).data())
 
@@ -112,7 +112,7 @@ def _local(frame: DataFrame, data: JavaObject) -> DataFrame:
     return frame_of(spark, local(logical_plan(frame).output(), data, False, *nothing))
 
 
-def is_few(frame: DataFrame, most_read: int) -> bool:
+def fits_in_driver(frame: DataFrame, most_read: int) -> bool:
     """Whether the driver can hold the rows of a DataFrame: if Spark's estimate is that it would
     broadcast them, or, where the estimate is more, if they are counted and are few.
 

@@ -130,9 +130,9 @@ def condition_of(
             pushes no comparison with it into a scan.
     """
     parser = session_state(spark).sqlParser()
-    opaque = jvm_class(spark, f"{CATALYST}.expressions.KnownNullable")
+    no_pushdown = jvm_class(spark, f"{CATALYST}.expressions.KnownNullable")
     named = {name for one in conditions for c in one for name in c.columns}
-    expressions = {name: opaque(parser.parseExpression(values[name])) for name in named}
+    expressions = {name: no_pushdown(parser.parseExpression(values[name])) for name in named}
     whole = reduce(
         jvm_class(spark, f"{CATALYST}.expressions.Or"), [all_of(spark, one) for one in conditions]
     )
@@ -140,7 +140,7 @@ def condition_of(
     condition = whole.transform(scala_map(spark, places))
     # Beside one of the alternatives Spark would see that the others make no difference, and not
     # read their columns; ORC fails where a column that it compares is not read.
-    return column(spark, opaque(condition) if len(conditions) > 1 else condition)
+    return column(spark, no_pushdown(condition) if len(conditions) > 1 else condition)
 
 
 def finds_rows(spark: SparkSession, conditions: Sequence[Sequence[Conjunct]]) -> bool:

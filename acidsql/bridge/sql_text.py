@@ -15,9 +15,10 @@ from pyspark.sql.types import DataType, StructType
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
+    LogicalPlan,
     elements,
     expression_of,
-    java_texts,
+    java_strings,
     jvm_class,
     major,
     session_state,
@@ -33,7 +34,7 @@ def substitute_variables(spark: SparkSession, text: str) -> str:
     )
 
 
-def parse(spark: SparkSession, text: str) -> JavaObject:
+def parse(spark: SparkSession, text: str) -> LogicalPlan:
     """Spark's unresolved plan of a statement."""
     return session_state(spark).sqlParser().parsePlan(text)
 
@@ -175,13 +176,13 @@ def _plain_string(found: re.Match[str]) -> str:
 def select(frame: DataFrame, *expressions: str) -> DataFrame:
     """A projection of SQL expressions: two calls into the JVM, however many there are."""
     spark = frame.sparkSession
-    return DataFrame(frame._jdf.selectExpr(java_texts(spark, expressions)), spark)
+    return DataFrame(frame._jdf.selectExpr(java_strings(spark, expressions)), spark)
 
 
 def renamed(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     """The same rows under other names of all columns."""
     spark = frame.sparkSession
-    return DataFrame(frame._jdf.toDF(java_texts(spark, names)), spark)
+    return DataFrame(frame._jdf.toDF(java_strings(spark, names)), spark)
 
 
 def check_expression(spark: SparkSession, text: str) -> None:

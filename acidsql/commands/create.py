@@ -180,7 +180,7 @@ def _create(
     check_bucket_columns(session.spark, table)
     if table.file_format is FileFormat.TEXT:
         check_text_columns(session, table)
-    if statement.location is not None or not session.metastore.served:
+    if statement.location is not None or not session.metastore.capabilities.chooses_locations:
         # A server chooses the places of tables itself, and would have to read every definition.
         check_location(session, table)
     found = existing(session, table)
@@ -214,7 +214,7 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
             )
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} twice: name it once"
+                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} duplicate_keys: name it once"
             )
     if not 1 <= clustering.buckets <= MAX_BUCKET_ID + 1:
         raise AcidAnalysisError(
@@ -248,7 +248,7 @@ def _create_as_select(
     table = _create(session, statement, database, name, columns, partition_columns)
     try:
         with write_transaction(session, insert_intent(table)) as transaction:
-            shape = events.shape_of(session, table)
+            shape = events.write_schema_of(session, table)
             ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
             static = None if partition_columns else ()
             outcome = write_query(transaction, shape, ordered, static)

@@ -22,7 +22,12 @@ from acidsql.planning.name_resolution import (
     names_temp_view,
     qualified,
 )
-from acidsql.planning.statement import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot, look_up
+from acidsql.planning.statement import (
+    VIEW_DATABASE,
+    VIEW_TEMPORARY,
+    latest_snapshot,
+    parse_and_resolve,
+)
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
@@ -44,7 +49,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
             f"database {name} exists already: use another name or IF NOT EXISTS",
         )
     place = statement.location or ""
-    if not place and not session.metastore.served:  # a server has a place of its own
+    if not place and not session.metastore.capabilities.chooses_locations:
         place = child(session.warehouse, f"{name}.db")
     location = session.files.qualify(place) if place else ""
     session.metastore.create_database(name, location, statement.comment)
@@ -96,7 +101,7 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     anew by each query. Other views are Spark's.
     """
     query = statement.query.of(statement.text)
-    found = look_up(session, query)
+    found = parse_and_resolve(session, query)
     if not found.tables and not _names_own(session, statement):
         return None
     for clause in statement.unsupported:
@@ -133,7 +138,7 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     for name, count in taken.items():
         if count > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"column {name} is in the view twice: rename one"
+                "COLUMN_ALREADY_EXISTS", f"column {name} is in the view duplicate_keys: rename one"
             )
     view = Table(
         database="",

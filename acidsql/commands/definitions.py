@@ -92,7 +92,7 @@ def check_columns(
     for name in names:
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"column {name} is there twice: rename one"
+                "COLUMN_ALREADY_EXISTS", f"column {name} is there duplicate_keys: rename one"
             )
     if ROW_ID_COLUMN in names:
         raise AcidAnalysisError(

@@ -39,7 +39,12 @@ from acidsql.planning.name_resolution import (
     find_acid_table,
     in_metastore,
 )
-from acidsql.planning.statement import StatementSnapshot, leased_snapshot, look_up, refers_to_acid
+from acidsql.planning.statement import (
+    StatementSnapshot,
+    leased_snapshot,
+    parse_and_resolve,
+    refers_to_acid,
+)
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import alter_statements, parse
 from acidsql.syntax import statements as ast
@@ -56,7 +61,7 @@ def run(session: AcidSession, text: str) -> DataFrame:
 
 def run_on_spark(session: AcidSession, text: str) -> DataFrame:
     """Run a statement of Spark's, with scans of one snapshot in place of ACID tables."""
-    found = look_up(session, text)
+    found = parse_and_resolve(session, text)
     refuse_damage(session, found.plan)
     created = bridge.created_table(found.plan)
     if created is not None and in_metastore(session, created[0]):
@@ -75,7 +80,8 @@ def _unchanged_on_spark(session: AcidSession, text: str) -> DataFrame:
         return session.spark.sql(text)
     except AnalysisException as error:
         name = _missing_schema(error)
-        if name is None or not session.metastore.served or not session.has_database(name):
+        is_shared = session.metastore.capabilities.has_other_clients
+        if name is None or not is_shared or not session.has_database(name):
             raise
     mirror_database(session, name)
     return session.spark.sql(text)
@@ -102,13 +108,13 @@ def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
         if table is None:
             frame = snapshot.run(explained)
         else:
-            frame = _planned_events(events.shape_of(session, table), inner, snapshot)
+            frame = _planned_events(events.write_schema_of(session, table), inner, snapshot)
         plan = bridge.explain(frame, statement.mode)
     return result.table(session.spark, [("plan", "STRING")], [(plan,)])
 
 
 def _planned_events(
-    shape: events.Shape, statement: ast.Statement | None, snapshot: StatementSnapshot
+    shape: events.WriteSchema, statement: ast.Statement | None, snapshot: StatementSnapshot
 ) -> DataFrame:
     if isinstance(statement, ast.Insert):
         return insert.query(shape.session, shape, snapshot, statement)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
-from acidsql.commands.events import Outcome, Shape
+from acidsql.commands.events import WriteResult, WriteSchema
 from acidsql.commands.partitions import matching
 from acidsql.format.names import (
     METADATA_FILE,
@@ -17,7 +17,7 @@ from acidsql.format.names import (
     VERSION_FILE,
     base_name,
 )
-from acidsql.insert_only.write import write_plain
+from acidsql.insert_only.write import write_insert_only
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.spark_limits import check_written
@@ -37,7 +37,7 @@ def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
         if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
             transaction.commit([])
             return result.counts(session.spark, affected=0, inserted=0)
-        shape = events.shape_of(session, transaction.table)
+        shape = events.write_schema_of(session, transaction.table)
         rows = query(session, shape, events.snapshot_of(transaction), statement)
         outcome = write_query(transaction, shape, rows, static)
         replaced = _replaced(transaction, statement, static) if statement.overwrite else set()
@@ -48,13 +48,13 @@ def insert(session: AcidSession, table: Table, statement: Insert) -> DataFrame:
 
 def publish_empty(
     transaction: WriteTransaction,
-    outcome: Outcome,
+    outcome: WriteResult,
     statement_ids: Sequence[int],
     replaced: set[tuple[str, ...]],
 ) -> list[Change]:
     """Empty the replaced partitions that got no rows; all that an INSERT has changed."""
     operation = transaction.intent.operation
-    emptied = sorted(replaced - {s.values for s in outcome.settled})
+    emptied = sorted(replaced - {s.values for s in outcome.finished})
     for values in emptied:
         transaction.place(_empty_base(transaction), values, base_name(transaction.write_id))
     changes: list[Change] = [*events.changes(outcome, [(operation, statement_ids, False)])]
@@ -94,8 +94,8 @@ def _empty_base(transaction: WriteTransaction) -> str:
 
 
 def write_query(
-    transaction: WriteTransaction, shape: Shape, rows: DataFrame, static: Sequence[str] | None
-) -> Outcome:
+    transaction: WriteTransaction, shape: WriteSchema, rows: DataFrame, static: Sequence[str] | None
+) -> WriteResult:
     """Write rows, given in the order of the table's columns, and publish them.
 
     Args:
@@ -107,7 +107,7 @@ def write_query(
 
 def stage_query(
     transaction: WriteTransaction,
-    shape: Shape,
+    shape: WriteSchema,
     rows: DataFrame,
     static: Sequence[str] | None,
     statement_id: int,
@@ -128,7 +128,7 @@ def stage_query(
         columns = {**dict(pairs), **shape.texts(values[number:])}
         plain = bridge.select(stored, *named_sql(columns))
         place = transaction.staging, target.name
-        write_plain(transaction.session, plain, shape.table, *place, static)
+        write_insert_only(transaction.session, plain, shape.table, *place, static)
     elif static is None or shape.table.num_buckets:
         event = events.insert_event(shape, statement_id, values, BUCKET_COLUMN)
         made = bridge.select(stored, *named_sql(event))
@@ -146,12 +146,12 @@ def stage_query(
 
 
 def query(
-    session: AcidSession, shape: Shape, snapshot: StatementSnapshot, statement: Insert
+    session: AcidSession, shape: WriteSchema, snapshot: StatementSnapshot, statement: Insert
 ) -> DataFrame:
     """The rows to insert, as Spark aligns and casts them for a file table of the same columns."""
     spark, location = session.spark, shape.table.location
 
-    def rows(plan: bridge.JavaObject) -> DataFrame:
+    def rows(plan: bridge.LogicalPlan) -> DataFrame:
         insert = bridge.insert_into_files(spark, plan, location, shape.data, shape.partitions)
         return bridge.insert_query(spark, bridge.analyze(spark, insert))
 
@@ -161,7 +161,7 @@ def query(
 
 def static_values(session: AcidSession, table: Table, statement: Insert) -> tuple[str, ...] | None:
     """The partition's values if the statement names them all; () for a table without partitions."""
-    shape = events.shape_of(session, table)
+    shape = events.write_schema_of(session, table)
     if not shape.partitions.fields:
         return ()
     given = dict(statement.partition.values) if statement.partition else {}

@@ -25,7 +25,7 @@ from acidsql.format.names import (
     delta_name,
 )
 from acidsql.insert_only import read
-from acidsql.insert_only.write import settle_plain, write_plain
+from acidsql.insert_only.write import finalize_insert_only, write_insert_only
 from acidsql.metastore.model import CompactionType, FileFormat
 from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.snapshot import TableSnapshot
@@ -124,10 +124,10 @@ def _write_plain(
         for f in fields
     ]
     whole = replace(table, partition_columns=())
-    write_plain(session, merged.select(*columns), whole, staging, "i0", ())
-    settled = settle_plain(session, whole, staging)
-    staged = settled[0].path if settled else child(staging, "empty")
-    if not settled:  # Hive does not see a directory without files
+    write_insert_only(session, merged.select(*columns), whole, staging, "i0", ())
+    finished = finalize_insert_only(session, whole, staging)
+    staged = finished[0].path if finished else child(staging, "empty")
+    if not finished:  # Hive does not see a directory without files
         session.files.write(child(staged, METADATA_FILE), COMPACTED_CONTENT)
     target = child(partition.location, name)
     published.append(target)

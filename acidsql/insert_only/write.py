@@ -18,7 +18,7 @@ from acidsql.metastore.model import FileFormat, Table
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.storage.finalize import Settled, staged_directories
+from acidsql.storage.finalize import FinishedDirectory, staged_directories
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import ONE_TASK_BYTES, TARGET, part_columns, writer_options
 from acidsql.storage.tails import read_tail
@@ -33,7 +33,7 @@ _WRITERS = {
 _LINE_BYTES = 1024 * 1024
 
 
-def write_plain(
+def write_insert_only(
     session: AcidSession,
     rows: DataFrame,
     table: Table,
@@ -98,9 +98,11 @@ def _may_hold_anything(data_type: DataType) -> bool:
     return isinstance(data_type, StringType | CharType | VarcharType)
 
 
-def settle_plain(session: AcidSession, table: Table, staging: str) -> list[Settled]:
+def finalize_insert_only(
+    session: AcidSession, table: Table, staging: str
+) -> list[FinishedDirectory]:
     """Give the staged files Hive's names; directories without rows are left out."""
-    settled = []
+    finished = []
     for directory in staged_directories(session.files, staging):
         paths = [child(directory.path, name) for name in sorted(directory.files)]
         counts = in_parallel(lambda path: _rows(session, table, path), paths)
@@ -110,8 +112,8 @@ def settle_plain(session: AcidSession, table: Table, staging: str) -> list[Settl
         for number, path in enumerate(kept):
             session.files.rename(path, child(directory.path, original_file_name(number)))
         if kept:
-            settled.append(
-                Settled(
+            finished.append(
+                FinishedDirectory(
                     path=directory.path,
                     values=directory.values,
                     deletes=False,
@@ -119,7 +121,7 @@ def settle_plain(session: AcidSession, table: Table, staging: str) -> list[Settl
                     events=sum(counts),
                 )
             )
-    return settled
+    return finished
 
 
 def _rows(session: AcidSession, table: Table, path: str) -> int:

@@ -11,7 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from acidsql.bridge.conditions import coarse, parts, rebound
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     alias,
     copy_node,
     jvm_class,
@@ -38,7 +40,7 @@ class Key:
     """
 
     columns: JavaObject
-    value: JavaObject
+    value: Expression
     condition: OneOf
 
 
@@ -65,7 +67,7 @@ def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> li
     ]
 
 
-def narrowed(spark: SparkSession, joined: JavaObject, keys: Sequence[Key]) -> JavaObject:
+def narrowed(spark: SparkSession, joined: LogicalPlan, keys: Sequence[Key]) -> LogicalPlan:
     """An analysed join of target and source, with conditions on the target.
 
     Args:

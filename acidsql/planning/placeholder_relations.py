@@ -13,9 +13,13 @@ from functools import lru_cache
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jvm import JavaObject, simple_name
+from acidsql.bridge.jvm import JavaObject, LogicalPlan, simple_name
 from acidsql.bridge.relations import file_relation, rows_of
-from acidsql.bridge.unresolved_plan import Draft
+from acidsql.bridge.unresolved_plan import UnresolvedPlan
+
+# Where a reference to a table stands: its position among the references of the statement, preceded
+# by the positions of the views that contain it, the outermost first.
+Occurrence = tuple[int, ...]
 
 # Option of a placeholder: which occurrence of a table it stands for.
 _OCCURRENCE = "acidsql.occurrence"
@@ -23,9 +27,9 @@ _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
 
 def placeholder(
-    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: int
-) -> Draft:
-    """A relation of these columns without files.
+    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
+) -> UnresolvedPlan:
+    """Make a relation of these columns without files, for an occurrence of a table.
 
     Args:
         partitions: those of the columns that are the same in all rows of a partition.
@@ -35,42 +39,42 @@ def placeholder(
 
 @lru_cache(maxsize=256)
 def _without_files(
-    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: int
+    spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
 ) -> JavaObject:
-    options = {_OCCURRENCE: str(occurrence)}
+    options = {_OCCURRENCE: ".".join(map(str, occurrence))}
     return file_relation(spark, [], schema, options, partitions)[0]
 
 
-def number_of(leaf: JavaObject) -> int | None:
-    """Return the number of a placeholder, None for other leaves."""
+def occurrence_of(leaf: LogicalPlan) -> Occurrence | None:
+    """Return the occurrence that a placeholder stands for, None for other leaves."""
     if not is_over_files(leaf):
         return None
-    number = leaf.relation().options().get(_OCCURRENCE)
-    return int(number.get()) if number.isDefined() else None
+    occurrence = leaf.relation().options().get(_OCCURRENCE)
+    return tuple(map(int, occurrence.get().split("."))) if occurrence.isDefined() else None
 
 
-def identity(leaf: JavaObject) -> int:
+def identity(leaf: LogicalPlan) -> int:
     """What tells a copy of a relation from another one: the id of its first column."""
     return int(leaf.output().head().exprId().id())
 
 
-def is_over_files(leaf: JavaObject) -> bool:
+def is_over_files(leaf: LogicalPlan) -> bool:
     """Whether a node is a relation over files, as placeholders are."""
     relation = simple_name(leaf) == "LogicalRelation" and leaf.relation()
     return bool(relation) and simple_name(relation) == "HadoopFsRelation"
 
 
-def partition_names(leaf: JavaObject) -> set[str]:
+def partition_names(leaf: LogicalPlan) -> set[str]:
     """The names of a placeholder's partition columns, in lower case."""
     return {str(name).lower() for name in leaf.relation().partitionSchema().fieldNames()}
 
 
-def filters(plan: JavaObject) -> Iterator[JavaObject]:
+def filters(plan: LogicalPlan) -> Iterator[JavaObject]:
     """Filters directly above relations, in subqueries too."""
     return (node for node in nodes(plan, "Filter") if is_over_files(node.child()))
 
 
-def nodes(plan: JavaObject, kind: str) -> Iterator[JavaObject]:
+def nodes(plan: LogicalPlan, kind: str) -> Iterator[JavaObject]:
     """Nodes of a kind, in subqueries too.
 
     Those behind a literal of several lines may be missing, as lines are counted.

@@ -1,115 +1,86 @@
-"""Which partitions and rows a statement needs, found before any is fetched or listed."""
+"""Find out which partitions and rows a statement requires, before any is fetched or listed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-
-from pyspark.sql import SparkSession
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import Table
+from acidsql.planning.placeholder_relations import Occurrence
+from acidsql.planning.plan_requirements import required_of_placeholders
 from acidsql.planning.pruning_subqueries import evaluate
-from acidsql.planning.required_rows import required_of_placeholders
-from acidsql.schema.acid_file import ROW_ID_COLUMN
-from acidsql.schema.columns import data_schema, partition_schema
+from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
+from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
 
-# Of fewer partitions none is looked for by reading another table.
+# A table of fewer partitions is not pruned by running a subquery over another table.
 _MANY_PARTITIONS = 8
-Wanted = frozenset[tuple[str, ...]]
-
-_ROW_ID = StructType(
-    [
-        StructField("writeid", LongType()),
-        StructField("bucketid", IntegerType()),
-        StructField("rowid", LongType()),
-    ]
-)
 
 
-def placeholder_schema(spark: SparkSession, table: Table) -> StructType:
-    """The columns that a scan of a table gives, ``row__id`` last if its rows have one."""
-    fields = [*data_schema(spark, table).fields, *partition_schema(spark, table).fields]
-    row_id = [] if table.insert_only else [StructField(ROW_ID_COLUMN, _ROW_ID, nullable=False)]
-    return StructType([*fields, *row_id])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
-    """What a statement needs of one occurrence of a table.
-
-    Attributes:
-        partitions: the values of its partitions, None for all.
-        rows: alternatives, of each the conditions that all hold of its rows; none if it needs all.
-        counted: it needs no values, only to know how many rows there are.
-        once: it needs the partition columns only, and of equal rows one.
-    """
-
-    partitions: Wanted | None = None
-    rows: tuple[tuple[bridge.Conjunct, ...], ...] = ()
-    counted: bool = False
-    once: bool = False
-
-
-EVERYTHING = Needs()
-
-
-def find_needs(
+def find_required_rows(
     session: AcidSession,
-    plan: bridge.JavaObject,
-    tables: Sequence[Table],
-    current: bridge.Current,
-    scan: Callable[[Table, Needs], bridge.Draft | None],
-) -> dict[int, Needs]:
-    """What a statement needs of each occurrence of a table.
+    plan: bridge.LogicalPlan,
+    tables: Mapping[Occurrence, Table],
+    current: bridge.CurrentValues,
+    scan: Callable[[Table, RequiredRows], bridge.UnresolvedPlan | None],
+) -> dict[Occurrence, RequiredRows]:
+    """Find what a statement requires of each occurrence of a table.
 
     Args:
         plan: the statement's plan over placeholders.
-        tables: the table of each placeholder, by its number.
+        tables: the table of each placeholder.
         current: what the statement takes for the current time, user and database.
-        scan: the rows of a table that are needed; None if it takes too long to read them before
+        scan: gives the required rows of a table; None if it takes too long to read them before
             the statement runs.
 
     Returns:
-        Occurrences that need everything are left out.
+        What is required; occurrences of which all rows are required are left out.
     """
     known: dict[str, tuple[tuple[str, ...], ...]] = {}
-    asked = required_of_placeholders(session.spark, plan, current)
+    plan_requires = required_of_placeholders(session.spark, plan, current)
     found = {
-        number: Needs(counted=True) for number in asked.counted if not tables[number].insert_only
+        occurrence: RequiredRows(count_only=True)
+        for occurrence in plan_requires.count_only
+        if not tables[occurrence].insert_only
     }
-    conditions = {n: [copy.conjuncts for copy in copies] for n, copies in asked.copies.items()}
-    for number, copies in conditions.items():
-        table = tables[number]
-        stored = {c.name for c in table.columns}
-        about_rows = tuple(tuple(c for c in copy if c.columns.keys() <= stored) for copy in copies)
-        rows = about_rows if all(about_rows) and not table.insert_only else ()
-        found[number] = Needs(partitions=_partitions(session, table, copies, known), rows=rows)
+    for occurrence, copies in plan_requires.copies.items():
+        table = tables[occurrence]
+        conjuncts = [copy.conjuncts for copy in copies]
+        found[occurrence] = RequiredRows(
+            partitions=_partitions(session, table, conjuncts, known),
+            conditions=_row_conditions(table, conjuncts),
+        )
+    for occurrence in plan_requires.distinct_partitions_only:
+        if not tables[occurrence].insert_only:
+            required = found.get(occurrence, ALL_ROWS)
+            found[occurrence] = replace(required, distinct_partitions_only=True)
 
-    for number in asked.once:
-        if not tables[number].insert_only:
-            found[number] = replace(found.get(number, EVERYTHING), once=True)
+    def scan_placeholder(occurrence: Occurrence) -> bridge.UnresolvedPlan | None:
+        return scan(tables[occurrence], found.get(occurrence, ALL_ROWS))
 
-    def scan_placeholder(number: int) -> bridge.Draft | None:
-        return scan(tables[number], found.get(number, EVERYTHING))
-
-    for number, own in asked.copies.items():
-        if not any(copy.lookups for copy in own):
+    for occurrence, copies in plan_requires.copies.items():
+        table, required = tables[occurrence], found[occurrence]
+        has_few = required.partitions is not None and len(required.partitions) < _MANY_PARTITIONS
+        if has_few or not any(copy.lookups for copy in copies):
             continue
-        table, needs = tables[number], found[number]
-        if needs.partitions is not None and len(needs.partitions) < _MANY_PARTITIONS:
-            continue
-        more = [
-            [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups] for copy in own
-        ]
-        copies = [
-            (*copy.conjuncts, *filter(None, added)) for copy, added in zip(own, more, strict=True)
-        ]
-        found[number] = replace(needs, partitions=_partitions(session, table, copies, known))
+        conjuncts = []
+        for copy in copies:
+            added = [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups]
+            conjuncts.append((*copy.conjuncts, *filter(None, added)))
+        partitions = _partitions(session, table, conjuncts, known)
+        found[occurrence] = replace(required, partitions=partitions)
     return found
+
+
+def _row_conditions(
+    table: Table, copies: Sequence[Sequence[bridge.Conjunct]]
+) -> tuple[tuple[bridge.Conjunct, ...], ...]:
+    """Return of each copy the conjuncts on stored columns; () if a copy has none."""
+    stored = {c.name for c in table.columns}
+    conditions = tuple(tuple(c for c in copy if c.columns.keys() <= stored) for copy in copies)
+    return conditions if all(conditions) and not table.insert_only else ()
 
 
 def _partitions(
@@ -117,8 +88,8 @@ def _partitions(
     table: Table,
     copies: Sequence[Sequence[bridge.Conjunct]],
     known: dict[str, tuple[tuple[str, ...], ...]],
-) -> Wanted | None:
-    """The partitions in which the conditions of some copy hold; None if that may be all.
+) -> PartitionSet | None:
+    """Return the partitions in which the conjuncts of some copy hold; None if that may be all.
 
     Args:
         known: the values of all partitions of a table, by its full name; more are added.
@@ -134,6 +105,6 @@ def _partitions(
     texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
     schema = partition_schema(session.spark, table)
     chosen = {
-        i for c in about_partitions for i in bridge.chosen_rows(session.spark, c, schema, texts)
+        i for c in about_partitions for i in bridge.matching_rows(session.spark, c, schema, texts)
     }
     return frozenset(values[i] for i in chosen)

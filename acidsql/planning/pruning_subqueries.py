@@ -15,7 +15,9 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.conditions import Conjunct, conjunct, parts, rebound
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     alias,
     elements,
     jvm_class,
@@ -28,8 +30,14 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.rows import arrow_table
-from acidsql.bridge.unresolved_plan import Draft
-from acidsql.planning.placeholder_relations import filters, identity, number_of, partition_names
+from acidsql.bridge.unresolved_plan import UnresolvedPlan
+from acidsql.planning.placeholder_relations import (
+    Occurrence,
+    filters,
+    identity,
+    occurrence_of,
+    partition_names,
+)
 from acidsql.planning.value_predicates import is_plain, one_of, only_one
 
 # As many values as these choose partitions; of more a range does.
@@ -44,11 +52,11 @@ class Query:
     """Another part of a plan, optimised; it gives the same rows each time.
 
     Attributes:
-        placeholders: its leaves that are some, and the number of each; at least one.
+        placeholders: its leaves that are placeholders, with the occurrence of each; at least one.
     """
 
-    plan: JavaObject
-    placeholders: Sequence[tuple[JavaObject, int]]
+    plan: LogicalPlan
+    placeholders: Sequence[tuple[JavaObject, Occurrence]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Membership:
         key: the query's value: Java expression over its attributes.
     """
 
-    value: JavaObject
+    value: Expression
     columns: JavaObject
     query: Query
     key: JavaObject
@@ -76,7 +84,7 @@ class Comparison:
         values: the Java expressions in it that stand for a query's value, with the query.
     """
 
-    condition: JavaObject
+    condition: Expression
     values: Sequence[tuple[JavaObject, Query]]
 
 
@@ -84,7 +92,7 @@ Lookup = Membership | Comparison
 
 
 def without_pruning(
-    spark: SparkSession, plan: JavaObject
+    spark: SparkSession, plan: LogicalPlan
 ) -> tuple[JavaObject, Mapping[int, Sequence[Membership]]]:
     """A plan without the subqueries by which Spark would choose partitions when it runs, and these
     by the identity of the placeholder that each is about.
@@ -113,14 +121,14 @@ def without_pruning(
     return plan.transformAllExpressionsWithSubqueries(scala_map(spark, dropped)), found
 
 
-def _build_key(spark: SparkSession, pruning: JavaObject) -> JavaObject:
+def _build_key(spark: SparkSession, pruning: JavaObject) -> Expression:
     """The value of the other part."""
     if major(spark) >= 4:
         return pruning.buildKeys().apply(pruning.broadcastKeyIndices().head())
     return pruning.buildKeys().apply(pruning.broadcastKeyIndex())
 
 
-def comparison(spark: SparkSession, leaf: JavaObject, condition: JavaObject) -> Comparison | None:
+def comparison(spark: SparkSession, leaf: LogicalPlan, condition: Expression) -> Comparison | None:
     """Find what a condition with subqueries says of the partitions of a placeholder.
 
     Returns:
@@ -141,7 +149,7 @@ def comparison(spark: SparkSession, leaf: JavaObject, condition: JavaObject) -> 
     return Comparison(condition, values)
 
 
-def _subqueries(expression: JavaObject, pattern: JavaObject) -> Iterator[JavaObject]:
+def _subqueries(expression: Expression, pattern: JavaObject) -> Iterator[JavaObject]:
     """The subqueries in an expression that has some.
 
     Args:
@@ -154,13 +162,13 @@ def _subqueries(expression: JavaObject, pattern: JavaObject) -> Iterator[JavaObj
         yield from _subqueries(child, pattern)
 
 
-def _query(plan: JavaObject) -> Query | None:
+def _query(plan: LogicalPlan) -> Query | None:
     """A part of a plan that can be run by itself; None if it may give other rows each time."""
     found = {}
     for leaf in elements(plan.collectLeaves()):
-        number = number_of(leaf)
-        if number is not None:
-            found[identity(leaf)] = leaf, number
+        occurrence = occurrence_of(leaf)
+        if occurrence is not None:
+            found[identity(leaf)] = leaf, occurrence
         elif simple_name(leaf) not in _CONSTANT:
             return None
     if not found or not plan.subqueriesAll().isEmpty() or not _is_repeatable(plan):
@@ -168,7 +176,7 @@ def _query(plan: JavaObject) -> Query | None:
     return Query(plan, tuple(found.values()))
 
 
-def _is_repeatable(plan: JavaObject) -> bool:
+def _is_repeatable(plan: LogicalPlan) -> bool:
     """Whether a plan gives the same rows each time: rows that are chosen by their order may be
     others, and so may sums of floating-point numbers.
     """
@@ -185,14 +193,14 @@ def _is_repeatable(plan: JavaObject) -> bool:
 
 
 def evaluate(
-    spark: SparkSession, lookup: Lookup, scan: Callable[[int], Draft | None]
+    spark: SparkSession, lookup: Lookup, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> Conjunct | None:
     """The condition on partitions that a lookup makes, for which its queries are run; None if the
     values are of a type that is not compared, or a query takes too long.
 
     Args:
-        scan: the rows that a placeholder stands for, by its number, with the same columns; None if
-            there are many.
+        scan: gives the rows that a placeholder stands for, with the same columns; None if there
+            are many.
     """
     if isinstance(lookup, Comparison):
         return _compared(spark, lookup, scan)
@@ -210,7 +218,7 @@ def evaluate(
 
 
 def _compared(
-    spark: SparkSession, lookup: Comparison, scan: Callable[[int], Draft | None]
+    spark: SparkSession, lookup: Comparison, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> Conjunct | None:
     found = []
     for node, query in lookup.values:
@@ -226,20 +234,20 @@ def _compared(
 
 
 def _over_rows(
-    spark: SparkSession, query: Query, scan: Callable[[int], Draft | None]
+    spark: SparkSession, query: Query, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> JavaObject | None:
     """The plan of a query over rows in place of its placeholders; None if some are many."""
     rows = {}
-    for _, number in query.placeholders:
-        if number not in rows:
-            found = scan(number)
+    for _, occurrence in query.placeholders:
+        if occurrence not in rows:
+            found = scan(occurrence)
             if found is None:
                 return None
-            rows[number] = found
+            rows[occurrence] = found
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     scans = []
-    for leaf, number in query.placeholders:
-        plan = rows[number].analyzed()
+    for leaf, occurrence in query.placeholders:
+        plan = rows[occurrence].analyzed()
         columns = zip(elements(plan.output()), elements(leaf.output()), strict=True)
         named = [alias(spark, own, str(a.name()), a.exprId()) for own, a in columns]
         scans.append((leaf, project(scala_seq(spark, named), plan)))

@@ -8,17 +8,19 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import bridge
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.insert_only import read
 from acidsql.metastore.model import Table, TableType, TxnType
 from acidsql.planning.name_resolution import CATALOG, find, names_temp_view
-from acidsql.planning.placeholder_relations import placeholder
-from acidsql.planning.pruning import EVERYTHING, Needs, Wanted, find_needs, placeholder_schema
+from acidsql.planning.placeholder_relations import Occurrence, placeholder
+from acidsql.planning.pruning import find_required_rows
+from acidsql.scan.columns import scan_schema
 from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
+from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession, mirror_database
@@ -36,6 +38,24 @@ VIEW_DATABASE = "view.database"
 VIEW_TEMPORARY = "view.temporary"
 
 
+# Makes the relation of an occurrence of a table.
+RelationOf = Callable[[Table, Occurrence], bridge.UnresolvedPlan]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceholderPass:
+    """The first pass of planning: makes placeholders, and records the table of each."""
+
+    spark: SparkSession
+    tables: dict[Occurrence, Table] = field(default_factory=dict)
+
+    def __call__(self, table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
+        """Make the placeholder of an occurrence of a table."""
+        self.tables[occurrence] = table
+        columns, partitions = scan_schema(self.spark, table), partition_schema(self.spark, table)
+        return placeholder(self.spark, columns, partitions, occurrence)
+
+
 @dataclass(slots=True, kw_only=True)
 class StatementSnapshot:
     """What all tables of one statement share: a snapshot of the transactions, and the listings.
@@ -46,10 +66,6 @@ class StatementSnapshot:
             name.
         lists: the write ids and transactions that are seen of a table, by its full name: those of
             the metastore, asked for once, or given from elsewhere.
-        placeholders: the tables read so far, if the plan is one of placeholders, else None.
-        needs: while a plan is made, what is needed of an occurrence of a table, by its number; all
-            of the others.
-        scans: the number of occurrences so far in the plan that is made.
         current: the current time, user and database, as all plans of the statement see them.
     """
 
@@ -57,18 +73,15 @@ class StatementSnapshot:
     txns: ValidTxnList
     listings: Listings
     expires: int | None = None
-    snapshots: dict[tuple[str, Wanted | None], TableSnapshot] = field(default_factory=dict)
+    snapshots: dict[tuple[str, PartitionSet | None], TableSnapshot] = field(default_factory=dict)
     views: set[tuple[str, str]] = field(default_factory=set)
     lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
-    placeholders: list[Table] | None = None
-    needs: Mapping[int, Needs] = field(default_factory=dict)
-    scans: int = 0
-    current: bridge.Current = field(init=False)
+    current: bridge.CurrentValues = field(init=False)
 
     def __post_init__(self) -> None:
-        self.current = bridge.Current(self.session.spark)
+        self.current = bridge.CurrentValues(self.session.spark)
 
-    def snapshot(self, table: Table, wanted: Wanted | None = None) -> TableSnapshot:
+    def snapshot(self, table: Table, wanted: PartitionSet | None = None) -> TableSnapshot:
         """The table, or the wanted partitions of it, as this statement sees it."""
         key = table.full_name, wanted
         if key not in self.snapshots:
@@ -90,78 +103,88 @@ class StatementSnapshot:
         taken = (s for s in self.snapshots.values() if s.table.full_name == table.full_name)
         return sorted({partition.values for own in taken for partition in own.partitions})
 
-    def relation(self, table: Table, alias: str | None = None) -> bridge.JavaObject:
-        """A new plan of a table or view, under its own name or alias, with ``row__id`` hidden."""
-        spark = self.session.spark
+    def relation(self, table: Table) -> bridge.LogicalPlan:
+        """Make a plan of a table or view under its own name, with ``row__id`` hidden."""
+        return self._relation(table, None, (0,), self._scan_all_rows)
+
+    def _relation(
+        self, table: Table, alias: str | None, occurrence: Occurrence, relation_of: RelationOf
+    ) -> bridge.LogicalPlan:
         name: tuple[str, ...] = (CATALOG, table.database, table.name)
         if alias is not None or not table.database:
             name = (alias or table.name,)
         if table.table_type is TableType.VIEW:
-            return bridge.hide_columns(bridge.Draft.of(self._view(table)), 0, name)
+            view = bridge.UnresolvedPlan.of(self._view(table, occurrence, relation_of))
+            return bridge.hide_columns(view, 0, name)
         hidden = 0 if table.insert_only else 1
-        if self.placeholders is not None:
-            rows = placeholder(
-                spark,
-                placeholder_schema(spark, table),
-                partition_schema(spark, table),
-                len(self.placeholders),
-            )
-            self.placeholders.append(table)
-            return bridge.hide_columns(rows, hidden, name)
-        needs = self.needs.get(self.scans, EVERYTHING)
-        self.scans += 1
-        rows = self._rows(table, needs)
-        if self.expires is not None:
-            rows = rows.where(_not_expired(self.expires))
-        return bridge.hide_columns(rows, hidden, name)
+        return bridge.hide_columns(relation_of(table, occurrence), hidden, name)
 
-    def _rows(self, table: Table, needs: Needs) -> bridge.Draft:
-        snapshot = self.snapshot(table, needs.partitions)
+    def _scan(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
+        rows = self._rows(table, required)
+        return rows if self.expires is None else rows.where(_not_expired(self.expires))
+
+    def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.UnresolvedPlan:
+        return self._scan(table, ALL_ROWS)
+
+    def _rows(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
+        snapshot = self.snapshot(table, required.partitions)
         if table.insert_only:
-            return bridge.Draft.of(read.rows(self.session, snapshot))
-        return scan(self.session, snapshot, needs)
+            return bridge.UnresolvedPlan.of(read.rows(self.session, snapshot))
+        return scan(self.session, snapshot, required)
 
-    def _looked_up(self, table: Table, needs: Needs) -> bridge.Draft | None:
-        """The rows of a table that are needed to tell which partitions of others a statement needs,
-        if it is small or only its partition columns are asked.
+    def _rows_for_pruning(
+        self, table: Table, required: RequiredRows
+    ) -> bridge.UnresolvedPlan | None:
+        """Return the required rows of a table by whose values partitions of another one are pruned.
+
+        Returns:
+            None if the table is too large to be read twice.
         """
-        snapshot = self.snapshot(table, needs.partitions)
-        if not needs.once and is_larger(snapshot, _LOOKED_UP_BYTES):
+        snapshot = self.snapshot(table, required.partitions)
+        if not required.distinct_partitions_only and is_larger(snapshot, _LOOKED_UP_BYTES):
             return None
-        return self._rows(table, needs)
+        return self._rows(table, required)
 
-    def _view(self, view: Table) -> DataFrame:
+    def _view(self, view: Table, occurrence: Occurrence, relation_of: RelationOf) -> DataFrame:
         self.views.add((view.database, view.name.lower()))
         temporary = json.loads(view.properties.get(VIEW_TEMPORARY, "[]"))
         with _current_database(self.session, view.properties[VIEW_DATABASE]):
-            found = look_up(self.session, str(view.view_text), temporary)
-            frame = bridge.frame_of(self.session.spark, self.plan_of(found))
+            parsed = parse_and_resolve(self.session, str(view.view_text), temporary)
+            plan = self._plan(parsed, relation_of, occurrence)
+            frame = bridge.frame_of(self.session.spark, plan)
         return frame.toDF(*[c.name for c in view.columns]) if view.columns else frame
 
     def plan(
         self,
-        statement: str | Found,
+        statement: str | ParsedStatement,
         made: Callable[[bridge.JavaObject], bridge.JavaObject] = lambda plan: plan,
-    ) -> bridge.JavaObject:
-        """Spark's plan of a statement, not analysed yet, with every ACID table replaced by a scan
-        of the partitions and rows that the statement needs.
+    ) -> bridge.LogicalPlan:
+        """Make Spark's plan of a statement, not analysed yet, over scans of the required rows.
+
+        A statement with a partitioned or large table is planned twice: first over placeholders,
+        whose optimised plan says what is required of each table, then over scans.
 
         Args:
-            statement: its text, or what was looked up of it.
-            made: makes of such a plan the one whose filters say what is needed.
+            statement: its text, or what it was parsed to.
+            made: makes of such a plan the one whose filters say what is required.
         """
-        found = look_up(self.session, statement) if isinstance(statement, str) else statement
-        if any(map(self._is_worth_a_search, found.tables.values())):
-            placeholders: list[Table] = []
-            plan = made(replace(self, placeholders=placeholders, views=set()).plan_of(found))
-            self.needs = find_needs(self.session, plan, placeholders, self.current, self._looked_up)
-        self.scans = 0
-        try:
-            return self.plan_of(found)
-        finally:
-            self.needs = {}
+        parsed = statement
+        if isinstance(parsed, str):
+            parsed = parse_and_resolve(self.session, parsed)
+        if not any(map(self._is_worth_two_passes, parsed.tables.values())):
+            return self.plan_of(parsed)
+        placeholders = PlaceholderPass(self.session.spark)
+        plan = made(self._plan(parsed, placeholders))
+        required = find_required_rows(
+            self.session, plan, placeholders.tables, self.current, self._rows_for_pruning
+        )
 
-    def run(self, statement: str | Found) -> DataFrame:
+        def scan_required(table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
+            return self._scan(table, required.get(occurrence, ALL_ROWS))
+
+        return self._plan(parsed, scan_required)
+
+    def run(self, statement: str | ParsedStatement) -> DataFrame:
         """The DataFrame of a statement of Spark's; runs it if it is a command."""
         plan = self.current.resolve(self.plan(statement))
         return bridge.frame_of(self.session.spark, plan)
@@ -174,47 +197,63 @@ class StatementSnapshot:
         fixed = self.current.put_into(analyzed)
         return frame if fixed is analyzed else bridge.frame_of(self.session.spark, fixed)
 
-    def _is_worth_a_search(self, table: Table) -> bool:
-        """Whether to find out what a statement needs of a table before it is scanned."""
+    def _is_worth_two_passes(self, table: Table) -> bool:
+        """Say whether a statement over this table is planned over placeholders first."""
         if table.partition_columns or table.view_text is not None:
             return True
         if table.insert_only:
             return False  # Spark itself pushes conditions down to its files
         return is_larger(self.snapshot(table), _SMALL_BYTES)
 
-    def plan_of(self, found: Found) -> bridge.JavaObject:
-        """The plan of a statement whose references were looked up, over the wanted partitions."""
+    def plan_of(self, parsed: ParsedStatement) -> bridge.LogicalPlan:
+        """Make the plan of a statement over scans of all rows."""
+        return self._plan(parsed, self._scan_all_rows)
+
+    def _plan(
+        self, parsed: ParsedStatement, relation_of: RelationOf, within: Occurrence = ()
+    ) -> bridge.LogicalPlan:
+        """Put relations in the place of a statement's references to tables of the metastore.
+
+        Args:
+            relation_of: makes the relation of an occurrence of a table.
+            within: the occurrence of the view whose text the statement is, () for none.
+        """
         spark = self.session.spark
-        ours = [r for r in found.references if r.parts in found.tables]
-        text, renamed = _rename_repeated(found.text, ours)
-        if renamed:
-            tables: dict[tuple[str, ...], Table] = {
-                (name,): found.tables[parts] for name, parts in renamed.items()
-            }
-            parsed = _parsed(self.session, text)
-            found = replace(
-                found,
-                text=text,
-                plan=parsed.plan,
-                references=parsed.references,
-                tables={**found.tables, **tables},
-            )
-        relations = [
-            (r.node, self.relation(found.tables[r.parts], r.alias))
-            for r in found.references
-            if r.parts in found.tables
-        ]
-        for r in found.references:
-            if r.parts not in found.tables and self._is_hidden(found, r):
+        parsed = self._with_distinct_names(parsed)
+        relations = []
+        for position, r in enumerate(parsed.references):
+            if r.parts in parsed.tables:
+                occurrence = (*within, position)
+                relation = self._relation(parsed.tables[r.parts], r.alias, occurrence, relation_of)
+                relations.append((r.node, relation))
+            elif self._is_hidden(parsed, r):
                 name = (CATALOG, spark.catalog.currentDatabase(), *r.parts)
                 relations.append((r.node, bridge.renamed_reference(spark, r, name)))
-        return bridge.replace_relations(spark, found.plan, relations)
+        return bridge.replace_relations(spark, parsed.plan, relations)
 
-    def _is_hidden(self, found: Found, reference: bridge.Reference) -> bool:
+    def _with_distinct_names(self, parsed: ParsedStatement) -> ParsedStatement:
+        """Rename the occurrences of tables that are named more than once."""
+        ours = [r for r in parsed.references if r.parts in parsed.tables]
+        text, renamed = _rename_repeated(parsed.text, ours)
+        if not renamed:
+            return parsed
+        again = _parsed(self.session, text)
+        tables: dict[tuple[str, ...], Table] = {
+            (name,): parsed.tables[parts] for name, parts in renamed.items()
+        }
+        return replace(
+            parsed,
+            text=text,
+            plan=again.plan,
+            references=again.references,
+            tables={**parsed.tables, **tables},
+        )
+
+    def _is_hidden(self, parsed: ParsedStatement, reference: bridge.Reference) -> bool:
         """Whether Spark would take a table of its own for a temporary view of the same name."""
-        if found.temporary is None or not names_temp_view(self.session, reference.parts):
+        if parsed.temporary is None or not names_temp_view(self.session, reference.parts):
             return False
-        return not names_temp_view(self.session, reference.parts, found.temporary)
+        return not names_temp_view(self.session, reference.parts, parsed.temporary)
 
 
 def latest_snapshot(session: AcidSession) -> StatementSnapshot:
@@ -244,36 +283,38 @@ def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ParsedStatement:
     """A parsed statement, its references, and those of them that are the metastore's.
 
     ``temporary`` has the temporary views that its names may mean, None all.
     """
 
     text: str
-    plan: bridge.JavaObject
+    plan: bridge.LogicalPlan
     references: Sequence[bridge.Reference]
     tables: Mapping[tuple[str, ...], Table]
     temporary: Container[str] | None = None
 
 
-def look_up(session: AcidSession, text: str, temporary: Container[str] | None = None) -> Found:
+def parse_and_resolve(
+    session: AcidSession, text: str, temporary: Container[str] | None = None
+) -> ParsedStatement:
     """Parse a statement of Spark's, and find the tables and views of the metastore in it."""
-    found = _parsed(session, bridge.substitute_variables(session.spark, text))
-    names = {r.parts: find(session, r.parts, temporary) for r in found.references}
+    parsed = _parsed(session, bridge.substitute_variables(session.spark, text))
+    names = {r.parts: find(session, r.parts, temporary) for r in parsed.references}
     tables = {parts: table for parts, table in names.items() if table}
-    return replace(found, tables=tables, temporary=temporary)
+    return replace(parsed, tables=tables, temporary=temporary)
 
 
-def _parsed(session: AcidSession, text: str) -> Found:
+def _parsed(session: AcidSession, text: str) -> ParsedStatement:
     plan = bridge.substitute_ctes(session.spark, bridge.parse(session.spark, text))
     references = bridge.references(session.spark, plan)
-    return Found(text=text, plan=plan, references=references, tables={})
+    return ParsedStatement(text=text, plan=plan, references=references, tables={})
 
 
 def refers_to_acid(session: AcidSession, text: str) -> bool:
     """Whether a statement refers to a table or view of the metastore."""
-    return bool(look_up(session, text).tables)
+    return bool(parse_and_resolve(session, text).tables)
 
 
 def _rename_repeated(
@@ -309,7 +350,7 @@ def _current_database(session: AcidSession, database: str) -> Iterator[None]:
     if before == database:
         yield
         return
-    if session.metastore.served and session.has_database(database):
+    if session.metastore.capabilities.has_other_clients and session.has_database(database):
         mirror_database(session, database)
     catalog.setCurrentDatabase(database)
     try:
@@ -324,7 +365,7 @@ def _not_expired(expires: int) -> str:
     It is folded as a whole, so that a late run fails before it looks for files that are gone;
     ``raise_error`` would be left to the tasks. An impossible conversion is the foldable expression
     whose error shows a text of ours in all Spark versions and settings. The time is a text's, as no
-    function that gives it stays in the plan (``Current``).
+    function that gives it stays in the plan (``CurrentValues``).
     """
     message = (
         "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "

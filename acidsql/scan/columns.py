@@ -7,9 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, StringType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
@@ -19,7 +27,7 @@ from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
 from acidsql.schema.acid_file import KEYS, ROW_ID_COLUMN, row_field
-from acidsql.schema.columns import partition_schema, schema_of
+from acidsql.schema.columns import data_schema, partition_schema, schema_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
@@ -27,6 +35,22 @@ from acidsql.syntax.lexer import quote
 ORDINAL = "__partition"
 # Fields of row__id, with Hive's names, and the columns that they are.
 _ROW_ID_FIELDS = dict(zip(("writeid", "bucketid", "rowid"), KEYS, strict=True))
+
+
+_ROW_ID_TYPE = StructType(
+    [
+        StructField("writeid", LongType()),
+        StructField("bucketid", IntegerType()),
+        StructField("rowid", LongType()),
+    ]
+)
+
+
+def scan_schema(spark: SparkSession, table: Table) -> StructType:
+    """Return the columns of a scan: those of the table, then ``row__id`` if its rows have one."""
+    fields = [*data_schema(spark, table).fields, *partition_schema(spark, table).fields]
+    row_id = [] if table.insert_only else [StructField(ROW_ID_COLUMN, _ROW_ID_TYPE, nullable=False)]
+    return StructType([*fields, *row_id])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +83,7 @@ def _made_columns(
     spark = session.spark
     data = []
     for field, stored in zip(schema_of(spark, columns).fields, columns, strict=True):
-        value = bridge.opaque(spark, row_field(field.name), nullable=field.nullable)
+        value = bridge.no_pushdown(spark, row_field(field.name), nullable=field.nullable)
         value = to_session_zone(session, value, field.dataType)
         value = with_blanks(value, bridge.parse_type(spark, stored.type))
         data.append(value.alias(field.name, metadata=field.metadata))
@@ -74,7 +98,7 @@ def _made_columns(
         ids=bridge.named_columns(
             spark,
             [
-                bridge.opaque(spark, F.col(key), nullable=True).alias(names[field])
+                bridge.no_pushdown(spark, F.col(key), nullable=True).alias(names[field])
                 for field, key in _ROW_ID_FIELDS.items()
             ],
         ),
@@ -86,8 +110,8 @@ _known_columns = lru_cache(maxsize=256)(_made_columns)
 
 
 def project(
-    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.Draft]
-) -> list[bridge.Draft]:
+    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.UnresolvedPlan]
+) -> list[bridge.UnresolvedPlan]:
     """Insert events as the table's columns, its partition columns, and the fields of the row id."""
     fresh = bridge.aliases_are_fresh(session.spark)
     columns = None

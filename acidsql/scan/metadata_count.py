@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.selection import needs_row_filter
-from acidsql.scan.deletes.bitmap import number_of_rows, words_of
+from acidsql.scan.deletes.bitmap import make_delete_bitmap, number_of_deleted_rows
 from acidsql.scan.deletes.plan import Deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
 from acidsql.scan.snapshot import TableSnapshot
@@ -70,8 +70,8 @@ def count_rows(
     keys = valid_keys(session, snapshot, deletes)
     if not len(keys):
         return rows
-    words = words_of(keys, partitioned=True) if are_of(_ranges(keys), dense) else None
-    return None if words is None else rows - number_of_rows(words)
+    deleted = make_delete_bitmap(keys, partitioned=True) if are_of(_ranges(keys), dense) else None
+    return None if deleted is None else rows - number_of_deleted_rows(deleted)
 
 
 def find_occupied(

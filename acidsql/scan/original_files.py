@@ -155,12 +155,12 @@ def _rows_before_splits(tail: OrcTail, split_bytes: int) -> list[int]:
 
 def original_events(
     session: AcidSession, files: Sequence[OriginalFile], row: StructType
-) -> list[bridge.Draft]:
+) -> list[bridge.UnresolvedPlan]:
     """Insert events made of the rows of such files, with the ordinal of their partition last."""
     groups: dict[tuple[str, ...], list[OriginalFile]] = defaultdict(list)
     for file in files:
         groups[file.columns].append(file)
-    return [bridge.Draft.of(_events(session, group, row)) for group in groups.values()]
+    return [bridge.UnresolvedPlan.of(_events(session, group, row)) for group in groups.values()]
 
 
 def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType) -> DataFrame:

@@ -23,7 +23,7 @@ from acidsql.session.settings import Settings, read_settings
 from acidsql.session.temp_views import TempViews
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
-from acidsql.storage.lru_cache import Recent
+from acidsql.storage.lru_cache import LruCache
 from acidsql.storage.tails import TailCache
 
 
@@ -42,7 +42,9 @@ class AcidSession:
         self.files = FileSystem(spark)
         self.tails = TailCache(self.files)
         self.delete_events = EventCache(self.files)
-        self.delete_filters: Recent[Callable[[bridge.Draft], bridge.Draft] | None] = Recent(4)
+        self.delete_filters: LruCache[
+            Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None
+        ] = LruCache(4)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
@@ -51,7 +53,7 @@ class AcidSession:
         # The zone whose wall clocks Hive is to read. A later SET TIME ZONE changes how instants are
         # parsed and printed, as in Spark, not which instants the tables hold.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
-        if not self.metastore.served:
+        if not self.metastore.capabilities.has_other_clients:
             for name in self.metastore.databases():
                 mirror_database(self, name)
         # Readers that are gone must not hold cleaners back until their time-out.
@@ -86,7 +88,7 @@ class AcidSession:
 
     def database_location(self, database: str) -> str:
         """Where the tables of a database lie unless they say otherwise."""
-        if database == "default" and not self.metastore.served:
+        if database == "default" and not self.metastore.capabilities.chooses_locations:
             return self.warehouse
         return self.metastore.database_location(database) or child(self.warehouse, f"{database}.db")
 

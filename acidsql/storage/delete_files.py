@@ -23,7 +23,7 @@ from acidsql.format.names import bucket_file_name
 from acidsql.format.orc_tail import append_metadata, parse_tail
 from acidsql.schema.acid_file import event_schema
 from acidsql.storage.filesystem import FileSystem, FileVersion, child
-from acidsql.storage.lru_cache import Recent
+from acidsql.storage.lru_cache import LruCache
 
 _DELETE = 2
 # Events that are objects of Python's at once.
@@ -80,7 +80,7 @@ class EventCache:
 
     def __init__(self, files: FileSystem, capacity: int = 160 * 1024 * 1024) -> None:
         self._files = files
-        self._known: Recent[pa.Table] = Recent(capacity, size=lambda table: int(table.nbytes))
+        self._known: LruCache[pa.Table] = LruCache(capacity, size=lambda table: int(table.nbytes))
 
     def events(self, path: str, version: FileVersion) -> pa.Table:
         """What ``read_events`` gives for a file, which has this version."""

@@ -57,7 +57,7 @@ class Place(NamedTuple):
 Keys = Mapping[Place, pa.Table]
 
 
-def few_keys(events: DataFrame, table: Table) -> Keys | None:
+def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
     """The row ids of delete events; None if they are not few.
 
     Args:
@@ -71,7 +71,7 @@ def few_keys(events: DataFrame, table: Table) -> Keys | None:
         return None
     parts = part_columns(table)
     size = _KEY_BYTES + _VALUE_BYTES * len(parts)
-    most = max(1, min(DRIVER_EVENTS, bridge.rows_of_task(events, read, size)))
+    most = max(1, min(DRIVER_EVENTS, bridge.rows_per_task(events, read, size)))
     numbered = bridge.select(
         events, TARGET, *KEYS, *parts, f"monotonically_increasing_id() AS {_NUMBER}"
     )
@@ -85,10 +85,10 @@ def few_keys(events: DataFrame, table: Table) -> Keys | None:
     numbers = pc.bit_wise_and(found[_NUMBER], own_number)
     if len(found) and pc.max(numbers).as_py() == most - 1:
         return None
-    return by_place(found.drop_columns(_NUMBER), table)
+    return group_by_place(found.drop_columns(_NUMBER), table)
 
 
-def by_place(found: pa.Table, table: Table) -> Keys:
+def group_by_place(found: pa.Table, table: Table) -> Keys:
     """Row ids by where they go.
 
     Args:
@@ -110,7 +110,7 @@ def by_place(found: pa.Table, table: Table) -> Keys:
     return keys
 
 
-def stage_few(
+def stage_on_driver(
     events: DataFrame, staging: str, table: Table, write_id: int, rows: Sequence[Target]
 ) -> Keys | None:
     """Write the rows among events into staging, as one task of a write job would.
@@ -133,7 +133,7 @@ def stage_few(
     columns = final_columns(table, rows, write_id, writer, new_row_id="0L")
     made = bridge.select(events, *named_sql(columns), *directories)
     with bridge.job_errors():
-        found = bridge.local_rows(bridge.limit_each_task(made, _FEW_EVENTS))
+        found = bridge.local_rows(bridge.limit_per_task(made, _FEW_EVENTS))
     if len(found) >= _FEW_EVENTS:
         return None
     inserts = {target.name for target in rows}

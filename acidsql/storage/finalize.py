@@ -1,7 +1,7 @@
 """From staged part files to finished delta directories: one file per bucket, sorted, with metadata.
 
 Part files of rows are complete but for their footer and their name. Delete events are few and
-narrow: they are read back, sorted by row id and written anew (``settle_deletes``).
+narrow: they are read back, sorted by row id and written anew (``finalize_deletes``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from acidsql.storage.staging import BUCKET_COLUMN, PART, TARGET
 from acidsql.storage.tails import BUCKET, read_tail, stamp
 
 
-class Twice(Enum):
+class DuplicateKeys(Enum):
     """What it is if a statement deletes a row id twice."""
 
     NEVER = "the statement sees each row once"
@@ -46,7 +46,7 @@ class Staging:
     table: Table
     row: StructType
     write_id: int
-    twice: Twice = Twice.NEVER
+    duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class StagedDirectory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class FinishedDirectory:
     """A finished directory in staging, ready to be moved to its place."""
 
     path: str
@@ -100,7 +100,9 @@ def _parts(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name.startswith("part-"))
 
 
-def settle_rows(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
+def finalize_rows(
+    staging: Staging, directories: Sequence[StagedDirectory]
+) -> list[FinishedDirectory]:
     """Finish the staged directories of rows.
 
     Raises:
@@ -112,7 +114,7 @@ def settle_rows(staging: Staging, directories: Sequence[StagedDirectory]) -> lis
     for (directory, _), number in zip(files, rows, strict=True):
         counts[directory.path] += number
     return [
-        Settled(
+        FinishedDirectory(
             path=d.path,
             values=d.values,
             deletes=False,
@@ -149,7 +151,7 @@ def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int
     return tail.rows
 
 
-def write_versions(files: FileSystem, directories: Sequence[Settled]) -> None:
+def write_versions(files: FileSystem, directories: Sequence[FinishedDirectory]) -> None:
     """Put Hive's version file into finished directories."""
     for directory in directories:
         files.write(child(directory.path, VERSION_FILE), VERSION_CONTENT)

@@ -24,12 +24,12 @@ from acidsql.storage.delete_files import RowId
 from acidsql.storage.driver_writer import Keys, Place
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.finalize import (
-    Settled,
+    DuplicateKeys,
+    FinishedDirectory,
     StagedDirectory,
     Staging,
-    Twice,
+    finalize_rows,
     name_bucket_parts,
-    settle_rows,
     staged_directories,
     write_versions,
 )
@@ -41,7 +41,7 @@ from acidsql.storage.tails import read_tail
 _PLACE, _PARTITION = "__place", "__partition"
 
 
-def settle(staging: Staging, keys: Keys | None = None) -> list[Settled]:
+def finalize(staging: Staging, keys: Keys | None = None) -> list[FinishedDirectory]:
     """Finish everything that a statement staged.
 
     Args:
@@ -52,26 +52,30 @@ def settle(staging: Staging, keys: Keys | None = None) -> list[Settled]:
         FormatError: Spark left something unexpected (UNEXPECTED_STAGED_FILE).
     """
     directories = staged_directories(staging.files, staging.path)
-    settled = settle_rows(staging, [d for d in directories if d.target.startswith("i")])
+    finished = finalize_rows(staging, [d for d in directories if d.target.startswith("i")])
     if keys is None:
         deletes = [d for d in directories if not d.target.startswith("i")]
-        settled += _settle_deletes(staging, deletes)
+        finished += _finalize_deletes(staging, deletes)
     else:
-        settled += _write_on_driver(staging, keys)
-    write_versions(staging.files, settled)
-    return settled
+        finished += _write_on_driver(staging, keys)
+    write_versions(staging.files, finished)
+    return finished
 
 
-def _settle_deletes(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
+def _finalize_deletes(
+    staging: Staging, directories: Sequence[StagedDirectory]
+) -> list[FinishedDirectory]:
     files = staging.files
     paths = [child(d.path, name) for d in directories for name in d.files]
     tails = in_parallel(lambda path: read_tail(files, path), paths)
     if sum(tail.rows for tail in tails) <= driver_writer.DRIVER_EVENTS:
-        return _settle_on_driver(staging, directories)
-    return _settle_with_spark(staging, directories)
+        return _finalize_on_driver(staging, directories)
+    return _finalize_with_spark(staging, directories)
 
 
-def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
+def _finalize_on_driver(
+    staging: Staging, directories: Sequence[StagedDirectory]
+) -> list[FinishedDirectory]:
     files = staging.files
     paths = [(_place(d), child(d.path, name)) for d in directories for name in d.files]
     tables = in_parallel(lambda one: delete_files.read_events(files, one[1]), paths)
@@ -81,10 +85,10 @@ def _settle_on_driver(staging: Staging, directories: Sequence[StagedDirectory]) 
     return _write_on_driver(staging, {p: pa.concat_tables(own) for p, own in found.items()})
 
 
-def _write_on_driver(staging: Staging, keys: Keys) -> list[Settled]:
-    if staging.twice is Twice.AN_ERROR:
+def _write_on_driver(staging: Staging, keys: Keys) -> list[FinishedDirectory]:
+    if staging.duplicate_keys is DuplicateKeys.AN_ERROR:
         _check_once(keys)
-    settled = []
+    finished = []
     for number, (place, own) in enumerate(sorted(keys.items(), key=lambda item: item[0])):
         if place.target == CHECK_TARGET or not len(own):
             continue
@@ -94,16 +98,16 @@ def _write_on_driver(staging: Staging, keys: Keys) -> list[Settled]:
         events = unique.append_column(delete_files.DELETED_BY, by)
         arguments = path, events, staging.row, codec(staging.table)
         delete_files.write_buckets(staging.files, *arguments)
-        settled.append(_settled(place, path, len(unique)))
-    return settled
+        finished.append(_finished(place, path, len(unique)))
+    return finished
 
 
 def _place(directory: StagedDirectory) -> Place:
     return Place(directory.target, directory.values)
 
 
-def _settled(place: Place, path: str, events: int) -> Settled:
-    return Settled(
+def _finished(place: Place, path: str, events: int) -> FinishedDirectory:
+    return FinishedDirectory(
         path=path,
         values=place.values,
         deletes=True,
@@ -120,8 +124,8 @@ def _check_once(keys: Keys) -> None:
         seen = pa.concat_tables(tables)
         if len(delete_files.distinct(seen)) < len(seen):
             counted = seen.group_by(list(RowId._fields)).aggregate([([], "count_all")])
-            twice = counted.filter(pc.field("count_all") > 1).select(RowId._fields)
-            raise _cardinality_error(RowId(**twice.to_pylist()[0]))
+            duplicate_keys = counted.filter(pc.field("count_all") > 1).select(RowId._fields)
+            raise _cardinality_error(RowId(**duplicate_keys.to_pylist()[0]))
 
 
 def _cardinality_error(key: RowId) -> CardinalityError:
@@ -132,31 +136,33 @@ def _cardinality_error(key: RowId) -> CardinalityError:
     )
 
 
-def _settle_with_spark(staging: Staging, directories: Sequence[StagedDirectory]) -> list[Settled]:
+def _finalize_with_spark(
+    staging: Staging, directories: Sequence[StagedDirectory]
+) -> list[FinishedDirectory]:
     """Sort and write the events in a second job.
 
     A task sorts all events of a file and holds nothing else: what would hold rows beside its sort,
     such as a window, leaves so little memory that the sort spills thousands of times.
     """
     files = staging.files
-    if staging.twice is Twice.AN_ERROR:
+    if staging.duplicate_keys is DuplicateKeys.AN_ERROR:
         _check_once_with_spark(_staged_keys(files, directories))
     written = [d for d in directories if d.target != CHECK_TARGET]
     if not written:
         return []
     keys = _staged_keys(files, written)
-    if staging.twice is Twice.AS_ONE:
+    if staging.duplicate_keys is DuplicateKeys.AS_ONE:
         keys = keys.dropDuplicates()
     out = child(staging.path, "deletes")
     bucket = f"{decode_bucket_sql('bucket')} AS {BUCKET_COLUMN}"
     placed = bridge.select(keys, *KEYS, _PLACE, bucket)
     write_keys(placed, out, staging.table, staging.row, staging.write_id, [_PLACE, BUCKET_COLUMN])
-    settled = []
+    finished = []
     for name in files.names(out):
         path = child(out, name)
         events = name_bucket_parts(files, path, row=(), deletes=True)
-        settled.append(_settled(_place(written[int(name.partition("=")[2])]), path, events))
-    return settled
+        finished.append(_finished(_place(written[int(name.partition("=")[2])]), path, events))
+    return finished
 
 
 def _staged_keys(files: FileSystem, directories: Sequence[StagedDirectory]) -> DataFrame:

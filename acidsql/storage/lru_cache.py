@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Recent(Generic[T]):
+class LruCache(Generic[T]):
     """Values by what they are made of; those that were asked for last are kept.
 
     Args:

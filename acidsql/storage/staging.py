@@ -144,7 +144,7 @@ def write_rows(
     if bridge.input_bytes(rows) <= _PLANNED_ONCE_BYTES:
         placed = rows.coalesce(MAX_BUCKET_ID + 1)
     else:
-        placed = bridge.at_most_tasks(rows, MAX_BUCKET_ID + 1)
+        placed = bridge.coalesce_tasks(rows, MAX_BUCKET_ID + 1)
     _save(bridge.select(placed, *named_sql(columns)), path, table)
 
 

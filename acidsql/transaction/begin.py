@@ -12,13 +12,13 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import LockType, Operation, TxnType
 from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.locking import wait_for_locks
-from acidsql.transaction.write_intent import Intent
+from acidsql.transaction.write_intent import WriteIntent
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class OpenedTransaction:
     """A transaction that has its locks, its write ids and its snapshot.
 
     Attributes:
@@ -32,7 +32,7 @@ class Begun:
     seen: Mapping[str, ValidWriteIdList]
 
 
-def begin(session: AcidSession, intents: Sequence[Intent]) -> Begun:
+def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> OpenedTransaction:
     """Open a transaction, and get its locks, write ids and snapshot.
 
     One that had to wait begins anew: an UPDATE or DELETE of those that it waited for would make its
@@ -45,14 +45,14 @@ def begin(session: AcidSession, intents: Sequence[Intent]) -> Begun:
         session.heartbeater.add(txn_id)
         try:
             left = max(0.0, deadline - time.monotonic())
-            begun = (_begin_exclusive if _is_exclusive(intents) else _begin_shared)(
+            opened = (_begin_exclusive if _is_exclusive(intents) else _begin_shared)(
                 session, intents, txn_id, left
             )
         except BaseException:
             _abort(session, txn_id)
             raise
-        if begun is not None:
-            return begun
+        if opened is not None:
+            return opened
         _abort(session, txn_id)
 
 
@@ -65,13 +65,13 @@ def _abort(session: AcidSession, txn_id: int) -> None:
         logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)
 
 
-def _is_exclusive(intents: Sequence[Intent]) -> bool:
+def _is_exclusive(intents: Sequence[WriteIntent]) -> bool:
     return any(intent.lock is LockType.EXCLUSIVE for intent in intents)
 
 
 def _begin_shared(
-    session: AcidSession, intents: Sequence[Intent], txn_id: int, timeout: float
-) -> Begun | None:
+    session: AcidSession, intents: Sequence[WriteIntent], txn_id: int, timeout: float
+) -> OpenedTransaction | None:
     """Get write ids first: a server notes them with the lock, and needs them to clean up.
 
     The snapshot is taken under the lock, and sees all that is committed by then, also by
@@ -93,7 +93,7 @@ def _begin_shared(
     }
     if any(_sees_later(seen[name], write_ids[name]) for name in seen):
         return None
-    return Begun(txn_id=txn_id, txns=txns, write_ids=write_ids, seen=seen)
+    return OpenedTransaction(txn_id=txn_id, txns=txns, write_ids=write_ids, seen=seen)
 
 
 def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
@@ -101,8 +101,8 @@ def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
 
 
 def _begin_exclusive(
-    session: AcidSession, intents: Sequence[Intent], txn_id: int, timeout: float
-) -> Begun | None:
+    session: AcidSession, intents: Sequence[WriteIntent], txn_id: int, timeout: float
+) -> OpenedTransaction | None:
     """Get the locks first, for which this one may have to wait long: then its write ids are above
     those of everybody before it. A server is told afterwards what they are for.
 
@@ -112,7 +112,8 @@ def _begin_exclusive(
     metastore = session.metastore
     requests = [i.request() for i in intents]
     quiet = [replace(r, operation=Operation.SELECT, dynamic_partitions=False) for r in requests]
-    first = quiet if metastore.served else requests
+    told_later = metastore.capabilities.learns_writes_from_locks
+    first = quiet if told_later else requests
     waited = wait_for_locks(metastore, txn_id, first, timeout)
     changes = any(i.operation in (Operation.UPDATE, Operation.DELETE) for i in intents)
     if waited and changes and metastore.waiting_may_conflict:
@@ -120,12 +121,12 @@ def _begin_exclusive(
     txns = metastore.valid_txns()
     write_ids = _allocate(session, intents, txn_id)
     told = [replace(r, type=LockType.SHARED_READ) for r in requests if r not in quiet]
-    if metastore.served and told:
+    if told_later and told:
         metastore.lock(txn_id, told)
-    return Begun(txn_id=txn_id, txns=txns, write_ids=write_ids, seen={})
+    return OpenedTransaction(txn_id=txn_id, txns=txns, write_ids=write_ids, seen={})
 
 
-def _allocate(session: AcidSession, intents: Sequence[Intent], txn_id: int) -> dict[str, int]:
+def _allocate(session: AcidSession, intents: Sequence[WriteIntent], txn_id: int) -> dict[str, int]:
     tables = [intent.table for intent in intents]
     return {
         t.full_name: session.metastore.allocate_write_id(txn_id, t.database, t.name) for t in tables

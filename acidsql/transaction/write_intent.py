@@ -8,7 +8,7 @@ from acidsql.metastore.model import LockRequest, LockType, Operation, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class WriteIntent:
     """What a statement is going to do to a table.
 
     Attributes:
@@ -50,14 +50,14 @@ class Intent:
 
 def insert_intent(
     table: Table, partition: tuple[str, ...] | None = None, *, overwrite: bool = False
-) -> Intent:
+) -> WriteIntent:
     """What INSERT INTO and INSERT OVERWRITE are going to do.
 
     The latter keeps all others away (``hive.txn.xlock.iow``): rows that were inserted with a lower
     write id, and published later, would be lost below its base. It counts as an UPDATE, so that
     transactions that saw the rows before conflict with it.
     """
-    return Intent(
+    return WriteIntent(
         table=table,
         operation=Operation.UPDATE if overwrite else Operation.INSERT,
         lock=LockType.EXCLUSIVE if overwrite else LockType.SHARED_READ,
@@ -66,13 +66,13 @@ def insert_intent(
     )
 
 
-def change_intent(table: Table, operation: Operation) -> Intent:
+def change_intent(table: Table, operation: Operation) -> WriteIntent:
     """What UPDATE, DELETE and MERGE are going to do: the commit finds conflicts, not the lock."""
-    return Intent(table=table, operation=operation, lock=LockType.SHARED_WRITE)
+    return WriteIntent(table=table, operation=operation, lock=LockType.SHARED_WRITE)
 
 
-def alter_intent(table: Table) -> Intent:
+def alter_intent(table: Table) -> WriteIntent:
     """What statements are going to do that change the catalog. They advance the table's write id,
     as Hive's do, and conflict with nobody: they wait until nobody writes.
     """
-    return Intent(table=table, operation=Operation.SELECT, lock=LockType.EXCLUSIVE)
+    return WriteIntent(table=table, operation=Operation.SELECT, lock=LockType.EXCLUSIVE)

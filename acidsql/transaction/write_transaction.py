@@ -21,10 +21,10 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.storage.finalize import Settled
+from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
-from acidsql.transaction.begin import Begun, begin
-from acidsql.transaction.write_intent import Intent
+from acidsql.transaction.begin import OpenedTransaction, begin
+from acidsql.transaction.write_intent import WriteIntent
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class WriteTransaction:
     """
 
     session: AcidSession
-    intent: Intent
+    intent: WriteIntent
     table: Table
     txn_id: int
     write_id: int
@@ -83,14 +83,14 @@ class WriteTransaction:
     named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
-    def publish(self, settled: Sequence[Settled]) -> None:
+    def publish(self, finished: Sequence[FinishedDirectory]) -> None:
         """Move finished directories to their places. Nobody sees them before the commit."""
         operation = self.intent.operation
-        deleted = {d.values for d in settled if d.deletes}
-        others = {d.values for d in settled} - deleted
+        deleted = {d.values for d in finished if d.deletes}
+        others = {d.values for d in finished} - deleted
         self.announce(operation, deleted)
         self.announce(operation if self.intent.overwrite else Operation.INSERT, others)
-        for directory in settled:
+        for directory in finished:
             if self.intent.overwrite:
                 name = base_name(self.write_id)
             else:
@@ -124,7 +124,7 @@ class WriteTransaction:
         )
         self._find(fresh)
         missing = [self._new_partition(v) for v in fresh if v not in self._known]
-        if missing and metastore.served:
+        if missing and metastore.capabilities.learns_writes_from_locks:
             metastore.add_partitions(table.database, table.name, missing)
         self.touched.update({v: self._known[v] for v in fresh})
         if fresh and self.intent.names_partitions_late:
@@ -195,7 +195,7 @@ class WriteTransaction:
     def _write_id_in_use(self, path: str, highest: int) -> FormatError:
         metastore, table = self.session.metastore, self.table
         reason = "somebody has put it there without asking the metastore. Move it away, and run"
-        if not metastore.served:
+        if not metastore.capabilities.is_id_authority:
             metastore.seed_write_id(table.database, table.name, highest + 1)
             reason = "its file is older than the table. Run"
         return FormatError(
@@ -291,7 +291,7 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
 
 
 @contextmanager
-def write_transaction(session: AcidSession, intent: Intent) -> Iterator[WriteTransaction]:
+def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[WriteTransaction]:
     """Open a transaction on a table with its lock and write id; undone if the block raises.
 
     The block must call ``commit``. A failed commit raises, and its files go too, unless the
@@ -303,31 +303,31 @@ def write_transaction(session: AcidSession, intent: Intent) -> Iterator[WriteTra
 
 @contextmanager
 def write_transactions(
-    session: AcidSession, intents: Sequence[Intent]
+    session: AcidSession, intents: Sequence[WriteIntent]
 ) -> Iterator[tuple[WriteTransaction, ...]]:
     """One transaction on several tables: all of it commits (``commit_all``), or nothing
     (``write_transaction``).
     """
-    begun = begin(session, intents)
-    opened: list[WriteTransaction] = []
-    listings = Listings(session.files, begun.txn_id)
+    opened = begin(session, intents)
+    writes: list[WriteTransaction] = []
+    listings = Listings(session.files, opened.txn_id)
     try:
-        opened += [_open(session, intent, begun, listings) for intent in intents]
-        yield tuple(opened)
+        writes += [_open(session, intent, opened, listings) for intent in intents]
+        yield tuple(writes)
     except BaseException as error:
-        _undo(session, begun.txn_id, opened, error)
+        _undo(session, opened.txn_id, writes, error)
         raise
     finally:
-        session.heartbeater.remove(begun.txn_id)
-        kept = {t.staging for t in opened if t.reverts and t.keeps_staging}
-        for transaction in opened:
+        session.heartbeater.remove(opened.txn_id)
+        kept = {t.staging for t in writes if t.reverts and t.keeps_staging}
+        for transaction in writes:
             if transaction.staging not in kept:
                 session.files.delete(transaction.staging)
         listings.delete_copies(kept)
 
 
 def _open(
-    session: AcidSession, intent: Intent, begun: Begun, listings: Listings
+    session: AcidSession, intent: WriteIntent, opened: OpenedTransaction, listings: Listings
 ) -> WriteTransaction:
     # Read again: it may have been altered since the statement looked it up.
     table = session.metastore.table(intent.table.database, intent.table.name)
@@ -335,12 +335,12 @@ def _open(
         session=session,
         intent=intent,
         table=table,
-        txn_id=begun.txn_id,
-        write_id=begun.write_ids[table.full_name],
-        txns=begun.txns,
+        txn_id=opened.txn_id,
+        write_id=opened.write_ids[table.full_name],
+        txns=opened.txns,
         listings=listings,
-        staging=child(table.location, f"{STAGING_PREFIX}{begun.txn_id}"),
-        seen=begun.seen.get(table.full_name),
+        staging=child(table.location, f"{STAGING_PREFIX}{opened.txn_id}"),
+        seen=opened.seen.get(table.full_name),
     )
 
 

@@ -194,6 +194,7 @@ def _keeps_matches_only(case: dict[str, Any]) -> bool:
     return "MERGE" in text and "BY SOURCE" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", list(_parameters(filter(_keeps_matches_only, CASES))))
 def test_merge_into_a_large_target(
     session: SparkSession, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch

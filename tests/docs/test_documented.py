@@ -247,7 +247,7 @@ def test_picture_is_well_formed_and_names_the_packages() -> None:
     for package in (
         "syntax",
         "commands",
-        "resolution",
+        "planning",
         "scan",
         "compaction",
         "metastore",

@@ -131,7 +131,7 @@ def test_old_directories_wait_for_readers(lab: Lab) -> None:
     reader = lab.frame(f"SELECT * FROM {t}")
     waiting = (None, "major", "ready for cleaning", 2, None)
     assert entries(lab, f"ALTER TABLE {t} COMPACT 'major'") == [waiting]
-    # Asked again, the answer is the entry that stands in the way.
+    # PlanRequirements again, the answer is the entry that stands in the way.
     assert entries(lab, f"ALTER TABLE {t} COMPACT 'major'") == [waiting]
     assert entries(lab, f"SHOW COMPACTIONS {t}") == [waiting]
     assert len(lab.directories(t)) == 3

@@ -9,7 +9,7 @@ import pytest
 from acidsql.planning import statement
 from acidsql.scan.deletes import packing, plan
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.lru_cache import Recent
+from acidsql.storage.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 def test_all_ways_of_leaving_out_deleted_rows_agree(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str
 ) -> None:
-    monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", Recent(0))
+    monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", LruCache(0))
     t = lab.create("id bigint" + ("" if partitioned else ", p int"), partitioned=partitioned)
     lab.sql(f"INSERT INTO {t} SELECT id, id % 2 FROM {{r}}", r=lab.spark.range(0, 40, 1, 2))
     lab.sql(f"DELETE FROM {t} WHERE id % 4 = 0")
@@ -32,11 +32,11 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
     assert [row[0] for row in rows if row[0] >= 100] == [100, 1017, 1027, 1037]
     assert len(rows) == 30
 
-    def plan() -> str:
+    def explained() -> str:
         return str(lab.sql(f"EXPLAIN SELECT * FROM {t}")[0][0])
 
-    assert "binarySearch" in plan()
-    assert "Join" not in plan()
+    assert "binarySearch" in explained()
+    assert "Join" not in explained()
     monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
     for join, events in (("BroadcastHashJoin", 1000), ("SortMergeJoin", 0)):
         monkeypatch.setattr(plan, "_BROADCAST_NUMBERS", events)
@@ -47,7 +47,7 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
         ):
             monkeypatch.setattr(packing, "_MOST_BITS", bits)
             monkeypatch.setattr(plan, "_EVENTS_IN_WORD", 0 if dense else 1000)
-            assert f"{join} {keys}" in plan()
+            assert f"{join} {keys}" in explained()
             assert lab.rows(t, "*, row__id") == rows
             with lab.settings(spark__sql__retainGroupColumns="false"):
                 assert lab.rows(t, "*, row__id") == rows
@@ -58,7 +58,7 @@ _WAYS = ("bits", "words", "numbers", "parts")
 
 def choose(monkeypatch: pytest.MonkeyPatch, lab: Lab, way: str) -> None:
     """Have deleted rows left out in one of the ways."""
-    monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", Recent(0))
+    monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", LruCache(0))
     if way != "bits":
         monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
         monkeypatch.setattr(plan, "_EVENTS_IN_WORD", 0 if way == "words" else 1000)
@@ -109,7 +109,7 @@ def test_deletes_of_many_and_late_write_ids(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str
 ) -> None:
     session = AcidSession.of(lab.spark)
-    monkeypatch.setattr(session, "delete_filters", Recent(0))
+    monkeypatch.setattr(session, "delete_filters", LruCache(0))
     t = lab.create("id bigint" + ("" if partitioned else ", p int"), partitioned=partitioned)
     lab.sql(f"INSERT INTO {t} SELECT id, id % 3 FROM {{r}}", r=lab.spark.range(0, 30, 1, 2))
     session.metastore.seed_write_id("default", t, 70_000)

@@ -10,7 +10,7 @@ import pytest
 import acidsql
 from acidsql.planning import statement
 from acidsql.scan import plan
-from acidsql.scan.search_argument import Search, find_search
+from acidsql.scan.search_argument import SearchArgument, find_search_argument
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -102,8 +102,8 @@ def test_rows_are_looked_for_where_their_values_stay(
 ) -> None:
     found = []
 
-    def noted(*args: Any) -> Search | None:
-        own = find_search(*args)
+    def noted(*args: Any) -> SearchArgument | None:
+        own = find_search_argument(*args)
         found.append(own)
         return own
 

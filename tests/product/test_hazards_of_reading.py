@@ -13,7 +13,7 @@ from acidsql.format.bucket_codec import encode
 from acidsql.scan.deletes import packing, plan
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import RowId
-from acidsql.storage.lru_cache import Recent
+from acidsql.storage.lru_cache import LruCache
 from tests.packed_numbers import packed_number
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def test_settings_of_the_session_change_no_answer(lab: Lab, name: str) -> None:
 def test_a_delete_file_that_is_gone_raises_and_resurrects_no_row(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", Recent(0))
+    monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", LruCache(0))
     with lab.settings(
         spark__sql__files__ignoreMissingFiles="true", spark__sql__files__ignoreCorruptFiles="true"
     ):

@@ -14,7 +14,7 @@ import acidsql
 from acidsql import bridge
 from acidsql.planning import statement
 from acidsql.planning.name_resolution import acid_table
-from acidsql.planning.pruning import placeholder_schema
+from acidsql.scan.columns import scan_schema
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -137,8 +137,8 @@ def test_many_delete_events_are_joined(lab: Lab, monkeypatch: pytest.MonkeyPatch
 
 def test_a_value_that_nobody_should_need_is_an_error(lab: Lab) -> None:
     t = lab.create("id INT NOT NULL, s STRING, st STRUCT<a: INT>", partitioned="p DATE")
-    schema = placeholder_schema(lab.spark, acid_table(lab.session, (t,)))
-    rows = bridge.bare_rows(lab.spark, 2, schema).frame()
+    schema = scan_schema(lab.spark, acid_table(lab.session, (t,)))
+    rows = bridge.count_only_rows(lab.spark, 2, schema).frame()
     assert [(f.name, f.dataType, f.nullable) for f in rows.schema] == [
         (f.name, f.dataType, f.nullable) for f in schema
     ]

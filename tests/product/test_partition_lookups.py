@@ -209,7 +209,7 @@ def test_queries(
     listed.take()
     found = lab.sql(text)
     read = listed.take()
-    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_required_rows", lambda *_: {})
     expected = lab.sql(text)
     assert listed.take() == ALL
     if "rand" not in text:
@@ -292,7 +292,7 @@ def test_partition_columns_of_any_type(
     lab.sql(f"INSERT INTO {other} SELECT CAST({value} AS {kind}), id FROM range(-2, 12)")
     text = f"SELECT id FROM {t} JOIN {other} ON p = k WHERE n IN (-1, 3, 4, 8)"
     found = sorted(lab.sql(text))
-    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_required_rows", lambda *_: {})
     assert found == sorted(lab.sql(text))
     assert {(3,), (4,), (8,)} <= set(found) or value.startswith("IF")
 

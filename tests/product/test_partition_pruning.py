@@ -113,7 +113,7 @@ def test_queries(
     listed.take()
     found = lab.sql(text)
     assert listed.take() == partitions
-    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_required_rows", lambda *_: {})
     expected = lab.sql(text)
     assert listed.take() == _all(0, 1, 2, 3)
     assert sorted(found, key=repr) == sorted(expected, key=repr)

@@ -76,7 +76,7 @@ def test_queries(
     text = query.format(t=table)
     found = _ask(lab, text)
     assert found == (rows, scans)
-    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_required_rows", lambda *_: {})
     assert _ask(lab, text)[0] == rows
 
 
@@ -133,5 +133,5 @@ def test_types(lab: Lab, kind: str, values: str, monkeypatch: pytest.MonkeyPatch
     lab.sql(f"INSERT INTO {t} SELECT 1, struct(2), {values}")
     found = _ask(lab, f"SELECT max(p), typeof(max(p)) FROM {t}")
     assert not found[1]
-    monkeypatch.setattr(statement, "find_needs", lambda *_: {})
+    monkeypatch.setattr(statement, "find_required_rows", lambda *_: {})
     assert found[0] == lab.sql(f"SELECT max(p), typeof(max(p)) FROM {t}")

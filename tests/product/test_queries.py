@@ -298,8 +298,8 @@ def test_temporary_views_come_before_tables(pair: Pair) -> None:
     recursive = "CREATE OR REPLACE TEMPORARY VIEW dept AS SELECT * FROM both"
     pair.refuse(recursive, "RECURSIVE_VIEW")
     pair.refuse("CREATE VIEW kept AS SELECT pay FROM dept, emp", "INVALID_TEMP_OBJ_REFERENCE")
-    twice = "CREATE TEMPORARY VIEW twice AS SELECT * FROM emp a, emp b"
-    pair.refuse(twice, "COLUMN_ALREADY_EXISTS")
+    duplicate_keys = "CREATE TEMPORARY VIEW twice AS SELECT * FROM emp a, emp b"
+    pair.refuse(duplicate_keys, "COLUMN_ALREADY_EXISTS")
     for view in ("both", "dept"):
         pair.frames(f"DROP VIEW {view}")
     assert len(pair.same("SELECT * FROM dept, emp")) == 15

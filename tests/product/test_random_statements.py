@@ -17,7 +17,7 @@ import acidsql
 from acidsql.planning import statement
 from acidsql.scan.deletes import plan
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.lru_cache import Recent
+from acidsql.storage.lru_cache import LruCache
 from tests.product.random_expressions import Table
 from tests.product.random_sql import Statements
 
@@ -253,7 +253,7 @@ def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_even
 ) -> None:
     """As where millions of them are pending."""
     monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
-    monkeypatch.setattr(AcidSession.of(pair.acid), "delete_filters", Recent(0))
+    monkeypatch.setattr(AcidSession.of(pair.acid), "delete_filters", LruCache(0))
     pair.check(Statements(Random(seed), SOURCES).query())
 
 

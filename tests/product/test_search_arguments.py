@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame
 
 import acidsql
 from acidsql.planning import statement
-from acidsql.planning.pruning import Needs, find_needs
+from acidsql.planning.pruning import find_required_rows
+from acidsql.scan.required_rows import RequiredRows
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -198,13 +199,13 @@ def test_row_groups_are_passed_over(lab: Lab, sorted_table: str, query: str, mos
 def test_changes_find_their_rows_the_same_way(
     lab: Lab, sorted_table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    searched: list[dict[int, Needs]] = []
+    searched: list[dict[Any, RequiredRows]] = []
 
-    def find(*given: Any) -> dict[int, Needs]:
-        searched.append(find_needs(*given))
+    def find(*given: Any) -> dict[Any, RequiredRows]:
+        searched.append(find_required_rows(*given))
         return searched[-1]
 
-    monkeypatch.setattr(statement, "find_needs", find)
+    monkeypatch.setattr(statement, "find_required_rows", find)
     lab.sql(
         "CREATE TABLE changed STORED AS ORC TBLPROPERTIES ('transactional'='true') "
         f"AS SELECT * FROM {sorted_table}"
@@ -217,7 +218,7 @@ def test_changes_find_their_rows_the_same_way(
             "MERGE INTO changed USING (SELECT 7 AS k) ON id = k AND id < 10 "
             "WHEN NOT MATCHED THEN INSERT VALUES (k, 'seven')"
         )
-        assert [bool(one[0].rows) for one in searched] == [True, True, True]
+        assert [bool(one[(0,)].conditions) for one in searched] == [True, True, True]
         assert lab.sql("SELECT count(*), count(DISTINCT id) FROM changed") == [(39996, 39996)]
         assert lab.sql("SELECT t FROM changed WHERE id IN (20001, 7)") == [("new",), ("seven",)]
     finally:

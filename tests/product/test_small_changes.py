@@ -129,11 +129,11 @@ def test_rows_of_a_task_are_those_of_all_tasks_together(lab: Lab) -> None:
     few_tasks = lab.spark.range(5)
     joined = few_tasks.join(lab.spark.range(9), "id")
     assert lab.spark.sparkContext.getConf().get("spark.driver.maxResultSize", "1g") == "1g"
-    assert bridge.rows_of_task(few_tasks, 0, 32) == 2**29 // (2 * 32)
-    assert bridge.rows_of_task(few_tasks, 0, 33) == 2**29 // (2 * 32) // 2
-    assert bridge.rows_of_task(few_tasks, 2**30, 32) == 2**29 // (8 * 32)
+    assert bridge.rows_per_task(few_tasks, 0, 32) == 2**29 // (2 * 32)
+    assert bridge.rows_per_task(few_tasks, 0, 33) == 2**29 // (2 * 32) // 2
+    assert bridge.rows_per_task(few_tasks, 2**30, 32) == 2**29 // (8 * 32)
     with lab.settings(spark__sql__shuffle__partitions="8"):
-        assert bridge.rows_of_task(joined, 0, 64) == 2**29 // (8 * 64)
+        assert bridge.rows_per_task(joined, 0, 64) == 2**29 // (8 * 64)
 
 
 def test_a_small_change_is_one_job(lab: Lab) -> None:

@@ -12,9 +12,10 @@ from acidsql import bridge
 from acidsql.commands import row_level
 from acidsql.errors import CardinalityError, WriteJobError
 from acidsql.planning import statement
-from acidsql.planning.pruning import Needs, find_needs
+from acidsql.planning.pruning import find_required_rows
 from acidsql.scan import plan
-from acidsql.scan.search_argument import Search, find_search
+from acidsql.scan.required_rows import RequiredRows
+from acidsql.scan.search_argument import SearchArgument, find_search_argument
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -32,7 +33,7 @@ def large_targets(monkeypatch: pytest.MonkeyPatch) -> None:
 def joins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ways in which MERGEs joined."""
     taken: list[str] = []
-    for name in ("merged_rows", "merged_with_few"):
+    for name in ("merge_join", "merge_with_broadcast_source"):
         own = getattr(bridge, name)
 
         def noted(*args: object, name: str = name, own: object = own) -> object:
@@ -44,16 +45,16 @@ def joins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def needs(monkeypatch: pytest.MonkeyPatch) -> list[Needs]:
+def needs(monkeypatch: pytest.MonkeyPatch) -> list[RequiredRows]:
     """What statements needed of their tables."""
-    found: list[Needs] = []
+    found: list[RequiredRows] = []
 
-    def noted(*args: Any) -> dict[int, Needs]:
-        own = find_needs(*args)
+    def noted(*args: Any) -> dict[Any, RequiredRows]:
+        own = find_required_rows(*args)
         found.extend(own.values())
         return own
 
-    monkeypatch.setattr(statement, "find_needs", noted)
+    monkeypatch.setattr(statement, "find_required_rows", noted)
     return found
 
 
@@ -70,7 +71,7 @@ def test_the_source_is_computed_once(lab: Lab, joins: list[str]) -> None:
     lab.sql(f"INSERT INTO {t} SELECT id, 'old', 'old' FROM range(100)")
     counts = lab.sql(_upsert(t, "SELECT id, uuid() AS u FROM range(90, 120)"))
     assert counts == [(30, 10, 0, 20)]
-    assert joins == ["merged_with_few"]
+    assert joins == ["merge_with_broadcast_source"]
     rows = lab.rows(t)
     assert sorted(row[0] for row in rows) == list(range(120))
     assert all(u == v and (u == "old") == (id_ < 90) for id_, u, v in rows)
@@ -95,7 +96,7 @@ def test_any_condition_joins(lab: Lab, joins: list[str]) -> None:
     assert lab.sql(text.replace("a.id = b.id", "a.id > b.id - 1 AND a.id <= b.id")) == [
         (4, 2, 0, 2)
     ]
-    assert joins == ["merged_with_few"]
+    assert joins == ["merge_with_broadcast_source"]
     assert sorted(id_ for id_, u, _ in lab.rows(t) if u == "new") == [8, 9, 10, 11]
 
 
@@ -111,7 +112,7 @@ def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
     assert lab.sql(_upsert(t, source) + deleting) == [(12, 4, 8, 0)]
     monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", 16 * 1024 * 1024)
     assert lab.sql(_upsert(t, source)) == [(4, 4, 0, 0)]
-    assert joins == ["merged_rows"] * 3
+    assert joins == ["merge_join"] * 3
 
 
 def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[str]) -> None:
@@ -123,22 +124,22 @@ def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[st
     newest = f"SELECT * FROM {s} WHERE w = 7"
     with lab.settings(spark__sql__autoBroadcastJoinThreshold="1000"):
         assert lab.sql(_upsert(t, newest)) == [(2, 2, 0, 0)]
-        assert joins == ["merged_with_few"]
+        assert joins == ["merge_with_broadcast_source"]
         assert lab.sql(_upsert(t, f"SELECT * FROM {s} WHERE w < 1000")) == [(2000, 2000, 0, 0)]
-        assert joins == ["merged_with_few", "merged_rows"]
+        assert joins == ["merge_with_broadcast_source", "merge_join"]
         # More is read of this source than of its target: it is not read twice.
         text = f"SELECT id, u FROM {t} WHERE id = 7"
         assert lab.sql(
             _upsert(s, text).replace("v = b.u", "w = 0").replace("b.u, b.u)", "b.u, 0)")
         ) == [(1, 1, 0, 0)]
-        assert joins == ["merged_with_few", "merged_rows", "merged_rows"]
+        assert joins == ["merge_with_broadcast_source", "merge_join", "merge_join"]
 
 
 def test_nothing_of_an_explained_merge_runs(lab: Lab, joins: list[str]) -> None:
     t = lab.create("id bigint, u string, v string", values="(1, 'old', 'old')")
     source = "SELECT id, raise_error('run') AS u FROM range(1, 3)"
     assert "RightOuter" in lab.sql(f"EXPLAIN {_upsert(t, source)}")[0][0]
-    assert joins == ["merged_rows"]
+    assert joins == ["merge_join"]
     before = lab.state(t)
     with pytest.raises((PySparkException, WriteJobError), match="run"):
         lab.sql(_upsert(t, source))
@@ -199,7 +200,7 @@ KEYS = {
 @pytest.mark.parametrize("chosen", ["id IN (77, 78, 90, 7, 9050)", "id % 3 = 1"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_keys_of_any_type_find_their_rows(
-    lab: Lab, kind: str, chosen: str, needs: list[Needs]
+    lab: Lab, kind: str, chosen: str, needs: list[RequiredRows]
 ) -> None:
     value = f"CAST({KEYS[kind]} AS {kind})"
     t = lab.create(f"k {kind}, u string")
@@ -211,7 +212,7 @@ def test_keys_of_any_type_find_their_rows(
         f"MERGE INTO {t} AS a USING ({found} UNION ALL SELECT NULL) AS b ON b.k = a.k "
         "WHEN MATCHED THEN UPDATE SET u = 'new' WHEN NOT MATCHED THEN INSERT VALUES (b.k, 'added')"
     )
-    conditions = [c for need in needs for one in need.rows for c in one]
+    conditions = [c for need in needs for one in need.conditions for c in one]
     compared = [c.coarse for c in conditions if "isnotnull" not in str(c.expression)]
     is_compared = kind not in ("char(6)", "double", "timestamp")
     assert compared == [len(keys) > 1000] * is_compared
@@ -241,8 +242,8 @@ def test_many_keys_choose_row_groups_and_no_rows(
     lab.sql(f"INSERT INTO {t} SELECT id, 'old', 'old' FROM range(0, 40000, 1, 1)")
     found = []
 
-    def noted(*args: Any) -> Search | None:
-        own = find_search(*args)
+    def noted(*args: Any) -> SearchArgument | None:
+        own = find_search_argument(*args)
         found.extend([(own.rows, own.condition is not None)] if own else [])
         return own
 

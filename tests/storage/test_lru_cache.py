@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.storage.lru_cache import Recent
+from acidsql.storage.lru_cache import LruCache
 
 
 def test_a_value_is_made_once_as_long_as_it_is_kept() -> None:
     made: list[str] = []
-    kept: Recent[str] = Recent(2)
+    kept: LruCache[str] = LruCache(2)
 
     def get(key: str) -> str:
         def make() -> str:
@@ -28,7 +28,7 @@ def test_a_value_is_made_once_as_long_as_it_is_kept() -> None:
 
 
 def test_what_cannot_be_made_is_not_kept() -> None:
-    kept: Recent[int] = Recent(2)
+    kept: LruCache[int] = LruCache(2)
 
     def fail() -> int:
         raise ValueError("not now")
@@ -45,7 +45,7 @@ def test_the_sizes_of_what_is_kept_are_added_up() -> None:
         asked.append(value)
         return len(value)
 
-    kept: Recent[str] = Recent(6, size)
+    kept: LruCache[str] = LruCache(6, size)
 
     def is_kept(value: str) -> bool:
         made: list[str] = []
@@ -68,7 +68,7 @@ def test_the_sizes_of_what_is_kept_are_added_up() -> None:
 
 
 def test_a_value_that_two_threads_made_is_kept_once() -> None:
-    kept: Recent[str] = Recent(4, len)
+    kept: LruCache[str] = LruCache(4, len)
 
     def make() -> str:
         kept.get("a", lambda: "other")  # a fifth character would not do

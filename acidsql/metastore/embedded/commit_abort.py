@@ -120,7 +120,7 @@ def forget_cleaned(
             "DELETE FROM write_ids WHERE txn_id = ? AND table_id = ?", (txn_id, table_id)
         )
         # Without its row the write id must still count for the high-water mark.
-        write_ids.settle(connection, table_id, highest_write_id)
+        write_ids.finalize(connection, table_id, highest_write_id)
 
 
 def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: float) -> None:

@@ -51,10 +51,10 @@ def seed(connection: sqlite3.Connection, database: str, table: str, next_id: int
         connection.execute(
             "UPDATE tables SET next_write_id = ? WHERE table_id = ?", (next_id, table_id)
         )
-        settle(connection, table_id, next_id - 1)
+        finalize(connection, table_id, next_id - 1)
 
 
-def settle(connection: sqlite3.Connection, table_id: int, up_to: int) -> None:
+def finalize(connection: sqlite3.Connection, table_id: int, up_to: int) -> None:
     """Let the write ids up to ``up_to`` that belong to no known transaction count as committed."""
     connection.execute(
         "UPDATE tables SET settled_write_id = max(settled_write_id, ?) WHERE table_id = ?",
@@ -104,7 +104,7 @@ def _require_writer(connection: sqlite3.Connection, txn_id: int) -> None:
 
 
 def _high_water_mark(connection: sqlite3.Connection, table_id: int, highest_txn_id: int) -> int:
-    settled = connection.execute(
+    finished = connection.execute(
         "SELECT settled_write_id FROM tables WHERE table_id = ?", (table_id,)
     ).fetchone()[0]
     # The other way round: by the primary key the answer is among the last rows.
@@ -113,7 +113,7 @@ def _high_water_mark(connection: sqlite3.Connection, table_id: int, highest_txn_
         " ORDER BY write_id DESC LIMIT 1",
         (table_id, highest_txn_id),
     ).fetchone()
-    return int(settled) if row is None else max(int(settled), int(row[0]))
+    return int(finished) if row is None else max(int(finished), int(row[0]))
 
 
 def _write_ids_of(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acidsql.bridge import HALF_BITS, WORD_BITS, Words
+from acidsql.bridge import HALF_BITS, WORD_BITS, DeleteBitmap
 from acidsql.scan.columns import ORDINAL
 from acidsql.schema.acid_file import KEYS
 from acidsql.storage.delete_files import RowId
@@ -26,12 +26,12 @@ _MOST_PART = 2**HALF_BITS - 1
 MOST_WRITE_ID = 2 ** (HALF_BITS - 1) - 1
 
 
-def columns_of_words(*, partitioned: bool) -> list[str]:
-    """The columns of events whose numbers are in the words of ``words_of``."""
+def delete_bitmap_columns(*, partitioned: bool) -> list[str]:
+    """The columns of events whose numbers are in the words of ``make_delete_bitmap``."""
     return [*([ORDINAL] if partitioned else []), *KEYS]
 
 
-def words_of(keys: pa.Table, *, partitioned: bool) -> Words | None:
+def make_delete_bitmap(keys: pa.Table, *, partitioned: bool) -> DeleteBitmap | None:
     """The bits of deleted rows.
 
     Args:
@@ -58,12 +58,12 @@ def words_of(keys: pa.Table, *, partitioned: bool) -> Words | None:
     level, gathered = _gathered(place, words, bits)
     if len(level) > _MOST_WORDS:
         return None
-    return Words(levels=(*levels, level), bits=gathered)
+    return DeleteBitmap(levels=(*levels, level), bits=gathered)
 
 
-def number_of_rows(words: Words) -> int:
+def number_of_deleted_rows(bitmap: DeleteBitmap) -> int:
     """How many rows have a bit."""
-    return int(np.unpackbits(words.bits.view(np.uint8)).sum())
+    return int(np.unpackbits(bitmap.bits.view(np.uint8)).sum())
 
 
 def _distinct(numbers: _Numbers) -> tuple[_Numbers, _Numbers]:

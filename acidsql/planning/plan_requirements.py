@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.conditions import Conjunct, bare, conjunct, parts, rebound
-from acidsql.bridge.current_values import Current, depends_on_now, query_of
+from acidsql.bridge.current_values import CurrentValues, depends_on_now, query_of
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     elements,
     jvm_class,
     scala_object,
@@ -23,18 +25,19 @@ from acidsql.bridge.jvm import (
     simple_name,
 )
 from acidsql.planning.placeholder_relations import (
+    Occurrence,
     filters,
     identity,
     is_over_files,
     nodes,
-    number_of,
+    occurrence_of,
     partition_names,
 )
 from acidsql.planning.pruning_subqueries import Lookup, comparison, without_pruning
 
 
 @dataclass(frozen=True)
-class Copy:
+class PlaceholderCopy:
     """What a plan asks of a copy of a placeholder: all of it holds of the rows that it needs."""
 
     conjuncts: tuple[Conjunct, ...]
@@ -42,26 +45,28 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlanRequirements:
     """What a plan asks of its placeholders.
 
     The optimizer makes copies of a placeholder where a common table expression is used several
     times; what is required is what any of them requires.
 
     Attributes:
-        copies: by the number of a placeholder, what is required of each of its copies;
-            placeholders with a copy of which everything is required are left out.
-        counted: the numbers of those of which only the number of rows is asked.
-        once: the numbers of those of which only the partition columns are asked, and whether there
-            is a row with their values: it makes no difference how many.
+        copies: what is required of each copy of a placeholder; placeholders with a copy of which
+            everything is required are left out.
+        count_only: those of which the number of rows alone is required.
+        distinct_partitions_only: those of which the partition columns alone are required, each
+            combination of values once.
     """
 
-    copies: Mapping[int, Sequence[Copy]]
-    counted: frozenset[int] = frozenset()
-    once: frozenset[int] = frozenset()
+    copies: Mapping[Occurrence, Sequence[PlaceholderCopy]]
+    count_only: frozenset[Occurrence] = frozenset()
+    distinct_partitions_only: frozenset[Occurrence] = frozenset()
 
 
-def required_of_placeholders(spark: SparkSession, plan: JavaObject, current: Current) -> Asked:
+def required_of_placeholders(
+    spark: SparkSession, plan: LogicalPlan, current: CurrentValues
+) -> PlanRequirements:
     """What a plan asks of its placeholders: nothing is known if that depends on when it runs.
 
     Args:
@@ -73,12 +78,12 @@ def required_of_placeholders(spark: SparkSession, plan: JavaObject, current: Cur
     analyzed = execution.analyzed()
     fixed = current.put_into(analyzed)
     if depends_on_now(spark, fixed):
-        return Asked(copies={})
+        return PlanRequirements(copies={})
     if fixed is not analyzed:
         execution = session_state(spark).executePlan(fixed, skip)
     plan, pruning = without_pruning(spark, execution.optimizedPlan())
     copies = _copies(plan)
-    found: dict[int, list[Copy]] = {}
+    found: dict[Occurrence, list[PlaceholderCopy]] = {}
     for node in filters(plan):
         leaf = node.child()
         occurrence = copies.get(identity(leaf))
@@ -87,35 +92,43 @@ def required_of_placeholders(spark: SparkSession, plan: JavaObject, current: Cur
         # A reference has the case that it is written in.
         condition = rebound(spark, node.condition(), leaf.output(), leaf.output())
         conjuncts, compared = _told(spark, leaf, condition)
-        copy = Copy(conjuncts, (*compared, *pruning.get(identity(leaf), ())))
+        copy = PlaceholderCopy(conjuncts, (*compared, *pruning.get(identity(leaf), ())))
         if copy.conjuncts or copy.lookups:
             found.setdefault(occurrence, []).append(copy)
-    number = Counter(copies.values())
+    counts = Counter(copies.values())
 
-    def all_of_them(leaves: Iterable[JavaObject]) -> frozenset[int]:
-        counts = Counter(copies.get(identity(leaf)) for leaf in leaves)
-        return frozenset(n for n in number if counts[n] == number[n])
+    def with_all_copies(leaves: Iterable[JavaObject]) -> frozenset[Occurrence]:
+        own = Counter(copies.get(identity(leaf)) for leaf in leaves)
+        return frozenset(
+            occurrence for occurrence in counts if own[occurrence] == counts[occurrence]
+        )
 
     aggregates = list(nodes(plan, "Aggregate"))
-    return Asked(
-        copies={n: own for n, own in found.items() if len(own) == number[n]},
-        counted=all_of_them(_counted(aggregates)),
-        once=all_of_them(_asked_once(spark, aggregates)),
+    return PlanRequirements(
+        copies={o: own for o, own in found.items() if len(own) == counts[o]},
+        count_only=with_all_copies(_counted(aggregates)),
+        distinct_partitions_only=with_all_copies(_distinct_partitions(spark, aggregates)),
     )
 
 
-def _copies(plan: JavaObject) -> dict[int, int]:
-    """The placeholders in a plan and its subqueries: the number of each by the copy's identity."""
-    found: dict[int, int] = {}
-    twice = set()
+def _copies(plan: LogicalPlan) -> dict[int, Occurrence]:
+    """Find the placeholders in a plan and its subqueries.
+
+    Returns:
+        The occurrence of each copy, by the copy's identity.
+    """
+    found: dict[int, Occurrence] = {}
+    duplicate_keys: set[Occurrence] = set()
     for tree in [plan, *elements(plan.subqueriesAll())]:
         for leaf in elements(tree.collectLeaves()):
-            number = number_of(leaf)
-            if number is not None:
-                twice |= {number} if identity(leaf) in found else set()
-                found[identity(leaf)] = number
+            occurrence = occurrence_of(leaf)
+            if occurrence is not None:
+                duplicate_keys |= {occurrence} if identity(leaf) in found else set()
+                found[identity(leaf)] = occurrence
     # Copies that cannot be told apart are not known to have conditions.
-    return {identity: n for identity, n in found.items() if n not in twice}
+    return {
+        copy: occurrence for copy, occurrence in found.items() if occurrence not in duplicate_keys
+    }
 
 
 def _counted(aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:
@@ -133,7 +146,9 @@ def _counted(aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:
             yield leaf
 
 
-def _asked_once(spark: SparkSession, aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:
+def _distinct_partitions(
+    spark: SparkSession, aggregates: Iterable[JavaObject]
+) -> Iterator[JavaObject]:
     """Placeholders of which an aggregate asks the partition columns only, and of equal rows one."""
     for node in aggregates:
         above, leaf = [node], node.child()
@@ -153,13 +168,13 @@ def _asked_once(spark: SparkSession, aggregates: Iterable[JavaObject]) -> Iterat
             yield leaf
 
 
-def _ignores_repetition(function: JavaObject) -> bool:
+def _ignores_repetition(function: Expression) -> bool:
     """Whether an aggregate function gives the same of several equal rows and of one."""
     kind = simple_name(function.aggregateFunction())
     return kind in ("Max", "Min") or bool(function.isDistinct())
 
 
-def _aggregate_functions(expression: JavaObject, pattern: JavaObject) -> Iterator[JavaObject]:
+def _aggregate_functions(expression: Expression, pattern: JavaObject) -> Iterator[JavaObject]:
     """The aggregate functions in an expression, but for those of its subqueries.
 
     Args:
@@ -173,7 +188,7 @@ def _aggregate_functions(expression: JavaObject, pattern: JavaObject) -> Iterato
 
 
 def _told(
-    spark: SparkSession, leaf: JavaObject, condition: JavaObject
+    spark: SparkSession, leaf: LogicalPlan, condition: Expression
 ) -> tuple[tuple[Conjunct, ...], tuple[Lookup, ...]]:
     """Split a condition on a placeholder into conjuncts that are constant, and those that depend on
     other queries.

@@ -1,0 +1,31 @@
+"""What a statement requires of one occurrence of a table: partitions, rows, or a count alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql import bridge
+
+# Values of partitions, each in the order of the partition columns, as the metastore spells them.
+PartitionSet = frozenset[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequiredRows:
+    """What a statement requires of one occurrence of a table. A scan may leave out all else.
+
+    Attributes:
+        partitions: the values of the required partitions, None for all.
+        conditions: a disjunction of conjunctions that the required rows meet; empty for all rows.
+        count_only: the number of rows is required, and none of their values.
+        distinct_partitions_only: the partition columns alone are required, and each combination of
+            their values once.
+    """
+
+    partitions: PartitionSet | None = None
+    conditions: tuple[tuple[bridge.Conjunct, ...], ...] = ()
+    count_only: bool = False
+    distinct_partitions_only: bool = False
+
+
+ALL_ROWS = RequiredRows()
