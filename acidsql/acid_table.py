@@ -212,7 +212,7 @@ class MergeBuilder:
         return self._with("MATCHED", condition, f"UPDATE SET {values}")
 
     def whenMatchedUpdateAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
-        """Add WHEN MATCHED THEN UPDATE SET *: every column gets the source's value.
+        """Add ``WHEN MATCHED THEN UPDATE SET *``: every column gets the source's value.
 
         >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
         >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
@@ -253,7 +253,7 @@ class MergeBuilder:
         return self._with("NOT MATCHED", condition, f"INSERT ({columns}) VALUES ({texts})")
 
     def whenNotMatchedInsertAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
-        """Add WHEN NOT MATCHED THEN INSERT *.
+        """Add ``WHEN NOT MATCHED THEN INSERT *``.
 
         >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
         >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")

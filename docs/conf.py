@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 _ROOT = Path(__file__).parents[1]
 _VERSION = re.search(r'^version = "(.+)"$', (_ROOT / "pyproject.toml").read_text("utf-8"), re.M)
 
@@ -19,11 +21,21 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_type_aliases = {"Expression": "Expression"}
 napoleon_google_docstring = True
 
-# Names of other packages, which have no pages here.
+# Names of other packages, which have no pages here; and errors, which have one together.
 nitpick_ignore_regex = [
     ("py:.*", r"(pyspark|collections|typing)\..*"),
-    ("py:class", r"DataFrame|SparkSession|Column|Mapping|Sequence|Any|Expression"),
+    ("py:class", r"DataFrame|SparkSession|Column|Mapping|Sequence|Any"),
+    ("py:exc", r"\w+Error"),
 ]
+
+
+def setup(app: Sphinx) -> None:
+    """Have links to documents beside ``docs/`` lead to the pages that include them."""
+    app.connect("source-read", _link_to_pages)
+
+
+def _link_to_pages(_app: Sphinx, _page: str, source: list[str]) -> None:
+    for name in ("CONTRIBUTING", "CHANGELOG"):
+        source[0] = source[0].replace(f"](../{name}.md", f"]({name.lower()}.md")
