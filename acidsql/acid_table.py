@@ -170,8 +170,8 @@ class AcidTable:
 class MergeBuilder:
     """The clauses of a MERGE, run by ``execute()``.
 
-    Each method returns another builder with one clause more; clauses act in their order. A condition, where
-    given, is the clause's ``AND``.
+    Each method returns another builder with one clause more; clauses act in their order. A
+    condition, where given, is the clause's ``AND``.
 
     >>> news = spark.createDataFrame([(1, None), (3, "Kim")], "id INT, name STRING")
     >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")

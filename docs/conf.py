@@ -8,7 +8,8 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 _ROOT = Path(__file__).parents[1]
-_VERSION = re.search(r'^version = "(.+)"$', (_ROOT / "pyproject.toml").read_text("utf-8"), re.M)
+_PROJECT = (_ROOT / "pyproject.toml").read_text("utf-8")
+_VERSION = re.search(r'^version = "(.+)"$', _PROJECT, re.MULTILINE)
 
 project = "acidsql"
 release = _VERSION[1] if _VERSION else ""

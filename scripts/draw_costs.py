@@ -31,7 +31,9 @@ class Cost(NamedTuple):
 def costs(page: str) -> list[Cost]:
     """Return the rows of the table of costs."""
     rows = _ROW.findall(page)
-    return [Cost(task.replace("`", ""), other.replace("`", ""), float(n)) for task, other, n in rows]
+    return [
+        Cost(task.replace("`", ""), other.replace("`", ""), float(n)) for task, other, n in rows
+    ]
 
 
 def setup(page: str) -> str:

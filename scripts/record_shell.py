@@ -22,14 +22,14 @@ import pyte
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "shell.svg"
 STATEMENTS = (
-    "CREATE TABLE pet (id INT, name STRING)\n"
-    "STORED AS ORC TBLPROPERTIES ('transactional' = 'true');",
+    """CREATE TABLE pet (id INT, name STRING)
+STORED AS ORC TBLPROPERTIES ('transactional' = 'true');""",
     "INSERT INTO pet VALUES (1, 'Rex'), (2, 'Tom'), (3, 'Kim');",
     "UPDATE pet SET name = 'Felix' WHERE id = 2;",
-    "MERGE INTO pet USING (SELECT * FROM VALUES (3, NULL), (4, 'Ida') AS v (id, name)) AS n\n"
-    "ON pet.id = n.id\n"
-    "WHEN MATCHED THEN DELETE\n"
-    "WHEN NOT MATCHED THEN INSERT *;",
+    """MERGE INTO pet USING (SELECT * FROM VALUES (3, NULL), (4, 'Ida') AS v (id, name)) AS n
+ON pet.id = n.id
+WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED THEN INSERT *;""",
     "SELECT row__id.writeid, * FROM pet ORDER BY id;",
 )
 _ROWS, _COLUMNS = 26, 96

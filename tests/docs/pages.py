@@ -10,8 +10,8 @@ A ``text`` block that follows a ``sql`` block or code is what the last statement
 prints; ``error: [CONDITION] …`` stands for a statement that fails. ``...`` stands for anything, and
 spaces do not count. A comment ``<!-- not run: reason -->`` before a block keeps it from running.
 
-``python -m tests.docs.pages PAGE …`` runs pages in the current directory, each without what the ones
-before it left in the catalog.
+``python -m tests.docs.pages PAGE …`` runs pages in the current directory, each without what the
+ones before it left in the catalog.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _run_python(example: Example, names: dict[str, Any], page: str) -> str:
     if ">>> " not in example.text:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(example.text, f"{page}:{example.line}", "exec"), names)  # noqa: S102
+            exec(compile(example.text, f"{page}:{example.line}", "exec"), names)
         return _difference(example.answer, printed.getvalue())
     session = doctest.DocTestParser().get_doctest(example.text, names, page, page, example.line - 1)
     report: list[str] = []

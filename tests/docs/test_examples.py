@@ -42,17 +42,37 @@ def public() -> Iterator[tuple[str, object]]:
     for builder in _BUILDERS:
         yield builder.__name__, builder
         for name, value in vars(builder).items():
-            if inspect.isfunction(value) or isinstance(value, classmethod):
-                if not name.startswith("_"):
-                    yield f"{builder.__name__}.{name}", getattr(builder, name)
+            called = inspect.isfunction(value) or isinstance(value, classmethod)
+            if called and not name.startswith("_"):
+                yield f"{builder.__name__}.{name}", getattr(builder, name)
+
+
+_PAGE = """a
+```sql
+SELECT 1
+```
+
+```text
+1
+```
+
+<!-- not run: b -->
+```console
+$ c
+```
+
+```bash
+d
+```
+
+```python
+e
+```
+"""
 
 
 def test_parts_of_a_page() -> None:
-    page = "\n".join(
-        ["a", "```sql", "SELECT 1", "```", "", "```text", "1", "```", "", "<!-- not run: b -->"]
-        + ["```console", "$ c", "```", "", "```bash", "d", "```", "", "```python", "e", "```", ""]
-    )
-    assert [(e.kind, e.text, e.line, e.answer, e.reason) for e in pages.examples(page)] == [
+    assert [(e.kind, e.text, e.line, e.answer, e.reason) for e in pages.examples(_PAGE)] == [
         ("sql", "SELECT 1\n", 3, "1\n", None),
         ("console", "$ c\n", 12, None, "b"),
         ("python", "e\n", 20, None, None),
