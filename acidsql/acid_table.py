@@ -1,4 +1,6 @@
-"""``AcidTable``: Delta Lake's Python names for the same commands."""
+"""``AcidTable``: Delta Lake's Python names for the same commands. The examples run as those of
+``acidsql.api``.
+"""
 
 from __future__ import annotations
 
@@ -67,6 +69,17 @@ class AcidTable:
     """A transactional table; ``AcidTable.forName(spark, "t")`` finds it.
 
     Conditions and values are SQL text or columns that name their table (``"t.id = s.id"``).
+
+    Attributes:
+        spark: the session.
+        name: of the table, with backticks where needed.
+        known_as: its alias, if it has one.
+
+    >>> pets = AcidTable.forName(spark, "pet")
+    >>> pets.update("id = 1", set={"name": "upper(name)"}).collect()
+    [Row(num_affected_rows=1, num_updated_rows=1)]
+    >>> pets.toDF().orderBy("id").collect()
+    [Row(id=1, name='REX'), Row(id=2, name='Tom')]
     """
 
     spark: SparkSession
@@ -75,21 +88,33 @@ class AcidTable:
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> AcidTable:  # noqa: N802 - Delta Lake's name
-        """The table of this name.
+        """Return the table of a name.
 
         Raises:
             AcidAnalysisError: there is none, or it is not transactional.
+
+        >>> AcidTable.forName(spark, "pet").name
+        '`pet`'
         """
         api.location(spark, name)
         return cls(spark, _name(spark, name))
 
     def toDF(self) -> DataFrame:  # noqa: N802 - Delta Lake's name
-        """The rows, as of now."""
+        """Return the rows, as of now.
+
+        >>> AcidTable.forName(spark, "pet").toDF().count()
+        2
+        """
         rows = api.table(self.spark, self.name)
         return rows if self.known_as is None else rows.alias(self.known_as)
 
     def alias(self, name: str) -> AcidTable:
-        """The table under another name."""
+        """Return the table under another name, for conditions.
+
+        >>> pets = AcidTable.forName(spark, "pet").alias("p")
+        >>> pets.delete("p.id = 1").collect()
+        [Row(num_affected_rows=1, num_deleted_rows=1)]
+        """
         return replace(self, known_as=name)
 
     @property
@@ -102,18 +127,30 @@ class AcidTable:
         condition: Expression | None = None,
         set: Mapping[str, Expression] | None = None,  # noqa: A002 - Delta Lake's name
     ) -> DataFrame:
-        """UPDATE; returns one row of counts.
+        """Run an UPDATE; return one row of counts.
 
         Args:
             condition: which rows; all of them by default.
             set: column → new value.
+
+        >>> from pyspark.sql import functions as F
+        >>> pets = AcidTable.forName(spark, "pet")
+        >>> pets.update(F.col("id") == 2, set={"name": F.lit("Felix")}).collect()
+        [Row(num_affected_rows=1, num_updated_rows=1)]
         """
         where = _optional(self.spark, "WHERE", condition)
         text = f"UPDATE {self.target} SET {_assignments(self.spark, set)}{where}"
         return api.sql(self.spark, text)
 
     def delete(self, condition: Expression | None = None) -> DataFrame:
-        """DELETE; returns one row of counts."""
+        """Run a DELETE; return one row of counts.
+
+        Args:
+            condition: which rows; all of them by default.
+
+        >>> AcidTable.forName(spark, "pet").delete("name LIKE 'T%'").collect()
+        [Row(num_affected_rows=1, num_deleted_rows=1)]
+        """
         where = _optional(self.spark, "WHERE", condition)
         return api.sql(self.spark, f"DELETE FROM {self.target}{where}")
 
@@ -164,18 +201,46 @@ class AcidTable:
             )
 
     def merge(self, source: DataFrame, condition: Expression) -> MergeBuilder:
-        """Start a MERGE with a DataFrame, which keeps its alias (``df.alias("s")``)."""
+        """Start a MERGE with a DataFrame, which keeps its alias (``df.alias("s")``).
+
+        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute().show()
+        +-----------------+----------------+----------------+-----------------+
+        |num_affected_rows|num_updated_rows|num_deleted_rows|num_inserted_rows|
+        +-----------------+----------------+----------------+-----------------+
+        |                2|               1|               0|                1|
+        +-----------------+----------------+----------------+-----------------+
+        """
         _check_frame(source)
         return MergeBuilder(self, source, _text(self.spark, condition))
 
     def optimize(self) -> OptimizeBuilder:
-        """Start a compaction."""
+        """Start a compaction.
+
+        >>> done = AcidTable.forName(spark, "pet").optimize().executeCompaction()
+        >>> [(row.type, row.state) for row in done.collect()]
+        [('major', 'succeeded')]
+        """
         return OptimizeBuilder(self)
 
 
 @dataclass(frozen=True)
 class MergeBuilder:
-    """The clauses of a MERGE, run by ``execute()``."""
+    """The clauses of a MERGE, run by ``execute()``.
+
+    Each method returns another builder with one clause more; clauses act in their order. A
+    condition, where given, is the clause's ``AND``.
+
+    >>> news = spark.createDataFrame([(1, None), (3, "Kim")], "id INT, name STRING")
+    >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+    >>> merge = merge.whenMatchedDelete("s.name IS NULL").whenMatchedUpdateAll()
+    >>> merge = merge.whenNotMatchedInsertAll()
+    >>> merge.execute().collect()[0].num_affected_rows
+    2
+    >>> acidsql.table(spark, "pet").orderBy("id").collect()
+    [Row(id=2, name='Tom'), Row(id=3, name='Kim')]
+    """
 
     table: AcidTable
     source: DataFrame
@@ -191,16 +256,38 @@ class MergeBuilder:
         condition: Expression | None = None,
         set: Mapping[str, Expression] | None = None,  # noqa: A002
     ) -> MergeBuilder:
-        """WHEN MATCHED THEN UPDATE SET."""
+        """Add WHEN MATCHED THEN UPDATE SET.
+
+        Args:
+            condition: which of the matched rows; all by default.
+            set: column → new value.
+
+        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge.whenMatchedUpdate(set={"name": "s.name"}).execute().collect()[0].num_updated_rows
+        1
+        """
         values = _assignments(self.table.spark, set)
         return self._with("MATCHED", condition, f"UPDATE SET {values}")
 
     def whenMatchedUpdateAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
-        """WHEN MATCHED THEN UPDATE SET *."""
+        """Add ``WHEN MATCHED THEN UPDATE SET *``: every column gets the source's value.
+
+        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge.whenMatchedUpdateAll("s.id > 2").execute().collect()[0].num_updated_rows
+        0
+        """
         return self._with("MATCHED", condition, "UPDATE SET *")
 
     def whenMatchedDelete(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
-        """WHEN MATCHED THEN DELETE."""
+        """Add WHEN MATCHED THEN DELETE.
+
+        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge.whenMatchedDelete().execute().collect()[0].num_deleted_rows
+        1
+        """
         return self._with("MATCHED", condition, "DELETE")
 
     def whenNotMatchedInsert(  # noqa: N802
@@ -208,13 +295,30 @@ class MergeBuilder:
         condition: Expression | None = None,
         values: Mapping[str, Expression] | None = None,
     ) -> MergeBuilder:
-        """WHEN NOT MATCHED THEN INSERT."""
+        """Add WHEN NOT MATCHED THEN INSERT.
+
+        Args:
+            condition: which of the source's rows; all by default.
+            values: column → value; columns that are left out get their defaults.
+
+        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge = merge.whenNotMatchedInsert(values={"id": "s.id", "name": "upper(s.name)"})
+        >>> merge.execute().collect()[0].num_inserted_rows
+        1
+        """
         given = _values(self.table.spark, "values", values)
         columns, texts = ", ".join(given), ", ".join(given.values())
         return self._with("NOT MATCHED", condition, f"INSERT ({columns}) VALUES ({texts})")
 
     def whenNotMatchedInsertAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
-        """WHEN NOT MATCHED THEN INSERT *."""
+        """Add ``WHEN NOT MATCHED THEN INSERT *``.
+
+        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge.whenNotMatchedInsertAll().execute().collect()[0].num_inserted_rows
+        1
+        """
         return self._with("NOT MATCHED", condition, "INSERT *")
 
     def whenNotMatchedBySourceUpdate(  # noqa: N802
@@ -222,18 +326,44 @@ class MergeBuilder:
         condition: Expression | None = None,
         set: Mapping[str, Expression] | None = None,  # noqa: A002
     ) -> MergeBuilder:
-        """WHEN NOT MATCHED BY SOURCE THEN UPDATE SET."""
+        """Add WHEN NOT MATCHED BY SOURCE THEN UPDATE SET, for rows that the source does not have.
+
+        Args:
+            condition: which of them; all by default.
+            set: column → new value, made of the table's columns alone.
+
+        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge = merge.whenNotMatchedBySourceUpdate(set={"name": "concat(t.name, '?')"})
+        >>> merge.execute().collect()[0].num_updated_rows
+        1
+        """
         values = _assignments(self.table.spark, set)
         return self._with("NOT MATCHED BY SOURCE", condition, f"UPDATE SET {values}")
 
     def whenNotMatchedBySourceDelete(  # noqa: N802
         self, condition: Expression | None = None
     ) -> MergeBuilder:
-        """WHEN NOT MATCHED BY SOURCE THEN DELETE."""
+        """Add WHEN NOT MATCHED BY SOURCE THEN DELETE.
+
+        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge.whenNotMatchedBySourceDelete().execute().collect()[0].num_deleted_rows
+        1
+        """
         return self._with("NOT MATCHED BY SOURCE", condition, "DELETE")
 
     def execute(self) -> DataFrame:
-        """Run the MERGE; returns one row of counts."""
+        """Run the MERGE; return one row of counts.
+
+        Raises:
+            CardinalityError: the source matches a row of the table twice.
+
+        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge.whenMatchedUpdateAll().execute().columns
+        ['num_affected_rows', 'num_updated_rows', 'num_deleted_rows', 'num_inserted_rows']
+        """
         alias = bridge.alias_of(self.source)
         named = f" AS {quote(alias)}" if alias else ""
         clauses = " ".join(self.clauses)
@@ -251,20 +381,39 @@ def _escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class OptimizeBuilder:
-    """A compaction, run by one of the ``execute…`` methods."""
+    """A compaction, run by ``executeCompaction``.
+
+    >>> AcidTable.forName(spark, "pet").optimize().executeCompaction("minor").collect()[0].type
+    'minor'
+    """
 
     table: AcidTable
     partition: str | None = None
 
     def where(self, partition: str) -> OptimizeBuilder:
-        """Only one partition, given as in SQL's PARTITION clause: ``"p = 1, q = 'a'"``."""
+        """Compact one partition only, given as in SQL's PARTITION clause: ``"p = 1, q = 'a'"``.
+
+        >>> table = acidsql.sql(
+        ...     spark,
+        ...     "CREATE TABLE visit PARTITIONED BY (day) STORED AS ORC "
+        ...     "TBLPROPERTIES ('transactional' = 'true') AS "
+        ...     "SELECT * FROM VALUES (1, '2024-05-01'), (2, '2024-05-02') AS v (id, day)",
+        ... )
+        >>> compaction = AcidTable.forName(spark, "visit").optimize().where("day = '2024-05-01'")
+        >>> [row.partname for row in compaction.executeCompaction().collect()]
+        ['day=2024-05-01']
+        """
         return replace(self, partition=partition)
 
     def executeCompaction(self, compaction_type: str = "major") -> DataFrame:  # noqa: N802
-        """Compact now; returns the queue entries.
+        """Compact now; return the entries of the queue, one for each partition.
 
         Args:
             compaction_type: ``major`` or ``minor``.
+
+        >>> done = AcidTable.forName(spark, "pet").optimize().executeCompaction("major")
+        >>> [row.state for row in done.collect()]
+        ['succeeded']
         """
         part = f" PARTITION ({self.partition})" if self.partition else ""
         text = f"ALTER TABLE {self.table.name}{part} COMPACT '{compaction_type}' AND WAIT"

@@ -1,4 +1,6 @@
-"""``acidsql.sql`` and ``acidsql.table``: the way in."""
+"""The public functions. Their examples run with ``spark``, a session, and a table
+``pet (id INT, name STRING)`` with two rows, Rex and Tom, inserted one after the other.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +41,20 @@ def sql(
 
     Raises:
         AcidSqlError: see ``acidsql.errors``. Errors of expressions are Spark's own.
+
+    >>> acidsql.sql(spark, "UPDATE pet SET name = :name WHERE id = 2", {"name": "Felix"}).collect()
+    [Row(num_affected_rows=1, num_updated_rows=1)]
+    >>> born = spark.createDataFrame([(3, "Kim")], "id INT, name STRING")
+    >>> acidsql.sql(spark, "INSERT INTO pet SELECT * FROM {born}", born=born).collect()
+    [Row(num_affected_rows=1, num_inserted_rows=1)]
+    >>> acidsql.sql(spark, "SELECT row__id.writeid, * FROM pet ORDER BY id").show()
+    +-------+---+-----+
+    |writeid| id| name|
+    +-------+---+-----+
+    |      1|  1|  Rex|
+    |      3|  2|Felix|
+    |      4|  3|  Kim|
+    +-------+---+-----+
     """
     return run(spark, text, args, frames)
 
@@ -91,7 +107,7 @@ def table(
     valid_write_ids: str | None = None,
     valid_txns: str | None = None,
 ) -> DataFrame:
-    """The rows of a table or view, as of now, or as a snapshot from elsewhere shows them.
+    """Return the rows of a table or view, as of now, or as a snapshot from elsewhere shows them.
 
     Args:
         spark: the session.
@@ -105,6 +121,15 @@ def table(
     Raises:
         AcidSqlError: see ``sql``.
         FormatError: INVALID_SNAPSHOT_TEXT, a list is not of its form.
+
+    >>> acidsql.table(spark, "pet").where("id = 1").collect()
+    [Row(id=1, name='Rex')]
+
+    As a snapshot that has seen no write id above 0 shows it:
+
+    >>> seen = f"{spark.catalog.currentDatabase()}.pet:0:9223372036854775807::"
+    >>> acidsql.table(spark, "pet", valid_write_ids=seen).count()
+    0
     """
     parts = bridge.parse_name(spark, name)
     text = f"SELECT * FROM {'.'.join(map(quote, parts))}"
@@ -122,7 +147,14 @@ def table(
 
 
 def location(spark: SparkSession, name: str) -> str:
-    """The directory of an ACID table, as a qualified path."""
+    """Return the directory of an ACID table, as a qualified path.
+
+    Raises:
+        AcidAnalysisError: there is no such table, or it is not transactional.
+
+    >>> acidsql.location(spark, "pet")
+    'file:/.../pet'
+    """
     with working(spark) as session:
         return acid_table(session, bridge.parse_name(spark, name)).location
 
@@ -130,5 +162,11 @@ def location(spark: SparkSession, name: str) -> str:
 def release(spark: SparkSession) -> None:
     """End the leases of all DataFrames returned so far: compaction may remove the
     files that they read.
+
+    >>> before = acidsql.table(spark, "pet")
+    >>> acidsql.release(spark)  # and do not read it any more
+    >>> done = acidsql.sql(spark, "ALTER TABLE pet COMPACT 'major' AND WAIT")
+    >>> [row.state for row in done.collect()]
+    ['succeeded']
     """
     AcidSession.of(spark).leases.release()

@@ -1,14 +1,14 @@
 """Every call into the JVM that is not part of PySpark's public API.
 
-Tried on Spark 3.5.9, 4.0.5, 4.1.4 and 4.3.0. Nothing outside this package touches py4j objects
-other than to hand them back to it. A Scala ``Map`` serves as the partial function of plan
+``spark_versions`` has what differs between releases. Nothing outside this package touches py4j
+objects other than to hand them back to it. A Scala ``Map`` serves as the partial function of plan
 transformations, so that no callback from the JVM into Python is needed.
 """
 
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
-from acidsql.bridge.conditions import Conjunct, chosen_rows
-from acidsql.bridge.current_values import Current
+from acidsql.bridge.conditions import Conjunct, matching_rows
+from acidsql.bridge.current_values import CurrentValues
 from acidsql.bridge.hadoop import (
     FoundPath,
     append_bytes,
@@ -26,19 +26,27 @@ from acidsql.bridge.hadoop import (
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
 from acidsql.bridge.jobs import job_errors
-from acidsql.bridge.jvm import JavaObject, active, jvm_memory, jvm_time_zone, same
+from acidsql.bridge.jvm import (
+    Expression,
+    JavaObject,
+    LogicalPlan,
+    active,
+    jvm_memory,
+    jvm_time_zone,
+    same,
+)
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
     analyze,
-    at_most_tasks,
+    coalesce_tasks,
+    codegen_barrier,
     created_table,
     frame_of,
-    in_program_of_their_own,
     input_bytes,
     is_temp_view,
     logical_plan,
-    opaque,
+    no_pushdown,
     qualifier_of,
     rebalance,
     references,
@@ -56,30 +64,31 @@ from acidsql.bridge.relations import (
     orc_relation,
     reachable,
 )
-from acidsql.bridge.row_filters import HALF_BITS, WORD_BITS, Words, has_no_bit
+from acidsql.bridge.row_filters import HALF_BITS, WORD_BITS, DeleteBitmap, is_not_deleted
 from acidsql.bridge.row_level import (
     Clause,
     MergePlan,
     analyze_merge,
-    asked_rows,
     delete_rows,
+    merge_join,
     merge_pieces,
-    merged_rows,
-    merged_with_few,
+    merge_with_broadcast_source,
+    required_rows_query,
     update_rows,
 )
 from acidsql.bridge.rows import (
     arrow_table,
+    collect_to_driver,
+    fits_in_driver,
     has_join,
-    held_by_driver,
-    is_few,
-    limit_each_task,
+    limit_per_task,
     local_rows,
-    rows_of_task,
-    with_rows_of,
+    replace_by_collected,
+    rows_per_task,
     write_orc,
 )
 from acidsql.bridge.search import condition_of, finds_rows, reads_in_batches, search_options
+from acidsql.bridge.spark_versions import TRIED, warn_if_untried
 from acidsql.bridge.sql_text import (
     alias_of,
     check_expression,
@@ -100,9 +109,9 @@ from acidsql.bridge.sql_text import (
 from acidsql.bridge.stripe_rewriter import StripeRows, rewrite_stripes
 from acidsql.bridge.unresolved_plan import (
     BARE_NUMBER,
-    Draft,
     NamedColumns,
-    bare_rows,
+    UnresolvedPlan,
+    count_only_rows,
     hide_columns,
     named_columns,
 )
@@ -111,22 +120,25 @@ __all__ = [
     "BARE_NUMBER",
     "FILE_ORDINAL",
     "HALF_BITS",
+    "TRIED",
     "WORD_BITS",
     "CatalogTable",
     "Clause",
     "Command",
     "Conjunct",
-    "Current",
-    "Draft",
+    "CurrentValues",
+    "DeleteBitmap",
+    "Expression",
     "FoundPath",
     "JavaObject",
+    "LogicalPlan",
     "MergePlan",
     "NamedColumns",
     "Reference",
     "ScanFile",
     "StripeRows",
+    "UnresolvedPlan",
     "Watch",
-    "Words",
     "active",
     "alias_of",
     "aliases_are_fresh",
@@ -134,25 +146,26 @@ __all__ = [
     "analyze_merge",
     "append_bytes",
     "arrow_table",
-    "asked_rows",
     "assemble_file",
-    "at_most_tasks",
-    "bare_rows",
     "can_hash",
     "catalog_table",
     "check_expression",
-    "chosen_rows",
+    "coalesce_tasks",
+    "codegen_barrier",
     "collect_garbage",
+    "collect_to_driver",
     "column_sql",
     "commands",
     "condition_of",
     "copy_file",
+    "count_only_rows",
     "created_table",
     "delete_if_empty",
     "delete_rows",
     "explain",
     "file_scan",
     "finds_rows",
+    "fits_in_driver",
     "forget_table",
     "frame_of",
     "hadoop_conf",
@@ -160,30 +173,28 @@ __all__ = [
     "hadoop_setting",
     "hadoop_user",
     "has_join",
-    "has_no_bit",
-    "held_by_driver",
     "hide_columns",
-    "in_program_of_their_own",
     "input_bytes",
     "insert_into_files",
     "insert_query",
-    "is_few",
+    "is_not_deleted",
     "is_temp_view",
     "java_hash",
     "job_errors",
     "jvm_memory",
     "jvm_time_zone",
-    "limit_each_task",
+    "limit_per_task",
     "list_paths",
     "literal_sql",
     "local_rows",
     "logical_plan",
+    "matching_rows",
+    "merge_join",
     "merge_pieces",
-    "merged_rows",
-    "merged_with_few",
+    "merge_with_broadcast_source",
     "murmur_hash",
     "named_columns",
-    "opaque",
+    "no_pushdown",
     "orc_relation",
     "parse",
     "parse_columns",
@@ -199,9 +210,11 @@ __all__ = [
     "references",
     "renamed",
     "renamed_reference",
+    "replace_by_collected",
     "replace_relations",
+    "required_rows_query",
     "rewrite_stripes",
-    "rows_of_task",
+    "rows_per_task",
     "same",
     "search_options",
     "select",
@@ -210,7 +223,7 @@ __all__ = [
     "temp_view",
     "type_sql",
     "update_rows",
-    "with_rows_of",
+    "warn_if_untried",
     "write_bytes",
     "write_orc",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from acidsql.bridge.jvm import JavaObject, elements, simple_name
+from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan, elements, simple_name
 
 # Leaves that a command looks up in Spark's own catalog.
 _LOOKED_UP = ("UnresolvedTable", "UnresolvedTableOrView", "UnresolvedView")
@@ -29,7 +29,7 @@ class Command:
     paths: Sequence[str]
 
 
-def commands(plan: JavaObject) -> Iterator[Command]:
+def commands(plan: LogicalPlan) -> Iterator[Command]:
     """The commands in a parsed plan; none in that of a query."""
     kind = simple_name(plan)
     if kind in _ABOVE:
@@ -42,7 +42,7 @@ def commands(plan: JavaObject) -> Iterator[Command]:
         yield Command(name=_screaming(kind), tables=tables, paths=paths)
 
 
-def _looked_up(plan: JavaObject) -> list[tuple[str, ...]]:
+def _looked_up(plan: LogicalPlan) -> list[tuple[str, ...]]:
     if simple_name(plan) == "CreateTableLikeCommand":
         source = plan.sourceTable()
         return [(*_option(source.database()), str(source.table()))]
@@ -55,15 +55,15 @@ def _screaming(name: str) -> str:
     return "".join(f"_{c}" if c.isupper() else c.upper() for c in words).removeprefix("_")
 
 
-def _option(value: JavaObject) -> list[str]:
+def _option(value: Expression) -> list[str]:
     return [str(value.get())] if value.isDefined() else []
 
 
-def _directory(plan: JavaObject) -> list[str]:
+def _directory(plan: LogicalPlan) -> list[str]:
     return [unquote(uri) for uri in _option(plan.storage().locationUri())]
 
 
-def _inserted(plan: JavaObject) -> list[str]:
+def _inserted(plan: LogicalPlan) -> list[str]:
     """The path of a target like ``orc.`/path` ``."""
     target = plan.table()
     if simple_name(target) != "UnresolvedRelation":
@@ -72,7 +72,7 @@ def _inserted(plan: JavaObject) -> list[str]:
     return [parts[1]] if len(parts) == 2 and "/" in parts[1] else []
 
 
-def _created(plan: JavaObject) -> list[str]:
+def _created(plan: LogicalPlan) -> list[str]:
     spec = plan.tableSpec()
     paths = _option(spec.location())
     for pair in elements(spec.optionExpression().options()):
@@ -81,19 +81,19 @@ def _created(plan: JavaObject) -> list[str]:
     return paths
 
 
-def _like_before_4_2(plan: JavaObject) -> list[str]:
+def _like_before_4_2(plan: LogicalPlan) -> list[str]:
     return [unquote(uri) for uri in _option(plan.fileFormat().locationUri())]
 
 
-def _moved(plan: JavaObject) -> list[str]:
+def _moved(plan: LogicalPlan) -> list[str]:
     return [str(plan.location())]
 
 
-def _like(plan: JavaObject) -> list[str]:
+def _like(plan: LogicalPlan) -> list[str]:
     return _option(plan.location())
 
 
-def _added(plan: JavaObject) -> list[str]:
+def _added(plan: LogicalPlan) -> list[str]:
     return [path for part in elements(plan.parts()) for path in _option(part.location())]
 
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
     alias,
     elements,
@@ -37,12 +38,12 @@ class Conjunct:
         coarse: it may hold of all rows: row groups are to be compared with it, not rows.
     """
 
-    expression: JavaObject
+    expression: Expression
     columns: Mapping[str, JavaObject]
     coarse: bool = False
 
 
-def parts(condition: JavaObject) -> Iterator[JavaObject]:
+def parts(condition: Expression) -> Iterator[JavaObject]:
     """The conditions that all hold where one does."""
     if simple_name(condition) == "And":
         yield from parts(condition.left())
@@ -51,32 +52,32 @@ def parts(condition: JavaObject) -> Iterator[JavaObject]:
         yield condition
 
 
-def conjunct(expression: JavaObject, *, coarse: bool = False) -> Conjunct:
+def conjunct(expression: Expression, *, coarse: bool = False) -> Conjunct:
     """A deterministic condition without subqueries."""
     columns = {str(a.name()): a for a in elements(expression.references().toSeq())}
     return Conjunct(expression=expression, columns=columns, coarse=coarse)
 
 
-def bare(condition: JavaObject) -> tuple[JavaObject, bool]:
+def bare(condition: Expression) -> tuple[JavaObject, bool]:
     """A condition, and whether it was made coarse."""
     is_coarse = simple_name(condition) == _COARSE
     return (condition.child() if is_coarse else condition), is_coarse
 
 
-def coarse(spark: SparkSession, condition: JavaObject) -> JavaObject:
+def coarse(spark: SparkSession, condition: Expression) -> Expression:
     """A condition for which ``required_of_placeholders`` gives a coarse conjunct."""
     return jvm_class(spark, f"{CATALYST}.expressions.{_COARSE}")(condition)
 
 
-def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> JavaObject:
+def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> Expression:
     """The expression that all of some conditions, at least one, hold."""
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
     return reduce(both, [c.expression for c in conjuncts])
 
 
 def rebound(
-    spark: SparkSession, expression: JavaObject, output: JavaObject, other: JavaObject
-) -> JavaObject:
+    spark: SparkSession, expression: Expression, output: JavaObject, other: JavaObject
+) -> Expression:
     """An expression over the attributes of an output, over those at the same places of another.
 
     One attribute may stand in an expression in several forms, of other case, qualifier or
@@ -97,7 +98,7 @@ def rebound(
     return bound.transform(scala_map(spark, pairs))
 
 
-def chosen_rows(
+def matching_rows(
     spark: SparkSession,
     conjuncts: Sequence[Conjunct],
     schema: StructType,

@@ -6,13 +6,12 @@ run on another day than the first one chose partitions for: both have the values
 
 from __future__ import annotations
 
-import re
-
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
+    LogicalPlan,
     copy_node,
     elements,
     jvm_class,
@@ -34,21 +33,18 @@ _NAMES = (
     "current_database()",
     "current_user()",
 )
-# Plans, not analysed, that create a table of the rows of a query, and its position in them.
+# Plans, not analysed, that create a table of the rows of a query.
 _AS_SELECT = ("CreateTableAsSelect", "ReplaceTableAsSelect")
-_QUERY = 2
-# Words that Spark casts to dates and timestamps.
-_NOW = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 
 
-class Current:
+class CurrentValues:
     """The current time, user and database of one statement: those of when they are first asked."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._values: JavaObject = None
 
-    def put_into(self, plan: JavaObject) -> JavaObject:
+    def put_into(self, plan: LogicalPlan) -> LogicalPlan:
         """An analysed plan with these values in place of the functions that give them."""
         if not _names_any(self._spark, plan):
             return plan
@@ -56,16 +52,16 @@ class Current:
             self._values = _values(self._spark)
         return plan.transformAllExpressionsWithSubqueries(self._values)
 
-    def resolve(self, plan: JavaObject) -> JavaObject:
+    def resolve(self, plan: LogicalPlan) -> LogicalPlan:
         """The analysed and checked plan of a statement, with these values."""
         query = query_of(plan)
         if query is plan:
             return self.put_into(analyze(self._spark, plan))
         fixed = self.put_into(analyze(self._spark, query))
-        return copy_node(self._spark, plan, {_QUERY: fixed})
+        return copy_node(self._spark, plan, {"query": fixed})
 
 
-def query_of(plan: JavaObject) -> JavaObject:
+def query_of(plan: LogicalPlan) -> LogicalPlan:
     """The query of a statement that creates a table of its rows; other statements as they are.
 
     Once analysed, the query is no part of the plan.
@@ -85,12 +81,12 @@ def _values(spark: SparkSession) -> JavaObject:
     return scala_map(spark, [(f.child(), v.child()) for f, v in zip(*lists, strict=True)])
 
 
-def _names_any(spark: SparkSession, plan: JavaObject) -> bool:
+def _names_any(spark: SparkSession, plan: LogicalPlan) -> bool:
     patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
     return bool(plan.containsPattern(patterns.CURRENT_LIKE()))
 
 
-def depends_on_now(spark: SparkSession, plan: JavaObject) -> bool:
+def depends_on_now(spark: SparkSession, plan: LogicalPlan) -> bool:
     """Whether an analysed plan names a current value, which may be another when it runs; as a
     function or as the text of a date.
 
@@ -98,8 +94,6 @@ def depends_on_now(spark: SparkSession, plan: JavaObject) -> bool:
     """
     if _names_any(spark, plan):
         return True
-    if not _NOW.search(str(plan.toString())):
-        return False
     rule = jvm_class(spark, f"{CATALYST}.optimizer.SpecialDatetimeValues")
     trees = [plan, *elements(plan.subqueriesAll())]
     return any(not same(rule.apply(tree), tree) for tree in trees)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.jvm import JavaObject, java_texts, jvm_class, session_state, simple_name
+from acidsql.bridge.jvm import JavaObject, java_strings, jvm_class, session_state, simple_name
 
 
 def hadoop_conf(spark: SparkSession) -> JavaObject:
@@ -70,7 +70,7 @@ def list_paths(
     """
     strings = jvm_class(spark, "org.apache.hadoop.util.StringUtils")
     try:
-        statuses = filesystem.listStatus(strings.stringToPath(java_texts(spark, directories)))
+        statuses = filesystem.listStatus(strings.stringToPath(java_strings(spark, directories)))
     except Py4JJavaError as error:
         if simple_name(error.java_exception) != "FileNotFoundException":
             raise

@@ -30,6 +30,7 @@ from pyspark.sql.types import (
 
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
     column,
     expression_of,
@@ -130,7 +131,7 @@ def _static_expression(
     method: str,
     result: JavaObject,
     arguments: Sequence[JavaObject],
-) -> JavaObject:
+) -> Expression:
     """A call of a static Java method; NULL if an argument is."""
     classes = jvm_class(spark, "java.lang.Class")
     name = f"{CATALYST}.expressions.objects.StaticInvoke"
@@ -150,7 +151,7 @@ def _static_expression(
     return jvm_class(spark, name)(*given)
 
 
-def _invoke(spark: SparkSession, target: JavaObject, method: str, result: JavaObject) -> JavaObject:
+def _invoke(spark: SparkSession, target: JavaObject, method: str, result: JavaObject) -> Expression:
     """A call of a Java method without arguments; NULL if its object is."""
     nothing = scala_seq(spark, [])
     return jvm_class(spark, f"{CATALYST}.expressions.objects.Invoke")(

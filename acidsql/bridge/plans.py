@@ -10,20 +10,21 @@ from pyspark.sql.functions import col
 
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     column,
     copy_node,
     elements,
     expression_of,
-    is_at_least,
     jvm_class,
-    major,
     scala_map,
     scala_object,
     scala_seq,
     session_state,
     simple_name,
 )
+from acidsql.bridge.spark_versions import differences
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,16 @@ class Reference:
     parts: tuple[str, ...]
     start: int | None
     end: int | None
-    node: JavaObject
+    node: LogicalPlan
     alias: str | None = None
 
 
-def substitute_ctes(spark: SparkSession, plan: JavaObject) -> JavaObject:
+def substitute_ctes(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """The plan with the references to its common table expressions resolved by Spark's own rule."""
     return jvm_class(spark, f"{CATALYST}.analysis.CTESubstitution").apply(plan)
 
 
-def references(spark: SparkSession, plan: JavaObject) -> list[Reference]:
+def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
     """The unresolved relations of a plan and of all its subqueries."""
     trees = [plan, *elements(plan.subqueriesAll())]
     if alias_shows_hidden(spark):
@@ -55,7 +56,7 @@ def references(spark: SparkSession, plan: JavaObject) -> list[Reference]:
     return [reference for tree in trees for reference in _aliased_references(tree)]
 
 
-def _reference(leaf: JavaObject) -> Reference:
+def _reference(leaf: LogicalPlan) -> Reference:
     origin = leaf.origin()
     start, stop = origin.startIndex(), origin.stopIndex()
     known = start.isDefined() and stop.isDefined()
@@ -67,7 +68,7 @@ def _reference(leaf: JavaObject) -> Reference:
     )
 
 
-def _aliased_references(tree: JavaObject) -> list[Reference]:
+def _aliased_references(tree: LogicalPlan) -> list[Reference]:
     """References with their aliases: before Spark 4.3 an alias shows no hidden columns."""
     if simple_name(tree) == "UnresolvedRelation":
         return [_reference(tree)]
@@ -87,7 +88,7 @@ _CREATING = {
 }
 
 
-def created_table(plan: JavaObject) -> tuple[tuple[str, ...], bool] | None:
+def created_table(plan: LogicalPlan) -> tuple[tuple[str, ...], bool] | None:
     """The name of the table that a statement creates, and whether IF NOT EXISTS is there."""
     kind = simple_name(plan)
     if kind == "CreateTableLikeCommand":  # CreateTableLike from Spark 4.1 on
@@ -101,17 +102,19 @@ def created_table(plan: JavaObject) -> tuple[tuple[str, ...], bool] | None:
     return parts, exists is not None and bool(getattr(plan, exists)())
 
 
-def renamed_reference(spark: SparkSession, reference: Reference, name: Sequence[str]) -> JavaObject:
+def renamed_reference(
+    spark: SparkSession, reference: Reference, name: Sequence[str]
+) -> LogicalPlan:
     """The node of a reference, not resolved either, under another name; its alias stays."""
     node = reference.node
     relation = node if reference.alias is None else node.child()
-    renamed = copy_node(spark, relation, {0: scala_seq(spark, list(name))})
-    return renamed if reference.alias is None else copy_node(spark, node, {1: renamed})
+    renamed = copy_node(spark, relation, {"multipartIdentifier": scala_seq(spark, list(name))})
+    return renamed if reference.alias is None else copy_node(spark, node, {"child": renamed})
 
 
 def replace_relations(
-    spark: SparkSession, plan: JavaObject, relations: Sequence[tuple[JavaObject, JavaObject]]
-) -> JavaObject:
+    spark: SparkSession, plan: LogicalPlan, relations: Sequence[tuple[JavaObject, JavaObject]]
+) -> LogicalPlan:
     """The plan with these unresolved relations replaced, in its subqueries too.
 
     Args:
@@ -120,7 +123,7 @@ def replace_relations(
     return plan.transformDownWithSubqueries(scala_map(spark, relations))
 
 
-def logical_plan(frame: DataFrame) -> JavaObject:
+def logical_plan(frame: DataFrame) -> LogicalPlan:
     """The analysed plan of a DataFrame."""
     return frame._jdf.queryExecution().analyzed()
 
@@ -134,21 +137,18 @@ def qualifier_of(frame: DataFrame) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def frame_of(spark: SparkSession, plan: JavaObject) -> DataFrame:
+def frame_of(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
     """The DataFrame of a plan; analyses it, and runs it if it is a command."""
     return DataFrame(java_frame(spark, spark._jsparkSession, plan), spark)
 
 
-def java_frame(spark: SparkSession, session: JavaObject, plan: JavaObject) -> JavaObject:
+def java_frame(spark: SparkSession, session: JavaObject, plan: LogicalPlan) -> JavaObject:
     """The Java DataFrame of a plan in a Java session, as ``frame_of`` has it."""
-    package = "org.apache.spark.sql"
-    dataset = jvm_class(
-        spark, f"{package}.classic.Dataset" if major(spark) >= 4 else f"{package}.Dataset"
-    )
+    dataset = jvm_class(spark, f"{differences(spark).sql_package}.Dataset")
     return dataset.ofRows(session, plan)
 
 
-def analyze(spark: SparkSession, plan: JavaObject) -> JavaObject:
+def analyze(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """The analysed and checked plan, not executed even if it is a command."""
     skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = session_state(spark).executePlan(plan, skip)
@@ -158,25 +158,25 @@ def analyze(spark: SparkSession, plan: JavaObject) -> JavaObject:
 
 def aliases_are_fresh(spark: SparkSession) -> bool:
     """Whether a PySpark column with an alias is another column of the plan each time it is used."""
-    return major(spark) >= 4
+    return differences(spark).has_column_nodes
 
 
 def alias_shows_hidden(spark: SparkSession) -> bool:
     """Whether hidden columns of a projection are found through an alias above it."""
-    return is_at_least(spark, 4, 3)
+    return differences(spark).alias_shows_hidden_columns
 
 
-def exposed(spark: SparkSession, table: JavaObject) -> JavaObject:
+def exposed(spark: SparkSession, table: LogicalPlan) -> LogicalPlan:
     """The analysed plan of ``hide_columns`` with its hidden columns in its output.
 
     Spark 3.5 loses the mark of the projection when it analyses it.
     """
     if simple_name(table) == "SubqueryAlias":
-        return copy_node(spark, table, {1: exposed(spark, table.child())})
-    return copy_node(spark, table, {0: table.child().output()})
+        return copy_node(spark, table, {"child": exposed(spark, table.child())})
+    return copy_node(spark, table, {"projectList": table.child().output()})
 
 
-def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
+def no_pushdown(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
     """The same value, as an expression that Spark cannot push into a scan, at no cost when it runs.
 
     Spark would push ``row.c = 5``, under a name that ORC does not know in ACID files, and ORC fails
@@ -188,8 +188,8 @@ def opaque(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
 
 
 def join(
-    spark: SparkSession, left: JavaObject, right: JavaObject, kind: str, condition: JavaObject
-) -> JavaObject:
+    spark: SparkSession, left: LogicalPlan, right: LogicalPlan, kind: str, condition: Expression
+) -> LogicalPlan:
     """The plan that joins two plans on a condition (``kind``: Spark's name, as ``leftouter``)."""
     logical = f"{CATALYST}.plans.logical"
     return jvm_class(spark, f"{logical}.Join")(
@@ -204,12 +204,13 @@ def join(
 def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """Shuffle by columns into partitions of sensible size (PySpark 3.5's hint takes no columns)."""
     spark = frame.sparkSession
-    names = [col(c)._jc if major(spark) >= 4 else col(c)._jc.expr() for c in columns]
+    has_nodes = differences(spark).has_column_nodes
+    names = [col(c)._jc if has_nodes else col(c)._jc.expr() for c in columns]
     hinted = frame._jdf.hint("rebalance", scala_seq(spark, names))
     return DataFrame(hinted, spark)
 
 
-def at_most_tasks(frame: DataFrame, most: int) -> DataFrame:
+def coalesce_tasks(frame: DataFrame, most: int) -> DataFrame:
     """The rows of a DataFrame, in at most so many tasks.
 
     A ``coalesce`` parts the generated program in two, and each row is copied in between. It is left
@@ -225,7 +226,7 @@ def at_most_tasks(frame: DataFrame, most: int) -> DataFrame:
     return frame.coalesce(most)
 
 
-def in_program_of_their_own(rows: DataFrame) -> DataFrame:
+def codegen_barrier(rows: DataFrame) -> DataFrame:
     """The same rows, from which what is made of them is parted.
 
     Spark makes one program of all steps between two shuffles. Where a filter leaves few rows of

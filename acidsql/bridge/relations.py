@@ -24,7 +24,7 @@ from acidsql.bridge.jvm import (
     scala_object,
     scala_seq,
 )
-from acidsql.bridge.unresolved_plan import Draft
+from acidsql.bridge.unresolved_plan import UnresolvedPlan
 from acidsql.format.protobuf import write_integer, write_octets
 
 # SQL of the ordinal (``ScanFile``) of a row's file, in a scan.
@@ -53,7 +53,7 @@ class ScanFile(NamedTuple):
 class Relation:
     """A scan, and its file index: while any plan can reach the index, it can run."""
 
-    rows: Draft
+    rows: UnresolvedPlan
     index: JavaObject
 
 
@@ -164,10 +164,10 @@ def file_scan(
     return Relation(rows=rows_of(spark, relation), index=index)
 
 
-def rows_of(spark: SparkSession, relation: JavaObject) -> Draft:
+def rows_of(spark: SparkSession, relation: JavaObject) -> UnresolvedPlan:
     """The rows of a ``HadoopFsRelation``."""
     plan = scala_object(spark, f"{SOURCES}.LogicalRelation").apply(relation, False)
-    return Draft(spark, plan)
+    return UnresolvedPlan(spark, plan)
 
 
 def file_relation(

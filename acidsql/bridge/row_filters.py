@@ -17,15 +17,16 @@ from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
     jvm_class,
     long_array,
-    major,
     scala_map,
     scala_object,
     scala_seq,
     session_state,
 )
+from acidsql.bridge.spark_versions import differences
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _TYPES = "org.apache.spark.sql.types"
@@ -36,7 +37,7 @@ HALF_BITS, WORD_BITS = 32, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Words:
+class DeleteBitmap:
     """Numbers of several parts, of which 64 neighbours are the bits of one word.
 
     A word is found level by level. A number in a level has two halves of 32 bits: the upper one is
@@ -53,7 +54,7 @@ class Words:
 
 
 @lru_cache(maxsize=256)
-def guard(spark: SparkSession, columns: tuple[str, ...]) -> JavaObject:
+def guard(spark: SparkSession, columns: tuple[str, ...]) -> Expression:
     """A condition that one of some columns is not negative, of which a null is none.
 
     No rule of Spark's optimizer simplifies it, pushes it down, or infers anything from it: no user
@@ -71,7 +72,7 @@ def guard(spark: SparkSession, columns: tuple[str, ...]) -> JavaObject:
     return reduce(either, terms)
 
 
-def has_no_bit(spark: SparkSession, words: Words, columns: Sequence[str]) -> JavaObject:
+def is_not_deleted(spark: SparkSession, bitmap: DeleteBitmap, columns: Sequence[str]) -> Expression:
     """The condition that the bit of a row's number is not set, or is in none of the words.
 
     The words are values that are handed to Spark's program, not a part of its text: it serves all
@@ -85,8 +86,8 @@ def has_no_bit(spark: SparkSession, words: Words, columns: Sequence[str]) -> Jav
     literal = jvm_class(spark, f"{_EXPRESSIONS}.Literal")
     array = jvm_class(spark, f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray
     of_numbers, of_words = _types(spark)
-    levels = [literal(_numbers(spark, level), of_numbers) for level in words.levels]
-    bits = literal(array(_numbers(spark, words.bits)), of_words)
+    levels = [literal(_numbers(spark, level), of_numbers) for level in bitmap.levels]
+    bits = literal(array(_numbers(spark, bitmap.bits)), of_words)
     condition, places = _look_up(spark, tuple(columns))
     return _with(spark, condition, zip(places, [*levels, bits], strict=True))
 
@@ -95,7 +96,7 @@ def has_no_bit(spark: SparkSession, words: Words, columns: Sequence[str]) -> Jav
 def _look_up(
     spark: SparkSession, columns: tuple[str, ...]
 ) -> tuple[JavaObject, Sequence[JavaObject]]:
-    """The condition of ``has_no_bit`` with names in place of the levels and the bits, and these
+    """The condition of ``is_not_deleted`` with names in place of the levels and the bits, and these
     names.
     """
     first, *others = columns
@@ -115,9 +116,11 @@ def _look_up(
     return condition, [_parse(spark, name) for name in (*levels, _BITS)]
 
 
-def _position(spark: SparkSession, numbers: JavaObject, wanted: JavaObject) -> JavaObject:
+def _position(spark: SparkSession, numbers: JavaObject, wanted: Expression) -> Expression:
     """Where a number stands among sorted ones; negative if it does not."""
-    no_function = [scala_object(spark, "scala.None")] * (major(spark) >= 4)
+    no_function = [scala_object(spark, "scala.None")] * differences(
+        spark
+    ).has_scalar_functions_in_invokes
     return scala_object(spark, f"{_EXPRESSIONS}.objects.StaticInvoke").apply(
         jvm_class(spark, "java.lang.Class").forName("java.util.Arrays"),
         scala_object(spark, f"{_TYPES}.IntegerType"),
@@ -146,22 +149,22 @@ def _numbers(spark: SparkSession, numbers: Numbers) -> JavaObject:
     return long_array(spark, numbers.astype(">i8").tobytes())
 
 
-def _parsed_with(spark: SparkSession, text: str, values: Mapping[str, JavaObject]) -> JavaObject:
+def _parsed_with(spark: SparkSession, text: str, values: Mapping[str, JavaObject]) -> Expression:
     """The expression of a text with others in place of some of its names."""
     pairs = [(_parse(spark, name), value) for name, value in values.items()]
     return _with(spark, _parse(spark, text), pairs)
 
 
 def _with(
-    spark: SparkSession, expression: JavaObject, pairs: Iterable[tuple[JavaObject, JavaObject]]
+    spark: SparkSession, expression: Expression, pairs: Iterable[tuple[JavaObject, JavaObject]]
 ) -> JavaObject:
     """An expression with others in place of some of its nodes, each with what takes its place."""
     return expression.transformUp(scala_map(spark, list(pairs)))
 
 
-def _never_null(spark: SparkSession, value: JavaObject) -> JavaObject:
+def _never_null(spark: SparkSession, value: Expression) -> Expression:
     return jvm_class(spark, f"{_EXPRESSIONS}.KnownNotNull")(value)
 
 
-def _parse(spark: SparkSession, text: str) -> JavaObject:
+def _parse(spark: SparkSession, text: str) -> Expression:
     return session_state(spark).sqlParser().parseExpression(text)

@@ -10,7 +10,9 @@ from pyspark.sql.functions import broadcast
 
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     alias,
     column,
     copy_node,
@@ -25,9 +27,8 @@ from acidsql.bridge.plans import analyze, exposed, frame_of, join, logical_plan
 from acidsql.errors import AcidAnalysisError
 from acidsql.syntax.lexer import quote
 
-_UPDATE_ASSIGNMENTS, _UPDATE_CONDITION = 1, 2
-_MERGE_CONDITION, _MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOURCE = 2, 3, 4, 5
-_ACTION_ASSIGNMENTS = 1
+# The fields of MergeIntoTable that hold its WHEN clauses.
+_ACTIONS = ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
 
 
 def _align(
@@ -42,20 +43,20 @@ def _align(
     return getattr(utils, method)(attributes, assignments, *([False] * (arity - 2)))
 
 
-def _never_resolved(spark: SparkSession) -> JavaObject:
+def _never_resolved(spark: SparkSession) -> Expression:
     """An expression that no rule can resolve and none complains of: a cast that does not exist."""
     return session_state(spark).sqlParser().parseExpression("CAST(array(1) AS INT)")
 
 
 def _analyze_partly(
-    spark: SparkSession, plan: JavaObject, position: int, condition: JavaObject
-) -> JavaObject:
+    spark: SparkSession, plan: LogicalPlan, field: str, condition: Expression
+) -> LogicalPlan:
     """Resolve a command's expressions and stop before Spark casts its assignments for itself.
 
     That rule acts on resolved commands only, so a condition that stays unresolved holds it back;
     the casts of ``AssignmentUtils``, which follow the store-assignment policy, are made later.
     """
-    held = copy_node(spark, plan, {position: condition})
+    held = copy_node(spark, plan, {field: condition})
     return session_state(spark).analyzer().execute(held)
 
 
@@ -63,48 +64,48 @@ def _resolved(assignments: JavaObject) -> bool:
     return all(a.resolved() for a in elements(assignments))
 
 
-def _analyze_update(spark: SparkSession, plan: JavaObject) -> tuple[JavaObject, set[str]]:
+def _analyze_update(spark: SparkSession, plan: LogicalPlan) -> tuple[JavaObject, set[str]]:
     """The analysed ``UpdateTable``, with one assignment per column of the table, in its order; and
     the names, in lower case, of the columns that are given values.
     """
     some = jvm_class(spark, "scala.Some")
-    partly = _analyze_partly(spark, plan, _UPDATE_CONDITION, some(_never_resolved(spark)))
+    partly = _analyze_partly(spark, plan, "condition", some(_never_resolved(spark)))
     assignments = partly.assignments()
     if not (_resolved(assignments) and partly.table().resolved()):
         analyze(spark, plan)  # says what it cannot resolve
         raise AcidAnalysisError("UNRESOLVED_ASSIGNMENT", "Spark cannot resolve a column of SET")
     aligned = _align(spark, "alignUpdateAssignments", partly.table().output(), assignments)
-    condition = plan.productElement(_UPDATE_CONDITION)
-    whole = copy_node(spark, partly, {_UPDATE_ASSIGNMENTS: aligned, _UPDATE_CONDITION: condition})
+    condition = plan.condition()
+    whole = copy_node(spark, partly, {"assignments": aligned, "condition": condition})
     roots = [a.key().references().toSeq().head() for a in elements(assignments)]
     return analyze(spark, whole), {str(root.name()).lower() for root in roots}
 
 
-def analyze_merge(spark: SparkSession, plan: JavaObject) -> JavaObject:
+def analyze_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """The analysed ``MergeIntoTable``, each action with one assignment per column of the table, in
     its order.
     """
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
-    held = both(plan.productElement(_MERGE_CONDITION), _never_resolved(spark))
-    partly = _analyze_partly(spark, plan, _MERGE_CONDITION, held)
+    held = both(plan.mergeCondition(), _never_resolved(spark))
+    partly = _analyze_partly(spark, plan, "mergeCondition", held)
     on = partly.mergeCondition().left()
     _check_merge_condition(spark, "ON", on)
-    changes: dict[int, JavaObject] = {_MERGE_CONDITION: on}
-    for position in (_MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOURCE):
+    changes: dict[str, JavaObject] = {"mergeCondition": on}
+    for field in _ACTIONS:
         actions = []
-        for action in elements(partly.productElement(position)):
+        for action in elements(getattr(partly, field)()):
             if action.condition().isDefined():
                 _check_merge_condition(spark, "WHEN", action.condition().get())
             if not action.resolved():
                 return analyze(spark, plan)
             actions.append(_aligned_action(spark, partly.targetTable().output(), action))
-        changes[position] = scala_seq(spark, actions)
+        changes[field] = scala_seq(spark, actions)
     # Not checked as a command, which would refuse rand() in values; its parts are, where they are
     # used.
     return session_state(spark).analyzer().execute(copy_node(spark, partly, changes))
 
 
-def _check_merge_condition(spark: SparkSession, clause: str, condition: JavaObject) -> None:
+def _check_merge_condition(spark: SparkSession, clause: str, condition: Expression) -> None:
     """Refuse what Spark refuses in MERGE conditions, under its names."""
     if not condition.resolved():
         return
@@ -124,13 +125,13 @@ def _check_merge_condition(spark: SparkSession, clause: str, condition: JavaObje
             )
 
 
-def _aligned_action(spark: SparkSession, output: JavaObject, action: JavaObject) -> JavaObject:
+def _aligned_action(spark: SparkSession, output: JavaObject, action: LogicalPlan) -> JavaObject:
     kind = simple_name(action)
     if kind == "DeleteAction":
         return action
     method = "alignInsertAssignments" if kind == "InsertAction" else "alignUpdateAssignments"
     aligned = _align(spark, method, output, action.assignments())
-    return copy_node(spark, action, {_ACTION_ASSIGNMENTS: aligned})
+    return copy_node(spark, action, {"assignments": aligned})
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class MergePlan:
 
     target: JavaObject
     source: JavaObject
-    condition: JavaObject
+    condition: Expression
     matched: tuple[Clause, ...]
     not_matched: tuple[Clause, ...]
     not_matched_by_source: tuple[Clause, ...]
@@ -167,7 +168,7 @@ def _values(spark: SparkSession, assignments: JavaObject) -> tuple[Column, ...]:
     return tuple(column(spark, a.value()) for a in elements(assignments))
 
 
-def merge_pieces(spark: SparkSession, plan: JavaObject) -> MergePlan:
+def merge_pieces(spark: SparkSession, plan: LogicalPlan) -> MergePlan:
     """Take an analysed ``MergeIntoTable`` apart."""
 
     def clauses(actions: JavaObject) -> tuple[Clause, ...]:
@@ -192,7 +193,7 @@ def merge_pieces(spark: SparkSession, plan: JavaObject) -> MergePlan:
     )
 
 
-def asked_rows(spark: SparkSession, plan: JavaObject) -> JavaObject | None:
+def required_rows_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan | None:
     """What an UPDATE, DELETE or MERGE asks of the tables that it names, as a query: the rows that
     it matches. None if its new values ask more.
 
@@ -210,7 +211,7 @@ def asked_rows(spark: SparkSession, plan: JavaObject) -> JavaObject | None:
     return _with_condition(spark, plan.table(), plan.condition())
 
 
-def _asked_by_merge(spark: SparkSession, plan: JavaObject) -> JavaObject:
+def _asked_by_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     kind = _join_kind(
         not_matched=plan.notMatchedActions().nonEmpty(),
         not_matched_by_source=plan.notMatchedBySourceActions().nonEmpty(),
@@ -231,7 +232,7 @@ def _kind_of(pieces: MergePlan) -> str:
     )
 
 
-def merged_rows(
+def merge_join(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
     """Target and source of a MERGE, with columns of their own added, side by side as far as its
@@ -241,10 +242,10 @@ def merged_rows(
     return frame_of(spark, join(spark, *sides, _kind_of(pieces), pieces.condition))
 
 
-def merged_with_few(
+def merge_with_broadcast_source(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
-    """``merged_rows`` of a MERGE that keeps all rows of its source, by two joins.
+    """``merge_join`` of a MERGE that keeps all rows of its source, by two joins.
 
     Spark broadcasts no side of an outer join whose rows are all kept, and would shuffle the whole
     target. Here the source is broadcast to find the matches, and these are joined with the source.
@@ -271,7 +272,7 @@ def _with(spark: SparkSession, seq: JavaObject, more: Sequence[JavaObject]) -> J
     return jvm_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(listed)
 
 
-def update_rows(spark: SparkSession, plan: JavaObject, names: Mapping[str, str]) -> DataFrame:
+def update_rows(spark: SparkSession, plan: LogicalPlan, names: Mapping[str, str]) -> DataFrame:
     """The rows that an ``UpdateTable`` matches, and a new value of each of the table's columns.
 
     Args:
@@ -294,17 +295,17 @@ def update_rows(spark: SparkSession, plan: JavaObject, names: Mapping[str, str])
     return frame_of(spark, project(_with(spark, parsed.projectList(), values), rows))
 
 
-def delete_rows(spark: SparkSession, plan: JavaObject) -> DataFrame:
+def delete_rows(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
     """The rows that an analysed ``DeleteFromTable`` matches."""
     table = exposed(spark, plan.table())
     return frame_of(spark, _with_condition(spark, table, plan.condition()))
 
 
-def _filtered(spark: SparkSession, table: JavaObject, condition: JavaObject) -> JavaObject:
+def _filtered(spark: SparkSession, table: LogicalPlan, condition: Expression) -> LogicalPlan:
     return _with_condition(spark, table, condition.get()) if condition.isDefined() else table
 
 
-def _with_condition(spark: SparkSession, table: JavaObject, condition: JavaObject) -> JavaObject:
+def _with_condition(spark: SparkSession, table: LogicalPlan, condition: Expression) -> LogicalPlan:
     if condition.resolved() and condition.dataType().typeName() == "void":
         parser = session_state(spark).sqlParser()
         condition = parser.parseExpression("CAST(NULL AS BOOLEAN)")

@@ -18,15 +18,14 @@ from acidsql.bridge.jvm import (
     JavaObject,
     cloned_session,
     default_parallelism,
-    is_at_least,
     java_type,
     jvm_class,
-    major,
     scala_map,
     scala_object,
     session_state,
 )
 from acidsql.bridge.plans import frame_of, input_bytes, java_frame, logical_plan
+from acidsql.bridge.spark_versions import differences
 
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
@@ -45,7 +44,7 @@ def has_join(frame: DataFrame) -> bool:
     )
 
 
-def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
+def limit_per_task(frame: DataFrame, rows: int) -> DataFrame:
     """The first rows of a DataFrame, looked for in all tasks at once: each ends that has so many.
 
     Spark's own limit tries one task first, and those below a union count in a variable with a
@@ -61,7 +60,7 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
     return DataFrame(java_frame(spark, session, logical_plan(frame)).limit(rows), spark)
 
 
-def rows_of_task(frame: DataFrame, read: int, size: int) -> int:
+def rows_per_task(frame: DataFrame, read: int, size: int) -> int:
     """How many rows each task of a DataFrame can send to the driver, if all tasks may send as many;
     a power of two, so that the programs of most statements have the same.
 
@@ -92,7 +91,7 @@ def local_rows(frame: DataFrame) -> list[JavaObject]:
     return list(frame._jdf.queryExecution().executedPlan().executeCollect())
 
 
-def held_by_driver(frame: DataFrame) -> DataFrame:
+def collect_to_driver(frame: DataFrame) -> DataFrame:
     """The same rows, computed once and held by the driver, under the same attributes."""
     with job_errors():
         rows = frame._jdf.queryExecution().executedPlan().executeCollect()
@@ -100,19 +99,19 @@ def held_by_driver(frame: DataFrame) -> DataFrame:
     return _local(frame, data)
 
 
-def with_rows_of(frame: DataFrame, held: DataFrame) -> DataFrame:
+def replace_by_collected(frame: DataFrame, held: DataFrame) -> DataFrame:
     """The rows that the driver holds of a frame, as those of another with the same columns."""
     return _local(frame, logical_plan(held).data())
 
 
 def _local(frame: DataFrame, data: JavaObject) -> DataFrame:
     spark = frame.sparkSession
-    nothing = [scala_object(spark, "scala.None")] * (major(spark) >= 4)
+    nothing = [scala_object(spark, "scala.None")] * differences(spark).has_streaming_local_relations
     local = jvm_class(spark, f"{CATALYST}.plans.logical.LocalRelation")
     return frame_of(spark, local(logical_plan(frame).output(), data, False, *nothing))
 
 
-def is_few(frame: DataFrame, most_read: int) -> bool:
+def fits_in_driver(frame: DataFrame, most_read: int) -> bool:
     """Whether the driver can hold the rows of a DataFrame: if Spark's estimate is that it would
     broadcast them, or, where the estimate is more, if they are counted and are few.
 
@@ -132,7 +131,7 @@ def is_few(frame: DataFrame, most_read: int) -> bool:
 
 def arrow_table(frame: DataFrame) -> pa.Table:
     """The rows of a DataFrame as Arrow's columns."""
-    if is_at_least(frame.sparkSession, 4):
+    if differences(frame.sparkSession).has_to_arrow:
         return frame.toArrow()
     batches = cast(Any, frame)._collect_as_arrow()
     return (

@@ -19,7 +19,6 @@ from acidsql.bridge.jvm import (
     JavaObject,
     column,
     elements,
-    is_at_least,
     java_type,
     jvm_class,
     scala_map,
@@ -28,6 +27,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
+from acidsql.bridge.spark_versions import differences
 
 _FILTERS = "org.apache.spark.sql.sources"
 _COMPARISONS = ("EqualTo", "GreaterThan", "GreaterThanOrEqual", "LessThan", "LessThanOrEqual")
@@ -94,7 +94,7 @@ def _filter(spark: SparkSession, conjunct: Conjunct, names: Mapping[str, str]) -
 def _argument(spark: SparkSession, schema: StructType, whole: JavaObject) -> JavaObject | None:
     filters = scala_object(spark, f"{SOURCES}.orc.OrcFilters")
     arguments = [java_type(spark, schema), scala_seq(spark, [whole])]
-    if is_at_least(spark, 4, 3):
+    if differences(spark).has_three_orc_filter_arguments:
         arguments.append(getattr(filters, "createFilter$default$3")())
     found = filters.createFilter(*arguments)
     return found.get() if found.isDefined() else None
@@ -130,9 +130,9 @@ def condition_of(
             pushes no comparison with it into a scan.
     """
     parser = session_state(spark).sqlParser()
-    opaque = jvm_class(spark, f"{CATALYST}.expressions.KnownNullable")
+    no_pushdown = jvm_class(spark, f"{CATALYST}.expressions.KnownNullable")
     named = {name for one in conditions for c in one for name in c.columns}
-    expressions = {name: opaque(parser.parseExpression(values[name])) for name in named}
+    expressions = {name: no_pushdown(parser.parseExpression(values[name])) for name in named}
     whole = reduce(
         jvm_class(spark, f"{CATALYST}.expressions.Or"), [all_of(spark, one) for one in conditions]
     )
@@ -140,7 +140,7 @@ def condition_of(
     condition = whole.transform(scala_map(spark, places))
     # Beside one of the alternatives Spark would see that the others make no difference, and not
     # read their columns; ORC fails where a column that it compares is not read.
-    return column(spark, opaque(condition) if len(conditions) > 1 else condition)
+    return column(spark, no_pushdown(condition) if len(conditions) > 1 else condition)
 
 
 def finds_rows(spark: SparkSession, conditions: Sequence[Sequence[Conjunct]]) -> bool:

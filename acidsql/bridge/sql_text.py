@@ -15,14 +15,16 @@ from pyspark.sql.types import DataType, StructType
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
+    LogicalPlan,
     elements,
     expression_of,
-    java_texts,
+    field_names,
+    java_strings,
     jvm_class,
-    major,
     session_state,
     simple_name,
 )
+from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError
 
 
@@ -33,7 +35,7 @@ def substitute_variables(spark: SparkSession, text: str) -> str:
     )
 
 
-def parse(spark: SparkSession, text: str) -> JavaObject:
+def parse(spark: SparkSession, text: str) -> LogicalPlan:
     """Spark's unresolved plan of a statement."""
     return session_state(spark).sqlParser().parsePlan(text)
 
@@ -71,7 +73,7 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
     defaults in their metadata.
     """
     plan = parse(spark, f"CREATE TABLE t ({text}) USING orc")
-    if major(spark) >= 4 and _has_constraints(plan.tableSpec()):
+    if differences(spark).has_table_constraints and _has_constraints(spark, plan.tableSpec()):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.TABLE_CONSTRAINT",
             "constraints other than NOT NULL are not supported: leave them out of CREATE TABLE",
@@ -102,11 +104,9 @@ def parse_new_columns(spark: SparkSession, text: str) -> StructType:
     return parse_columns(spark, text)
 
 
-def _has_constraints(table_spec: JavaObject) -> bool:
-    for i in range(table_spec.productArity()):
-        if table_spec.productElementName(i) == "constraints":
-            return bool(table_spec.productElement(i).nonEmpty())
-    return False
+def _has_constraints(spark: SparkSession, table_spec: JavaObject) -> bool:
+    fields = field_names(spark, table_spec)
+    return "constraints" in fields and bool(table_spec.constraints().nonEmpty())
 
 
 def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
@@ -115,7 +115,7 @@ def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
         plan = parse(spark, f"CREATE TEMPORARY VIEW v ({text}) AS SELECT 1")
     except ParseException:
         return None
-    columns = [(c._1(), c._2()) for c in elements(plan.productElement(1))]
+    columns = [(c._1(), c._2()) for c in elements(plan.userSpecifiedColumns())]
     return tuple(name for name, _ in columns)
 
 
@@ -175,13 +175,13 @@ def _plain_string(found: re.Match[str]) -> str:
 def select(frame: DataFrame, *expressions: str) -> DataFrame:
     """A projection of SQL expressions: two calls into the JVM, however many there are."""
     spark = frame.sparkSession
-    return DataFrame(frame._jdf.selectExpr(java_texts(spark, expressions)), spark)
+    return DataFrame(frame._jdf.selectExpr(java_strings(spark, expressions)), spark)
 
 
 def renamed(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     """The same rows under other names of all columns."""
     spark = frame.sparkSession
-    return DataFrame(frame._jdf.toDF(java_texts(spark, names)), spark)
+    return DataFrame(frame._jdf.toDF(java_strings(spark, names)), spark)
 
 
 def check_expression(spark: SparkSession, text: str) -> None:

@@ -12,11 +12,12 @@ from pyspark.sql.types import StructType
 
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     elements,
     expression_of,
     jvm_class,
-    major,
     scala_object,
     scala_seq,
     session_state,
@@ -27,9 +28,10 @@ from acidsql.bridge.plans import (
     analyze,
     frame_of,
     logical_plan,
-    opaque,
+    no_pushdown,
 )
 from acidsql.bridge.row_filters import guard
+from acidsql.bridge.spark_versions import differences
 
 _LOGICAL = f"{CATALYST}.plans.logical"
 
@@ -47,20 +49,20 @@ class NamedColumns:
 
 def named_columns(spark: SparkSession, columns: Sequence[Column]) -> NamedColumns:
     """Columns for ``Draft.project``; each is an attribute or has an alias."""
-    if major(spark) >= 4:
+    if differences(spark).has_column_nodes:
         return NamedColumns(scala_seq(spark, [column._jc.node() for column in columns]))
     return NamedColumns(scala_seq(spark, [column._jc.named() for column in columns]))
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnresolvedPlan:
     """A plan that Spark has not analysed yet, and what would be steps of a DataFrame."""
 
     spark: SparkSession
-    plan: JavaObject
+    plan: LogicalPlan
 
     @classmethod
-    def of(cls, frame: DataFrame) -> Draft:
+    def of(cls, frame: DataFrame) -> UnresolvedPlan:
         """The plan of a DataFrame."""
         return cls(frame.sparkSession, logical_plan(frame))
 
@@ -68,11 +70,11 @@ class Draft:
         """The DataFrame of the plan, which is analysed now."""
         return frame_of(self.spark, self.plan)
 
-    def analyzed(self) -> JavaObject:
+    def analyzed(self) -> LogicalPlan:
         """The plan with its columns known."""
         return self.plan if self.plan.resolved() else analyze(self.spark, self.plan)
 
-    def where(self, condition: Column | str) -> Draft:
+    def where(self, condition: Column | str) -> UnresolvedPlan:
         """The rows for which a condition holds."""
         if isinstance(condition, str):
             expression = self._parser().parseExpression(condition)
@@ -80,26 +82,26 @@ class Draft:
             expression = expression_of(self.spark, condition)
         return self.filtered(expression)
 
-    def filtered(self, condition: JavaObject) -> Draft:
+    def filtered(self, condition: Expression) -> UnresolvedPlan:
         """The rows for which a Java expression holds."""
         made = jvm_class(self.spark, f"{_LOGICAL}.Filter")(condition, self.plan)
-        return Draft(self.spark, made)
+        return UnresolvedPlan(self.spark, made)
 
-    def guarded(self, columns: Sequence[str]) -> Draft:
+    def guarded(self, columns: Sequence[str]) -> UnresolvedPlan:
         """The same rows, of which one of some columns is not negative; no rule of Spark's optimizer
         leaves any of the columns out.
         """
         return self.filtered(guard(self.spark, tuple(columns)))
 
-    def select(self, *expressions: str) -> Draft:
+    def select(self, *expressions: str) -> UnresolvedPlan:
         """A projection of SQL expressions, each a column, ``*``, or with an alias."""
         # A text of many expressions has no parser of its own.
         parsed = self._parser().parsePlan(f"SELECT {', '.join(expressions)} FROM nothing")
         return self._project(parsed.projectList())
 
-    def project(self, columns: Sequence[NamedColumns]) -> Draft:
+    def project(self, columns: Sequence[NamedColumns]) -> UnresolvedPlan:
         """A projection of columns."""
-        if major(self.spark) < 4:
+        if not differences(self.spark).has_column_nodes:
             expressions = [e for some in columns for e in elements(some.java)]
             return self._project(scala_seq(self.spark, expressions))
         nodes = columns[0].java
@@ -111,25 +113,25 @@ class Draft:
         )
         return self._project(nodes.map(convert))
 
-    def union(self, others: Sequence[Draft]) -> Draft:
+    def union(self, others: Sequence[UnresolvedPlan]) -> UnresolvedPlan:
         """The rows of drafts with the same columns."""
         if not others:
             return self
         plans = scala_seq(self.spark, [self.plan, *(other.plan for other in others)])
         whole = jvm_class(self.spark, f"{_LOGICAL}.Union")(plans, False, False)
-        return Draft(self.spark, whole)
+        return UnresolvedPlan(self.spark, whole)
 
-    def sealed(self) -> Draft:
+    def pushdown_barrier(self) -> UnresolvedPlan:
         """The same rows, under attributes of their own: Spark pushes no condition below this."""
         plan = self.analyzed()
         rows = scala_seq(self.spark, [plan.output()])
         output = scala_seq(self.spark, [a.newInstance() for a in elements(plan.output())])
         expand = jvm_class(self.spark, f"{_LOGICAL}.Expand")
-        return Draft(self.spark, expand(rows, output, plan))
+        return UnresolvedPlan(self.spark, expand(rows, output, plan))
 
-    def _project(self, columns: JavaObject) -> Draft:
+    def _project(self, columns: JavaObject) -> UnresolvedPlan:
         made = jvm_class(self.spark, f"{_LOGICAL}.Project")(columns, self.plan)
-        return Draft(self.spark, made)
+        return UnresolvedPlan(self.spark, made)
 
     def _parser(self) -> JavaObject:
         return session_state(self.spark).sqlParser()
@@ -139,9 +141,9 @@ class Draft:
 BARE_NUMBER = "id"
 
 
-def bare_rows(
+def count_only_rows(
     spark: SparkSession, number: int, schema: StructType, known: Mapping[str, Column] | None = None
-) -> Draft:
+) -> UnresolvedPlan:
     """So many rows with columns of these names and types, of which any value is an error.
 
     Args:
@@ -151,9 +153,11 @@ def bare_rows(
         columns = (_known_bare_columns if aliases_are_fresh(spark) else _bare_columns)(
             spark, schema
         )
-        return Draft.of(spark.range(number)).project([columns])
+        return UnresolvedPlan.of(spark.range(number)).project([columns])
     whole = {**_bare_values(spark, schema), **known}
-    return Draft.of(spark.range(number)).project([named_columns(spark, list(whole.values()))])
+    return UnresolvedPlan.of(spark.range(number)).project(
+        [named_columns(spark, list(whole.values()))]
+    )
 
 
 def _bare_columns(spark: SparkSession, schema: StructType) -> NamedColumns:
@@ -167,7 +171,7 @@ def _bare_values(spark: SparkSession, schema: StructType) -> dict[str, Column]:
     for field in schema.fields:
         value = values[field.dataType]
         if not field.nullable:
-            value = opaque(spark, value, nullable=False)
+            value = no_pushdown(spark, value, nullable=False)
         columns[field.name] = value.alias(field.name)
     return columns
 
@@ -175,7 +179,7 @@ def _bare_values(spark: SparkSession, schema: StructType) -> dict[str, Column]:
 _known_bare_columns = lru_cache(maxsize=256)(_bare_columns)
 
 
-def hide_columns(rows: Draft, hidden: int, name: Sequence[str]) -> JavaObject:
+def hide_columns(rows: UnresolvedPlan, hidden: int, name: Sequence[str]) -> LogicalPlan:
     """A plan named ``name`` whose last ``hidden`` columns can be selected by name but are not in
     ``*``.
 

@@ -51,8 +51,8 @@ def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | N
         return None
     if names_temp_view(session, statement.name):
         return None
-    served = session.metastore.plain_table(*name)
-    plain = served or _of_spark(session, *name)
+    registered = session.metastore.plain_table(*name)
+    plain = registered or _of_spark(session, *name)
     if plain is None:
         return None
     if plain.external and given.get("external", "").upper() == "FALSE":
@@ -61,14 +61,14 @@ def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | N
     properties = {**plain.table.properties, **set_here, "transactional": "true"}
     properties.setdefault("transactional_properties", "default")
     plain = replace(plain, table=replace(plain.table, properties=properties))
-    _check(session, plain, set_here, of_spark=served is None)
+    _check(session, plain, set_here, of_spark=registered is None)
     # Without a server nobody takes locks on plain tables.
-    alone = exclusive(session, plain.table) if served else nullcontext()
+    alone = exclusive(session, plain.table) if registered else nullcontext()
     with alone, ExitStack() as undo:
-        _rename_files(session, plain, undo.callback, of_spark=served is None)
+        _rename_files(session, plain, undo.callback, of_spark=registered is None)
         session.metastore.convert_table(plain)
         undo.pop_all()
-        if served is None:
+        if registered is None:
             bridge.forget_table(session.spark, *name)
     return result.nothing(session.spark)
 
@@ -78,7 +78,7 @@ def _of_spark(session: AcidSession, database: str, name: str) -> PlainTable | No
     found = bridge.catalog_table(session.spark, database, name)
     if found is None:
         return None
-    if session.metastore.served:
+    if not session.metastore.capabilities.converts_spark_tables:
         raise _cannot(f"{database}.{name}", "it is a table of Spark's own catalog")
     if "orc" not in found.provider:
         raise _cannot(f"{database}.{name}", f"its format is {found.provider}, not ORC")

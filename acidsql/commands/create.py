@@ -180,7 +180,7 @@ def _create(
     check_bucket_columns(session.spark, table)
     if table.file_format is FileFormat.TEXT:
         check_text_columns(session, table)
-    if statement.location is not None or not session.metastore.served:
+    if statement.location is not None or not session.metastore.capabilities.chooses_locations:
         # A server chooses the places of tables itself, and would have to read every definition.
         check_location(session, table)
     found = existing(session, table)
@@ -248,7 +248,7 @@ def _create_as_select(
     table = _create(session, statement, database, name, columns, partition_columns)
     try:
         with write_transaction(session, insert_intent(table)) as transaction:
-            shape = events.shape_of(session, table)
+            shape = events.write_schema_of(session, table)
             ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
             static = None if partition_columns else ()
             outcome = write_query(transaction, shape, ordered, static)

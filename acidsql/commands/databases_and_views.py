@@ -49,7 +49,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
             f"database {name} exists already: use another name or IF NOT EXISTS",
         )
     place = statement.location or ""
-    if not place and not session.metastore.served:  # a server has a place of its own
+    if not place and not session.metastore.capabilities.chooses_locations:
         place = child(session.warehouse, f"{name}.db")
     location = session.files.qualify(place) if place else ""
     session.metastore.create_database(name, location, statement.comment)

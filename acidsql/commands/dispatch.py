@@ -88,7 +88,8 @@ def _unchanged_on_spark(session: AcidSession, run_it: Callable[[], DataFrame]) -
         return run_it()
     except AnalysisException as error:
         name = _missing_schema(error)
-        if name is None or not session.metastore.served or not session.has_database(name):
+        is_shared = session.metastore.capabilities.has_other_clients
+        if name is None or not is_shared or not session.has_database(name):
             raise
     mirror_database(session, name)
     return run_it()
@@ -115,13 +116,13 @@ def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
         if table is None:
             frame = snapshot.run(explained)
         else:
-            frame = _planned_events(events.shape_of(session, table), inner, snapshot)
+            frame = _planned_events(events.write_schema_of(session, table), inner, snapshot)
         plan = bridge.explain(frame, statement.mode)
     return result.table(session.spark, [("plan", "STRING")], [(plan,)])
 
 
 def _planned_events(
-    shape: events.Shape, statement: ast.Statement | None, snapshot: StatementSnapshot
+    shape: events.WriteSchema, statement: ast.Statement | None, snapshot: StatementSnapshot
 ) -> DataFrame:
     if isinstance(statement, ast.Insert):
         return insert.query(shape.session, shape, snapshot, statement)

@@ -20,7 +20,7 @@ from acidsql.schema.columns import data_schema, has_timestamp, partition_schema
 from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
-from acidsql.storage.driver_writer import Keys, few_keys, stage_few
+from acidsql.storage.driver_writer import Keys, collect_delete_keys, stage_on_driver
 from acidsql.storage.finalize import DuplicateKeys, FinishedDirectory, Staging
 from acidsql.storage.finalize_deletes import finalize
 from acidsql.storage.staging import (
@@ -40,7 +40,7 @@ _DELETE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class WriteSchema:
     """The columns of a table, as events need them."""
 
     session: AcidSession
@@ -87,7 +87,7 @@ class Shape:
         return [quote(f.name) for f in self.partitions.fields]
 
 
-def shape_of(session: AcidSession, table: Table) -> Shape:
+def write_schema_of(session: AcidSession, table: Table) -> WriteSchema:
     """The shape of a table.
 
     Raises:
@@ -95,7 +95,7 @@ def shape_of(session: AcidSession, table: Table) -> Shape:
             (UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE).
     """
     check_bucket_columns(session.spark, table)
-    return Shape(
+    return WriteSchema(
         session=session,
         table=table,
         data=data_schema(session.spark, table),
@@ -108,13 +108,14 @@ def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
     snapshot = StatementSnapshot(
         session=transaction.session, txns=transaction.txns, listings=transaction.listings
     )
-    if transaction.seen is not None and transaction.session.metastore.served:
+    is_authority = transaction.session.metastore.capabilities.is_id_authority
+    if transaction.seen is not None and is_authority:
         snapshot.lists[transaction.table.full_name] = transaction.seen, transaction.txns
     return snapshot
 
 
 def delete_event(
-    shape: Shape, statement_id: int, row_id: str, parts: Sequence[str]
+    shape: WriteSchema, statement_id: int, row_id: str, parts: Sequence[str]
 ) -> dict[str, str]:
     """The event that deletes a row, as SQL of its columns by name.
 
@@ -125,12 +126,12 @@ def delete_event(
     return _keyed(shape, Target(deletes=True, statement_id=statement_id).name, row_id, parts)
 
 
-def check_event(shape: Shape, row_id: str, parts: Sequence[str]) -> dict[str, str]:
+def check_event(shape: WriteSchema, row_id: str, parts: Sequence[str]) -> dict[str, str]:
     """An event that only says that a row was matched."""
     return _keyed(shape, CHECK_TARGET, row_id, parts)
 
 
-def _keyed(shape: Shape, target: str, row_id: str, parts: Sequence[str]) -> dict[str, str]:
+def _keyed(shape: WriteSchema, target: str, row_id: str, parts: Sequence[str]) -> dict[str, str]:
     spark = shape.session.spark
     keys = {
         "operation": str(_DELETE),
@@ -143,7 +144,7 @@ def _keyed(shape: Shape, target: str, row_id: str, parts: Sequence[str]) -> dict
 
 
 def insert_event(
-    shape: Shape, statement_id: int, values: Sequence[str], bucket: str
+    shape: WriteSchema, statement_id: int, values: Sequence[str], bucket: str
 ) -> dict[str, str]:
     """The event that adds a row; the writer gives it its identity.
 
@@ -167,7 +168,7 @@ def insert_event(
 
 
 def _event(
-    shape: Shape,
+    shape: WriteSchema,
     target: str,
     keys: dict[str, str],
     row: Sequence[str],
@@ -196,7 +197,7 @@ class WriteResult:
 
 def write(
     transaction: WriteTransaction,
-    shape: Shape,
+    shape: WriteSchema,
     events: DataFrame,
     inserting: Sequence[int],
     *,
@@ -214,31 +215,33 @@ def write(
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
     events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
-    keys = stage_few(events, *place, rows)
+    keys = stage_on_driver(events, *place, rows)
     if keys is None:
         write_events(events, *place, rows)
     return finish(transaction, shape, keys, seen, duplicate_keys)
 
 
 def delete(
-    transaction: WriteTransaction, shape: Shape, events: DataFrame, seen: StatementSnapshot
+    transaction: WriteTransaction, shape: WriteSchema, events: DataFrame, seen: StatementSnapshot
 ) -> WriteResult:
     """Write delete events of statement id 0, and publish what they became."""
     events = _with_texts(shape, events)
-    keys = few_keys(events, shape.table)
+    keys = collect_delete_keys(events, shape.table)
     if keys is None:
         place = transaction.staging, shape.table, transaction.write_id
         write_events(events, *place, [], Target(deletes=True, statement_id=0))
     return finish(transaction, shape, keys, seen)
 
 
-def stage(transaction: WriteTransaction, shape: Shape, events: DataFrame, target: Target) -> None:
+def stage(
+    transaction: WriteTransaction, shape: WriteSchema, events: DataFrame, target: Target
+) -> None:
     """Write events that all add rows to one target, as ``write`` takes them, into staging."""
     place = transaction.staging, shape.table, transaction.write_id
     write_events(_with_texts(shape, events), *place, [target], target)
 
 
-def _with_texts(shape: Shape, events: DataFrame) -> DataFrame:
+def _with_texts(shape: WriteSchema, events: DataFrame) -> DataFrame:
     """Events with their partition values as text."""
     texts = shape.texts(part_columns(shape.table))
     return events.withColumns({n: F.expr(t) for n, t in texts.items()}) if texts else events
@@ -246,12 +249,12 @@ def _with_texts(shape: Shape, events: DataFrame) -> DataFrame:
 
 def finish(
     transaction: WriteTransaction,
-    shape: Shape,
+    shape: WriteSchema,
     keys: Keys | None = None,
     seen: StatementSnapshot | None = None,
     duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER,
 ) -> WriteResult:
-    """Settle what is in staging, and publish it.
+    """Finalise what is in staging, and publish it.
 
     Args:
         keys: as ``finalize`` takes them.
@@ -278,7 +281,7 @@ def finish(
 
 
 def _where_rows_lie(
-    shape: Shape, seen: StatementSnapshot, finished: Sequence[FinishedDirectory]
+    shape: WriteSchema, seen: StatementSnapshot, finished: Sequence[FinishedDirectory]
 ) -> list[FinishedDirectory]:
     """Directories for the partitions of their rows, however these are spelled."""
     partitions = seen.partitions(shape.table)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
-from acidsql.commands.events import Shape, WriteResult
+from acidsql.commands.events import WriteResult, WriteSchema
 from acidsql.commands.partitions import matching
 from acidsql.format.names import (
     METADATA_FILE,
@@ -44,7 +44,7 @@ def insert(
         if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
             transaction.commit([])
             return result.counts(session.spark, affected=0, inserted=0)
-        shape = events.shape_of(session, transaction.table)
+        shape = events.write_schema_of(session, transaction.table)
         rows = query(session, shape, events.snapshot_of(transaction), statement)
         outcome = write_query(transaction, shape, rows, static)
         replaced = _replaced(transaction, statement, static, overwrite_mode)
@@ -107,7 +107,7 @@ def _empty_base(transaction: WriteTransaction) -> str:
 
 
 def write_query(
-    transaction: WriteTransaction, shape: Shape, rows: DataFrame, static: Sequence[str] | None
+    transaction: WriteTransaction, shape: WriteSchema, rows: DataFrame, static: Sequence[str] | None
 ) -> WriteResult:
     """Write rows, given in the order of the table's columns, and publish them.
 
@@ -120,7 +120,7 @@ def write_query(
 
 def stage_query(
     transaction: WriteTransaction,
-    shape: Shape,
+    shape: WriteSchema,
     rows: DataFrame,
     static: Sequence[str] | None,
     statement_id: int,
@@ -159,12 +159,12 @@ def stage_query(
 
 
 def query(
-    session: AcidSession, shape: Shape, snapshot: StatementSnapshot, statement: Insert
+    session: AcidSession, shape: WriteSchema, snapshot: StatementSnapshot, statement: Insert
 ) -> DataFrame:
     """The rows to insert, as Spark aligns and casts them for a file table of the same columns."""
     spark, location = session.spark, shape.table.location
 
-    def rows(plan: bridge.JavaObject) -> DataFrame:
+    def rows(plan: bridge.LogicalPlan) -> DataFrame:
         insert = bridge.insert_into_files(spark, plan, location, shape.data, shape.partitions)
         return bridge.insert_query(spark, bridge.analyze(spark, insert))
 
@@ -174,7 +174,7 @@ def query(
 
 def static_values(session: AcidSession, table: Table, statement: Insert) -> tuple[str, ...] | None:
     """The partition's values if the statement names them all; () for a table without partitions."""
-    shape = events.shape_of(session, table)
+    shape = events.write_schema_of(session, table)
     if not shape.partitions.fields:
         return ()
     given = dict(statement.partition.values) if statement.partition else {}

@@ -47,7 +47,7 @@ def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]])
     for branch in made:
         by_table.setdefault(branch.table.full_name, []).append(branch)
     intents = [_intent(own) for own in by_table.values()]
-    inserted, current = 0, bridge.Current(session.spark)
+    inserted, current = 0, bridge.CurrentValues(session.spark)
     with write_transactions(session, intents) as transactions:
         changes: list[tuple[WriteTransaction, Sequence[Change]]] = []
         for transaction, own in zip(transactions, by_table.values(), strict=True):
@@ -82,11 +82,11 @@ def _intent(branches: Sequence[_Branch]) -> WriteIntent:
 
 
 def _write(
-    transaction: WriteTransaction, branches: Sequence[_Branch], current: bridge.Current
+    transaction: WriteTransaction, branches: Sequence[_Branch], current: bridge.CurrentValues
 ) -> tuple[int, Sequence[Change]]:
     """Write the branches into one table; the rows, and what was changed."""
     session = transaction.session
-    shape = events.shape_of(session, transaction.table)
+    shape = events.write_schema_of(session, transaction.table)
     known = {p.values for p in transaction.partitions()} if shape.partitions.fields else set()
     snapshot = events.snapshot_of(transaction)
     snapshot.current = current

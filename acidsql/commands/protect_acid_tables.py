@@ -10,7 +10,7 @@ from acidsql.planning.name_resolution import find, in_metastore
 from acidsql.session.acid_session import AcidSession
 
 
-def refuse_damage(session: AcidSession, plan: bridge.JavaObject) -> None:
+def refuse_damage(session: AcidSession, plan: bridge.LogicalPlan) -> None:
     """Refuse a statement that Spark itself would run on what is the metastore's.
 
     Spark's catalog may know a transactional table of a Hive metastore too, and would alter, empty

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 
 from acidsql import bridge
 from acidsql.commands import events, result
-from acidsql.commands.events import Shape
+from acidsql.commands.events import WriteSchema
+from acidsql.limits import limits
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.merge_keys import Key, narrowed, source_keys
 from acidsql.planning.statement import StatementSnapshot
@@ -24,9 +25,6 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction.write_intent import change_intent
 from acidsql.transaction.write_transaction import write_transaction
-
-# A smaller target is read, and shuffled, sooner than a job of its own computes the source.
-_SHUFFLED_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +46,7 @@ class _Sides:
 def update(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run an UPDATE: each matched row becomes a delete event and a row, both of statement id 0."""
     with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
-        shape = events.shape_of(session, transaction.table)
+        shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         staged = planned(update_events, shape, seen, text)
         outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
@@ -59,36 +57,36 @@ def update(session: AcidSession, table: Table, text: str) -> DataFrame:
 
 
 def planned(
-    make: Callable[[Shape, bridge.JavaObject], DataFrame],
-    shape: Shape,
+    make: Callable[[WriteSchema, bridge.JavaObject], DataFrame],
+    shape: WriteSchema,
     snapshot: StatementSnapshot,
     text: str,
 ) -> DataFrame:
     """The events that ``make`` makes of a statement, over the partitions that it needs."""
 
-    def asked(plan: bridge.JavaObject) -> bridge.JavaObject:
+    def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         return _asked(shape.session.spark, plan) or bridge.logical_plan(make(shape, plan))
 
     return snapshot.at_once(make(shape, snapshot.plan(text, asked)))
 
 
-def _asked(spark: SparkSession, plan: bridge.JavaObject) -> bridge.JavaObject | None:
+def _asked(spark: SparkSession, plan: bridge.LogicalPlan) -> bridge.LogicalPlan | None:
     """The query that says what a statement needs; None if only its events tell."""
-    rows = bridge.asked_rows(spark, plan)
+    rows = bridge.required_rows_query(spark, plan)
     try:
         return rows and bridge.analyze(spark, rows)
     except AnalysisException:
         return None  # what is wrong with the statement is said of the statement
 
 
-def update_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
+def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
     """The events of an UPDATE."""
     spark = shape.session.spark
     prefix = _free_prefix([*shape.data.names, *shape.partitions.names])
     values = _value_names(shape, f"{prefix}_new")
     bucket = f"{prefix}_bucket"
     columns = [*shape.data.names, *shape.partitions.names]
-    rows = bridge.in_program_of_their_own(
+    rows = bridge.codegen_barrier(
         bridge.update_rows(spark, plan, dict(zip(columns, values, strict=True)))
     )
     made = [
@@ -101,7 +99,7 @@ def update_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a DELETE: each matched row becomes a delete event."""
     with write_transaction(session, change_intent(table, Operation.DELETE)) as transaction:
-        shape = events.shape_of(session, transaction.table)
+        shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         staged = planned(delete_events, shape, seen, text)
         outcome = events.delete(transaction, shape, staged, seen)
@@ -110,7 +108,7 @@ def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     return result.counts(session.spark, affected=deleted, deleted=deleted)
 
 
-def delete_events(shape: Shape, plan: bridge.JavaObject) -> DataFrame:
+def delete_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
     """The events of a DELETE."""
     spark = shape.session.spark
     rows = bridge.delete_rows(spark, bridge.analyze(spark, plan))
@@ -122,7 +120,7 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a MERGE: one join, each WHEN clause with a statement id of its own."""
     # Before the clauses are known, the lock is that of an UPDATE; the write set is told the truth.
     with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
-        shape = events.shape_of(session, transaction.table)
+        shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         pieces, sides, rows = _joined_at_best(shape, seen, text)
         clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
@@ -154,7 +152,7 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
 
 
 def merge_pieces(
-    shape: Shape, snapshot: StatementSnapshot, text: str, keys: Sequence[Key] = ()
+    shape: WriteSchema, snapshot: StatementSnapshot, text: str, keys: Sequence[Key] = ()
 ) -> bridge.MergePlan:
     """The parts of a MERGE, analysed.
 
@@ -164,10 +162,10 @@ def merge_pieces(
     spark = shape.session.spark
     columns = [quote(f.name) for f in [*shape.data.fields, *shape.partitions.fields]]
 
-    def pieces(plan: bridge.JavaObject) -> bridge.MergePlan:
+    def pieces(plan: bridge.LogicalPlan) -> bridge.MergePlan:
         return bridge.merge_pieces(spark, bridge.analyze_merge(spark, plan))
 
-    def asked(plan: bridge.JavaObject) -> bridge.JavaObject:
+    def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         joined = _asked(spark, plan)
         if joined:
             return narrowed(spark, joined, keys)
@@ -178,7 +176,7 @@ def merge_pieces(
     return bridge.merge_pieces(spark, fixed)
 
 
-def merge_events(shape: Shape, pieces: bridge.MergePlan) -> DataFrame:
+def merge_events(shape: WriteSchema, pieces: bridge.MergePlan) -> DataFrame:
     """The events of a MERGE, of which nothing runs yet."""
     sides = _sides(shape, pieces)
     return _merge_events(shape, pieces, sides, _joined(pieces, sides))
@@ -204,7 +202,7 @@ def _exploded(rows: DataFrame, made: str) -> DataFrame:
     return bridge.select(exploded.where("e IS NOT NULL"), "e.*")
 
 
-def _value_names(shape: Shape, prefix: str) -> list[str]:
+def _value_names(shape: WriteSchema, prefix: str) -> list[str]:
     """Names for a value of each of the table's columns."""
     number = len(shape.data.fields) + len(shape.partitions.fields)
     return [f"{prefix}_{i}" for i in range(number)]
@@ -230,7 +228,7 @@ def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 
 
-def _sides(shape: Shape, pieces: bridge.MergePlan) -> _Sides:
+def _sides(shape: WriteSchema, pieces: bridge.MergePlan) -> _Sides:
     spark = shape.session.spark
     target = bridge.frame_of(spark, pieces.target)
     source = bridge.frame_of(spark, pieces.source)
@@ -247,11 +245,11 @@ def _sides(shape: Shape, pieces: bridge.MergePlan) -> _Sides:
 
 def _joined(pieces: bridge.MergePlan, sides: _Sides) -> DataFrame:
     """Target and source side by side, as far as the clauses need them; nothing runs yet."""
-    return bridge.merged_rows(sides.target.sparkSession, pieces, sides.target, sides.source)
+    return bridge.merge_join(sides.target.sparkSession, pieces, sides.target, sides.source)
 
 
 def _joined_at_best(
-    shape: Shape, snapshot: StatementSnapshot, text: str
+    shape: WriteSchema, snapshot: StatementSnapshot, text: str
 ) -> tuple[bridge.MergePlan, _Sides, DataFrame]:
     """The parts of a MERGE that is run, and its target and source side by side.
 
@@ -263,13 +261,13 @@ def _joined_at_best(
     sides = _sides(shape, pieces)
     if not _is_worth_a_job(pieces, sides):
         return pieces, sides, _joined(pieces, sides)
-    held = bridge.held_by_driver(_numbered(sides))
+    held = bridge.collect_to_driver(_numbered(sides))
     keys = source_keys(spark, pieces, held)
     if keys:
         pieces = merge_pieces(shape, snapshot, text, keys)
         sides = _sides(shape, pieces)
-        held = bridge.with_rows_of(_numbered(sides), held)
-    join = bridge.merged_with_few if pieces.not_matched else bridge.merged_rows
+        held = bridge.replace_by_collected(_numbered(sides), held)
+    join = bridge.merge_with_broadcast_source if pieces.not_matched else bridge.merge_join
     return pieces, sides, join(spark, pieces, sides.target, held)
 
 
@@ -285,11 +283,13 @@ def _is_worth_a_job(pieces: bridge.MergePlan, sides: _Sides) -> bool:
     if pieces.not_matched_by_source:
         return False
     target = bridge.input_bytes(sides.target)
-    return target > _SHUFFLED_BYTES and bridge.is_few(sides.source, most_read=target)
+    return target > limits().merge_shuffle_bytes and bridge.fits_in_driver(
+        sides.source, most_read=target
+    )
 
 
 def _merge_events(
-    shape: Shape, pieces: bridge.MergePlan, sides: _Sides, rows: DataFrame
+    shape: WriteSchema, pieces: bridge.MergePlan, sides: _Sides, rows: DataFrame
 ) -> DataFrame:
     """The events of each joined row: those of the first clause whose condition holds.
 
@@ -327,7 +327,7 @@ def _merge_events(
 
 
 def _with_values(
-    shape: Shape,
+    shape: WriteSchema,
     sides: _Sides,
     rows: DataFrame,
     conditions: Sequence[Column],

@@ -39,7 +39,8 @@ def show_databases(session: AcidSession, statement: ast.ShowDatabases) -> DataFr
     """SHOW DATABASES: those of Spark's that a server does not tell, and the server's. An embedded
     metastore's are known to Spark.
     """
-    if not session.metastore.served or session.spark.catalog.currentCatalog() != CATALOG:
+    is_shared = session.metastore.capabilities.has_other_clients
+    if not is_shared or session.spark.catalog.currentCatalog() != CATALOG:
         return None
     pattern = name_pattern(statement.pattern)
     others = {row[0] for row in session.spark.sql(statement.text).collect()}

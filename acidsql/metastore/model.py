@@ -251,3 +251,25 @@ class Compaction:
     next_txn_id: int | None = None
     highest_write_id: int | None = None
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a metastore does by itself, and what is left to acidsql.
+
+    Attributes:
+        is_id_authority: no directory has a transaction id or write id that it does not know. Where
+            false, its file may be lost, or restored from an older copy, and the directories tell.
+        chooses_locations: it gives databases and tables their directories, and keeps them apart.
+        has_other_clients: others may create databases in it at any time; they become known to
+            Spark when they are named, else all of them when a session opens.
+        learns_writes_from_locks: its cleaner knows from lock requests, made once a write id is
+            allocated, in which tables and partitions an aborted transaction may have left files.
+        converts_spark_tables: it can take over a table of Spark's own catalog where it lies.
+    """
+
+    is_id_authority: bool
+    chooses_locations: bool
+    has_other_clients: bool
+    learns_writes_from_locks: bool
+    converts_spark_tables: bool

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import (
+    Capabilities,
     Compaction,
     CompactionType,
     LockInfo,
@@ -163,11 +164,8 @@ class Metastore(Protocol):
         """Seconds without a heartbeat after which a transaction is aborted."""
 
     @property
-    def served(self) -> bool:
-        """Whether a server keeps it, for other engines too. A server is the authority on ids; the
-        directories may know more than a file that was lost, or restored from an older copy. And
-        what a killed client leaves behind, a server's cleaner finds in partitions that it knows.
-        """
+    def capabilities(self) -> Capabilities:
+        """What this metastore does by itself."""
 
     def seed_txn_id(self, next_txn_id: int) -> int:
         """Make sure that no transaction id below ``next_txn_id`` is ever given; those never

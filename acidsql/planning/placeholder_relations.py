@@ -13,9 +13,9 @@ from functools import lru_cache
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jvm import JavaObject, simple_name
+from acidsql.bridge.jvm import JavaObject, LogicalPlan, simple_name
 from acidsql.bridge.relations import file_relation, rows_of
-from acidsql.bridge.unresolved_plan import Draft
+from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
 # Where a reference to a table stands: its position among the references of the statement, preceded
 # by the positions of the views that contain it, the outermost first.
@@ -28,7 +28,7 @@ _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
 def placeholder(
     spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
-) -> Draft:
+) -> UnresolvedPlan:
     """Make a relation of these columns without files, for an occurrence of a table.
 
     Args:
@@ -45,7 +45,7 @@ def _without_files(
     return file_relation(spark, [], schema, options, partitions)[0]
 
 
-def occurrence_of(leaf: JavaObject) -> Occurrence | None:
+def occurrence_of(leaf: LogicalPlan) -> Occurrence | None:
     """Return the occurrence that a placeholder stands for, None for other leaves."""
     if not is_over_files(leaf):
         return None
@@ -53,28 +53,28 @@ def occurrence_of(leaf: JavaObject) -> Occurrence | None:
     return tuple(map(int, occurrence.get().split("."))) if occurrence.isDefined() else None
 
 
-def identity(leaf: JavaObject) -> int:
+def identity(leaf: LogicalPlan) -> int:
     """What tells a copy of a relation from another one: the id of its first column."""
     return int(leaf.output().head().exprId().id())
 
 
-def is_over_files(leaf: JavaObject) -> bool:
+def is_over_files(leaf: LogicalPlan) -> bool:
     """Whether a node is a relation over files, as placeholders are."""
     relation = simple_name(leaf) == "LogicalRelation" and leaf.relation()
     return bool(relation) and simple_name(relation) == "HadoopFsRelation"
 
 
-def partition_names(leaf: JavaObject) -> set[str]:
+def partition_names(leaf: LogicalPlan) -> set[str]:
     """The names of a placeholder's partition columns, in lower case."""
     return {str(name).lower() for name in leaf.relation().partitionSchema().fieldNames()}
 
 
-def filters(plan: JavaObject) -> Iterator[JavaObject]:
+def filters(plan: LogicalPlan) -> Iterator[JavaObject]:
     """Filters directly above relations, in subqueries too."""
     return (node for node in nodes(plan, "Filter") if is_over_files(node.child()))
 
 
-def nodes(plan: JavaObject, kind: str) -> Iterator[JavaObject]:
+def nodes(plan: LogicalPlan, kind: str) -> Iterator[JavaObject]:
     """Nodes of a kind, in subqueries too.
 
     Those behind a literal of several lines may be missing, as lines are counted.

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.conditions import Conjunct, bare, conjunct, parts, rebound
-from acidsql.bridge.current_values import Current, depends_on_now, query_of
+from acidsql.bridge.current_values import CurrentValues, depends_on_now, query_of
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     elements,
     jvm_class,
     scala_object,
@@ -63,7 +65,7 @@ class PlanRequirements:
 
 
 def required_of_placeholders(
-    spark: SparkSession, plan: JavaObject, current: Current
+    spark: SparkSession, plan: LogicalPlan, current: CurrentValues
 ) -> PlanRequirements:
     """What a plan asks of its placeholders: nothing is known if that depends on when it runs.
 
@@ -109,7 +111,7 @@ def required_of_placeholders(
     )
 
 
-def _copies(plan: JavaObject) -> dict[int, Occurrence]:
+def _copies(plan: LogicalPlan) -> dict[int, Occurrence]:
     """Find the placeholders in a plan and its subqueries.
 
     Returns:
@@ -166,13 +168,13 @@ def _distinct_partitions(
             yield leaf
 
 
-def _ignores_repetition(function: JavaObject) -> bool:
+def _ignores_repetition(function: Expression) -> bool:
     """Whether an aggregate function gives the same of several equal rows and of one."""
     kind = simple_name(function.aggregateFunction())
     return kind in ("Max", "Min") or bool(function.isDistinct())
 
 
-def _aggregate_functions(expression: JavaObject, pattern: JavaObject) -> Iterator[JavaObject]:
+def _aggregate_functions(expression: Expression, pattern: JavaObject) -> Iterator[JavaObject]:
     """The aggregate functions in an expression, but for those of its subqueries.
 
     Args:
@@ -186,7 +188,7 @@ def _aggregate_functions(expression: JavaObject, pattern: JavaObject) -> Iterato
 
 
 def _told(
-    spark: SparkSession, leaf: JavaObject, condition: JavaObject
+    spark: SparkSession, leaf: LogicalPlan, condition: Expression
 ) -> tuple[tuple[Conjunct, ...], tuple[Lookup, ...]]:
     """Split a condition on a placeholder into conjuncts that are constant, and those that depend on
     other queries.

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.planning.placeholder_relations import Occurrence
 from acidsql.planning.plan_requirements import required_of_placeholders
@@ -15,16 +16,13 @@ from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
 
-# A table of fewer partitions is not pruned by running a subquery over another table.
-_MANY_PARTITIONS = 8
-
 
 def find_required_rows(
     session: AcidSession,
-    plan: bridge.JavaObject,
+    plan: bridge.LogicalPlan,
     tables: Mapping[Occurrence, Table],
-    current: bridge.Current,
-    scan: Callable[[Table, RequiredRows], bridge.Draft | None],
+    current: bridge.CurrentValues,
+    scan: Callable[[Table, RequiredRows], bridge.UnresolvedPlan | None],
 ) -> dict[Occurrence, RequiredRows]:
     """Find what a statement requires of each occurrence of a table.
 
@@ -57,12 +55,15 @@ def find_required_rows(
             required = found.get(occurrence, ALL_ROWS)
             found[occurrence] = replace(required, distinct_partitions_only=True)
 
-    def scan_placeholder(occurrence: Occurrence) -> bridge.Draft | None:
+    def scan_placeholder(occurrence: Occurrence) -> bridge.UnresolvedPlan | None:
         return scan(tables[occurrence], found.get(occurrence, ALL_ROWS))
 
     for occurrence, copies in plan_requires.copies.items():
         table, required = tables[occurrence], found[occurrence]
-        has_few = required.partitions is not None and len(required.partitions) < _MANY_PARTITIONS
+        has_few = (
+            required.partitions is not None
+            and len(required.partitions) < limits().pruning_partitions
+        )
         if has_few or not any(copy.lookups for copy in copies):
             continue
         conjuncts = []
@@ -105,6 +106,6 @@ def _partitions(
     texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
     schema = partition_schema(session.spark, table)
     chosen = {
-        i for c in about_partitions for i in bridge.chosen_rows(session.spark, c, schema, texts)
+        i for c in about_partitions for i in bridge.matching_rows(session.spark, c, schema, texts)
     }
     return frozenset(values[i] for i in chosen)

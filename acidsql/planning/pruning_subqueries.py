@@ -15,11 +15,12 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.conditions import Conjunct, conjunct, parts, rebound
 from acidsql.bridge.jvm import (
     CATALYST,
+    Expression,
     JavaObject,
+    LogicalPlan,
     alias,
     elements,
     jvm_class,
-    major,
     scala_map,
     scala_object,
     scala_seq,
@@ -28,7 +29,9 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.rows import arrow_table
-from acidsql.bridge.unresolved_plan import Draft
+from acidsql.bridge.spark_versions import differences
+from acidsql.bridge.unresolved_plan import UnresolvedPlan
+from acidsql.limits import limits
 from acidsql.planning.placeholder_relations import (
     Occurrence,
     filters,
@@ -38,8 +41,6 @@ from acidsql.planning.placeholder_relations import (
 )
 from acidsql.planning.value_predicates import is_plain, one_of, only_one
 
-# As many values as these choose partitions; of more a range does.
-_MOST_VALUES = 10_000
 # Nodes of plans that give the same rows each time if their expressions do.
 _CONSTANT = ("LocalRelation", "OneRowRelation", "Range")
 _REPEATABLE = ("Project", "Filter", "Join", "Union", "Aggregate", "LogicalRelation", *_CONSTANT)
@@ -53,7 +54,7 @@ class Query:
         placeholders: its leaves that are placeholders, with the occurrence of each; at least one.
     """
 
-    plan: JavaObject
+    plan: LogicalPlan
     placeholders: Sequence[tuple[JavaObject, Occurrence]]
 
 
@@ -67,7 +68,7 @@ class Membership:
         key: the query's value: Java expression over its attributes.
     """
 
-    value: JavaObject
+    value: Expression
     columns: JavaObject
     query: Query
     key: JavaObject
@@ -82,7 +83,7 @@ class Comparison:
         values: the Java expressions in it that stand for a query's value, with the query.
     """
 
-    condition: JavaObject
+    condition: Expression
     values: Sequence[tuple[JavaObject, Query]]
 
 
@@ -90,7 +91,7 @@ Lookup = Membership | Comparison
 
 
 def without_pruning(
-    spark: SparkSession, plan: JavaObject
+    spark: SparkSession, plan: LogicalPlan
 ) -> tuple[JavaObject, Mapping[int, Sequence[Membership]]]:
     """A plan without the subqueries by which Spark would choose partitions when it runs, and these
     by the identity of the placeholder that each is about.
@@ -119,14 +120,14 @@ def without_pruning(
     return plan.transformAllExpressionsWithSubqueries(scala_map(spark, dropped)), found
 
 
-def _build_key(spark: SparkSession, pruning: JavaObject) -> JavaObject:
+def _build_key(spark: SparkSession, pruning: JavaObject) -> Expression:
     """The value of the other part."""
-    if major(spark) >= 4:
+    if differences(spark).has_several_pruning_keys:
         return pruning.buildKeys().apply(pruning.broadcastKeyIndices().head())
     return pruning.buildKeys().apply(pruning.broadcastKeyIndex())
 
 
-def comparison(spark: SparkSession, leaf: JavaObject, condition: JavaObject) -> Comparison | None:
+def comparison(spark: SparkSession, leaf: LogicalPlan, condition: Expression) -> Comparison | None:
     """Find what a condition with subqueries says of the partitions of a placeholder.
 
     Returns:
@@ -147,7 +148,7 @@ def comparison(spark: SparkSession, leaf: JavaObject, condition: JavaObject) -> 
     return Comparison(condition, values)
 
 
-def _subqueries(expression: JavaObject, pattern: JavaObject) -> Iterator[JavaObject]:
+def _subqueries(expression: Expression, pattern: JavaObject) -> Iterator[JavaObject]:
     """The subqueries in an expression that has some.
 
     Args:
@@ -160,7 +161,7 @@ def _subqueries(expression: JavaObject, pattern: JavaObject) -> Iterator[JavaObj
         yield from _subqueries(child, pattern)
 
 
-def _query(plan: JavaObject) -> Query | None:
+def _query(plan: LogicalPlan) -> Query | None:
     """A part of a plan that can be run by itself; None if it may give other rows each time."""
     found = {}
     for leaf in elements(plan.collectLeaves()):
@@ -174,7 +175,7 @@ def _query(plan: JavaObject) -> Query | None:
     return Query(plan, tuple(found.values()))
 
 
-def _is_repeatable(plan: JavaObject) -> bool:
+def _is_repeatable(plan: LogicalPlan) -> bool:
     """Whether a plan gives the same rows each time: rows that are chosen by their order may be
     others, and so may sums of floating-point numbers.
     """
@@ -191,7 +192,7 @@ def _is_repeatable(plan: JavaObject) -> bool:
 
 
 def evaluate(
-    spark: SparkSession, lookup: Lookup, scan: Callable[[Occurrence], Draft | None]
+    spark: SparkSession, lookup: Lookup, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> Conjunct | None:
     """The condition on partitions that a lookup makes, for which its queries are run; None if the
     values are of a type that is not compared, or a query takes too long.
@@ -210,13 +211,13 @@ def evaluate(
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     key = scala_seq(spark, [alias(spark, lookup.key, "k")])
     values = arrow_table(frame_of(spark, project(key, query)).distinct()).column(0)
-    condition = one_of(values, str(lookup.value.dataType().sql()), _MOST_VALUES)
+    condition = one_of(values, str(lookup.value.dataType().sql()), limits().pruning_values)
     value = rebound(spark, lookup.value, lookup.columns, lookup.columns)
     return conjunct(condition.of(spark, value))
 
 
 def _compared(
-    spark: SparkSession, lookup: Comparison, scan: Callable[[Occurrence], Draft | None]
+    spark: SparkSession, lookup: Comparison, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> Conjunct | None:
     found = []
     for node, query in lookup.values:
@@ -232,7 +233,7 @@ def _compared(
 
 
 def _over_rows(
-    spark: SparkSession, query: Query, scan: Callable[[Occurrence], Draft | None]
+    spark: SparkSession, query: Query, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> JavaObject | None:
     """The plan of a query over rows in place of its placeholders; None if some are many."""
     rows = {}

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from acidsql import bridge
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.insert_only import read
+from acidsql.limits import limits
 from acidsql.metastore.model import Table, TableType, TxnType
 from acidsql.planning.name_resolution import CATALOG, find, names_temp_view
 from acidsql.planning.placeholder_relations import Occurrence, placeholder
@@ -27,10 +28,6 @@ from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.storage.listings import Listings
 
 _MICROSECONDS = 1_000_000
-# A table that is no larger is scanned in less time than it takes to plan a statement twice.
-_SMALL_BYTES = 4 * 1024 * 1024
-# A larger table is not read twice in order to read fewer partitions of another one.
-_LOOKED_UP_BYTES = 32 * 1024 * 1024
 # Property of a view: the database in which the names of its text are looked up.
 VIEW_DATABASE = "view.database"
 # Property of a temporary view: the temporary views that its text names, a JSON list. Other names in
@@ -39,7 +36,7 @@ VIEW_TEMPORARY = "view.temporary"
 
 
 # Makes the relation of an occurrence of a table.
-RelationOf = Callable[[Table, Occurrence], bridge.Draft]
+RelationOf = Callable[[Table, Occurrence], bridge.UnresolvedPlan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class PlaceholderPass:
     spark: SparkSession
     tables: dict[Occurrence, Table] = field(default_factory=dict)
 
-    def __call__(self, table: Table, occurrence: Occurrence) -> bridge.Draft:
+    def __call__(self, table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
         """Make the placeholder of an occurrence of a table."""
         self.tables[occurrence] = table
         columns, partitions = scan_schema(self.spark, table), partition_schema(self.spark, table)
@@ -76,10 +73,10 @@ class StatementSnapshot:
     snapshots: dict[tuple[str, PartitionSet | None], TableSnapshot] = field(default_factory=dict)
     views: set[tuple[str, str]] = field(default_factory=set)
     lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
-    current: bridge.Current = field(init=False)
+    current: bridge.CurrentValues = field(init=False)
 
     def __post_init__(self) -> None:
-        self.current = bridge.Current(self.session.spark)
+        self.current = bridge.CurrentValues(self.session.spark)
 
     def snapshot(self, table: Table, wanted: PartitionSet | None = None) -> TableSnapshot:
         """The table, or the wanted partitions of it, as this statement sees it."""
@@ -103,43 +100,47 @@ class StatementSnapshot:
         taken = (s for s in self.snapshots.values() if s.table.full_name == table.full_name)
         return sorted({partition.values for own in taken for partition in own.partitions})
 
-    def relation(self, table: Table) -> bridge.JavaObject:
+    def relation(self, table: Table) -> bridge.LogicalPlan:
         """Make a plan of a table or view under its own name, with ``row__id`` hidden."""
         return self._relation(table, None, (0,), self._scan_all_rows)
 
     def _relation(
         self, table: Table, alias: str | None, occurrence: Occurrence, relation_of: RelationOf
-    ) -> bridge.JavaObject:
+    ) -> bridge.LogicalPlan:
         name: tuple[str, ...] = (CATALOG, table.database, table.name)
         if alias is not None or not table.database:
             name = (alias or table.name,)
         if table.table_type is TableType.VIEW:
-            view = bridge.Draft.of(self._view(table, occurrence, relation_of))
+            view = bridge.UnresolvedPlan.of(self._view(table, occurrence, relation_of))
             return bridge.hide_columns(view, 0, name)
         hidden = 0 if table.insert_only else 1
         return bridge.hide_columns(relation_of(table, occurrence), hidden, name)
 
-    def _scan(self, table: Table, required: RequiredRows) -> bridge.Draft:
+    def _scan(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
         rows = self._rows(table, required)
         return rows if self.expires is None else rows.where(_not_expired(self.expires))
 
-    def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.Draft:
+    def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.UnresolvedPlan:
         return self._scan(table, ALL_ROWS)
 
-    def _rows(self, table: Table, required: RequiredRows) -> bridge.Draft:
+    def _rows(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
         snapshot = self.snapshot(table, required.partitions)
         if table.insert_only:
-            return bridge.Draft.of(read.rows(self.session, snapshot))
+            return bridge.UnresolvedPlan.of(read.rows(self.session, snapshot))
         return scan(self.session, snapshot, required)
 
-    def _rows_for_pruning(self, table: Table, required: RequiredRows) -> bridge.Draft | None:
+    def _rows_for_pruning(
+        self, table: Table, required: RequiredRows
+    ) -> bridge.UnresolvedPlan | None:
         """Return the required rows of a table by whose values partitions of another one are pruned.
 
         Returns:
             None if the table is too large to be read twice.
         """
         snapshot = self.snapshot(table, required.partitions)
-        if not required.distinct_partitions_only and is_larger(snapshot, _LOOKED_UP_BYTES):
+        if not required.distinct_partitions_only and is_larger(
+            snapshot, limits().pruning_table_bytes
+        ):
             return None
         return self._rows(table, required)
 
@@ -156,7 +157,7 @@ class StatementSnapshot:
         self,
         statement: str | ParsedStatement,
         made: Callable[[bridge.JavaObject], bridge.JavaObject] = lambda plan: plan,
-    ) -> bridge.JavaObject:
+    ) -> bridge.LogicalPlan:
         """Make Spark's plan of a statement, not analysed yet, over scans of the required rows.
 
         A statement with a partitioned or large table is planned twice: first over placeholders,
@@ -177,7 +178,7 @@ class StatementSnapshot:
             self.session, plan, placeholders.tables, self.current, self._rows_for_pruning
         )
 
-        def scan_required(table: Table, occurrence: Occurrence) -> bridge.Draft:
+        def scan_required(table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
             return self._scan(table, required.get(occurrence, ALL_ROWS))
 
         return self._plan(parsed, scan_required)
@@ -201,15 +202,15 @@ class StatementSnapshot:
             return True
         if table.insert_only:
             return False  # Spark itself pushes conditions down to its files
-        return is_larger(self.snapshot(table), _SMALL_BYTES)
+        return is_larger(self.snapshot(table), limits().single_pass_bytes)
 
-    def plan_of(self, parsed: ParsedStatement) -> bridge.JavaObject:
+    def plan_of(self, parsed: ParsedStatement) -> bridge.LogicalPlan:
         """Make the plan of a statement over scans of all rows."""
         return self._plan(parsed, self._scan_all_rows)
 
     def _plan(
         self, parsed: ParsedStatement, relation_of: RelationOf, within: Occurrence = ()
-    ) -> bridge.JavaObject:
+    ) -> bridge.LogicalPlan:
         """Put relations in the place of a statement's references to tables of the metastore.
 
         Args:
@@ -288,7 +289,7 @@ class ParsedStatement:
     """
 
     text: str
-    plan: bridge.JavaObject
+    plan: bridge.LogicalPlan
     references: Sequence[bridge.Reference]
     tables: Mapping[tuple[str, ...], Table]
     temporary: Container[str] | None = None
@@ -348,7 +349,7 @@ def _current_database(session: AcidSession, database: str) -> Iterator[None]:
     if before == database:
         yield
         return
-    if session.metastore.served and session.has_database(database):
+    if session.metastore.capabilities.has_other_clients and session.has_database(database):
         mirror_database(session, database)
     catalog.setCurrentDatabase(database)
     try:
@@ -363,7 +364,7 @@ def _not_expired(expires: int) -> str:
     It is folded as a whole, so that a late run fails before it looks for files that are gone;
     ``raise_error`` would be left to the tasks. An impossible conversion is the foldable expression
     whose error shows a text of ours in all Spark versions and settings. The time is a text's, as no
-    function that gives it stays in the plan (``Current``).
+    function that gives it stays in the plan (``CurrentValues``).
     """
     message = (
         "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.jvm import JavaObject, elements, scala_map, session_state
+from acidsql.bridge.jvm import Expression, elements, scala_map, session_state
 
 # The value, in a condition.
 _VALUE = "k"
@@ -42,14 +42,14 @@ class OneOf:
     text: str
     coarse: bool
 
-    def of(self, spark: SparkSession, value: JavaObject) -> JavaObject:
+    def of(self, spark: SparkSession, value: Expression) -> Expression:
         """The condition on the value of a Java expression, as such an expression."""
         parser = session_state(spark).sqlParser()
         place = parser.parseExpression(_VALUE)
         return parser.parseExpression(self.text).transform(scala_map(spark, [(place, value)]))
 
 
-def is_plain(value: JavaObject) -> bool:
+def is_plain(value: Expression) -> bool:
     """Whether equal values of a Java expression are the same one: not floating-point numbers,
     instants or padded texts.
     """

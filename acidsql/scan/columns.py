@@ -83,7 +83,7 @@ def _made_columns(
     spark = session.spark
     data = []
     for field, stored in zip(schema_of(spark, columns).fields, columns, strict=True):
-        value = bridge.opaque(spark, row_field(field.name), nullable=field.nullable)
+        value = bridge.no_pushdown(spark, row_field(field.name), nullable=field.nullable)
         value = to_session_zone(session, value, field.dataType)
         value = with_blanks(value, bridge.parse_type(spark, stored.type))
         data.append(value.alias(field.name, metadata=field.metadata))
@@ -98,7 +98,7 @@ def _made_columns(
         ids=bridge.named_columns(
             spark,
             [
-                bridge.opaque(spark, F.col(key), nullable=True).alias(names[field])
+                bridge.no_pushdown(spark, F.col(key), nullable=True).alias(names[field])
                 for field, key in _ROW_ID_FIELDS.items()
             ],
         ),
@@ -110,8 +110,8 @@ _known_columns = lru_cache(maxsize=256)(_made_columns)
 
 
 def project(
-    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.Draft]
-) -> list[bridge.Draft]:
+    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.UnresolvedPlan]
+) -> list[bridge.UnresolvedPlan]:
     """Insert events as the table's columns, its partition columns, and the fields of the row id."""
     fresh = bridge.aliases_are_fresh(session.spark)
     columns = None

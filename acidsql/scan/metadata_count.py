@@ -16,17 +16,14 @@ import pyarrow as pa
 
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.selection import needs_row_filter
-from acidsql.scan.deletes.bitmap import number_of_rows, words_of
+from acidsql.limits import limits
+from acidsql.scan.deletes.bitmap import make_delete_bitmap, number_of_deleted_rows
 from acidsql.scan.deletes.plan import Deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, OPERATION, ORIGINAL_WRITE_ID, ROW_ID
-
-# Tails of more files, and more delete events, are not for the driver to read.
-_MOST_FILES = 1_000
-_MOST_EVENTS = 5_000_000
 
 
 class Dense(NamedTuple):
@@ -51,7 +48,7 @@ def count_rows(
         deletes: all delete events of the snapshot.
     """
     files = sum(len(snapshot.listings.get(d.path).names) for d in directories)
-    if files > _MOST_FILES or deletes.events > _MOST_EVENTS:
+    if files > limits().counted_files or deletes.events > limits().bitmap_events:
         return None
     if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
         return None
@@ -70,8 +67,8 @@ def count_rows(
     keys = valid_keys(session, snapshot, deletes)
     if not len(keys):
         return rows
-    words = words_of(keys, partitioned=True) if are_of(_ranges(keys), dense) else None
-    return None if words is None else rows - number_of_rows(words)
+    deleted = make_delete_bitmap(keys, partitioned=True) if are_of(_ranges(keys), dense) else None
+    return None if deleted is None else rows - number_of_deleted_rows(deleted)
 
 
 def find_occupied(

@@ -17,7 +17,7 @@ from acidsql import bridge
 from acidsql.format.names import DirectoryKind
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project, scan_schema
-from acidsql.scan.deletes.plan import Deletes, filter_of, find_deletes, less_joined
+from acidsql.scan.deletes.plan import Deletes, anti_join, bitmap_filter, find_deletes
 from acidsql.scan.directories import (
     DataDirectory,
     bucket_files,
@@ -30,7 +30,7 @@ from acidsql.scan.directories import (
 from acidsql.scan.metadata_count import count_rows, find_occupied
 from acidsql.scan.original_files import OriginalFile, original_events, original_files
 from acidsql.scan.required_rows import ALL_ROWS, RequiredRows
-from acidsql.scan.search_argument import Search, compared_types, find_search
+from acidsql.scan.search_argument import SearchArgument, compared_types, find_search_argument
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
 from acidsql.schema.acid_file import (
@@ -115,7 +115,7 @@ def _write_ids(data: DataDirectory) -> tuple[int, int]:
 
 def scan(
     session: AcidSession, snapshot: TableSnapshot, required: RequiredRows = ALL_ROWS
-) -> bridge.Draft:
+) -> bridge.UnresolvedPlan:
     """The rows of a snapshot: the table's columns in its order, then ``row__id``.
 
     Args:
@@ -125,14 +125,14 @@ def scan(
     schema = scan_schema(session.spark, snapshot.table)
     rows = _number_of_rows(session, snapshot, inserts, deletes) if required.count_only else None
     if rows is not None:
-        return bridge.bare_rows(session.spark, rows, schema)
+        return bridge.count_only_rows(session.spark, rows, schema)
     if not required.distinct_partitions_only:
         return _scanned(session, snapshot, inserts, deletes, required.conditions)
     others = {f.ordinal for f in inserts.originals}
     occupied = find_occupied(session, snapshot, inserts.directories, deletes, others)
     known = [i for i, has_rows in occupied.items() if has_rows]
     values = partition_values(session, snapshot, known, bridge.BARE_NUMBER)
-    bare = bridge.bare_rows(session.spark, len(known), schema, values)
+    bare = bridge.count_only_rows(session.spark, len(known), schema, values)
     rest = inserts.but_of(occupied)
     if rest.is_empty:
         return bare
@@ -145,7 +145,7 @@ def _scanned(
     inserts: _Inserts,
     deletes: Deletes,
     needed: Sequence[Sequence[bridge.Conjunct]],
-) -> bridge.Draft:
+) -> bridge.UnresolvedPlan:
     """The surviving rows of some insert events.
 
     Projected below the union, so that Spark prunes the fields of ``row`` in each scan.
@@ -156,7 +156,7 @@ def _scanned(
     filtered, joined = _surviving(session, snapshot, inserts, deletes, needed)
     first, *others = (
         *project(session, snapshot, filtered),
-        *(part.sealed() for part in project(session, snapshot, joined)),
+        *(part.pushdown_barrier() for part in project(session, snapshot, joined)),
     )
     table = snapshot.table
     names = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
@@ -164,7 +164,7 @@ def _scanned(
     return first.union(others).select(*names, f"{row_id} AS {ROW_ID_COLUMN}")
 
 
-def number_of_rows(session: AcidSession, snapshot: TableSnapshot) -> int | None:
+def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int | None:
     """The number of a snapshot's rows if the tails of its files tell it, else None."""
     return _number_of_rows(session, snapshot, *_events(session, snapshot))
 
@@ -204,7 +204,7 @@ def all_inserts(
     parts = _insert_events(session, snapshot, inserts, row)
     if less_deleted:
         deletes = find_deletes(session, snapshot)
-        kept = filter_of(session, snapshot, deletes)
+        kept = bitmap_filter(session, snapshot, deletes)
         if kept is not None:
             parts = [kept(part) for part in parts]
         else:
@@ -213,7 +213,7 @@ def all_inserts(
 
 
 def _flat_union(
-    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.Draft]
+    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.UnresolvedPlan]
 ) -> DataFrame:
     row = data_schema(session.spark, snapshot.table)
     fields = [row_field(f.name).alias(f"{FIELD}{i}") for i, f in enumerate(row.fields)]
@@ -227,13 +227,13 @@ def _surviving(
     inserts: _Inserts,
     deletes: Deletes,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
-) -> tuple[list[bridge.Draft], list[bridge.Draft]]:
+) -> tuple[list[bridge.UnresolvedPlan], list[bridge.UnresolvedPlan]]:
     """Scans of insert events, those that delete events may concern less what these delete: first
     those that need no join for that, then those with one; one at least.
     """
     clean, dirty = inserts.split(deletes)
     row = data_schema(session.spark, snapshot.table)
-    kept = None if dirty.is_empty else filter_of(session, snapshot, deletes)
+    kept = None if dirty.is_empty else bitmap_filter(session, snapshot, deletes)
     if kept is not None:
         filtered = [kept(part) for part in _insert_events(session, snapshot, inserts, row, needed)]
         joined = []
@@ -247,10 +247,13 @@ def _surviving(
 
 
 def _joined(
-    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.Draft], deletes: Deletes
-) -> list[bridge.Draft]:
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    parts: Sequence[bridge.UnresolvedPlan],
+    deletes: Deletes,
+) -> list[bridge.UnresolvedPlan]:
     """Insert events but for those that a delete event meets, by a join."""
-    return less_joined(snapshot, parts, deletes, lambda: _delete_events(session, snapshot))
+    return anti_join(snapshot, parts, deletes, lambda: _delete_events(session, snapshot))
 
 
 def _delete_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
@@ -285,13 +288,13 @@ def _insert_events(
     inserts: _Inserts,
     row: StructType,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
-) -> list[bridge.Draft]:
+) -> list[bridge.UnresolvedPlan]:
     """Insert events whose ``row`` has the table's columns."""
     parts = []
     compared = compared_types(session, snapshot.table, needed)
     groups = by_columns(session, snapshot, inserts.directories, compared)
     for columns, directories in groups.items():
-        search = find_search(session, snapshot.table, columns, needed)
+        search = find_search_argument(session, snapshot.table, columns, needed)
         if columns.names == tuple(row.names):
             parts += _valid_events(session, snapshot, directories, row, search)
             continue
@@ -301,7 +304,7 @@ def _insert_events(
         values = [row_field(name) for name in columns.names]
         for events in _valid_events(session, snapshot, directories, stored, search):
             frame = events.frame().withColumn("row", row_of(row, values))
-            parts.append(bridge.Draft.of(frame))
+            parts.append(bridge.UnresolvedPlan.of(frame))
     return parts + original_events(session, inserts.originals, row)
 
 
@@ -324,8 +327,8 @@ def _valid_events(
     snapshot: TableSnapshot,
     directories: Sequence[DataDirectory],
     row: StructType,
-    search: Search | None = None,
-) -> list[bridge.Draft]:
+    search: SearchArgument | None = None,
+) -> list[bridge.UnresolvedPlan]:
     """The events of some directories, less those of write ids that the snapshot does not see."""
     whole, mixed = _parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
     parts = []
@@ -333,7 +336,7 @@ def _valid_events(
         parts.append(_relation(session, snapshot, whole, row, search))
     if mixed:
         write_ids = snapshot.write_ids
-        current = bridge.opaque(session.spark, F.col("currentTransaction"), nullable=True)
+        current = bridge.no_pushdown(session.spark, F.col("currentTransaction"), nullable=True)
         hidden = [*write_ids.open, *write_ids.aborted]
         condition = (current <= write_ids.high_water_mark) & ~current.isin(hidden)
         parts.append(_relation(session, snapshot, mixed, row, search).where(condition))
@@ -345,8 +348,8 @@ def _relation(
     snapshot: TableSnapshot,
     directories: Sequence[DataDirectory],
     row: StructType,
-    search: Search | None = None,
-) -> bridge.Draft:
+    search: SearchArgument | None = None,
+) -> bridge.UnresolvedPlan:
     """One guarded scan.
 
     Rows that ORC passes over may come all the same, with anything in their other columns: the

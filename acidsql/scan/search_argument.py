@@ -55,7 +55,7 @@ Conditions = Sequence[Sequence[bridge.Conjunct]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class SearchArgument:
     """What a scan looks for.
 
     Attributes:
@@ -90,9 +90,9 @@ def compared_types(session: AcidSession, table: Table, needed: Conditions) -> di
     return {i: t for i, t in declared.items() if t is not None}
 
 
-def find_search(
+def find_search_argument(
     session: AcidSession, table: Table, columns: FileColumns, needed: Conditions
-) -> Search | None:
+) -> SearchArgument | None:
     """What a scan of files with these columns may look for; None if it is nothing.
 
     Args:
@@ -109,7 +109,9 @@ def find_search(
     if not used:
         return None
     if all(c.coarse for one in used for c in one):
-        return Search(options={**options, _LOOKS_FOR_ROWS: "false"}, condition=None, rows=False)
+        return SearchArgument(
+            options={**options, _LOOKS_FOR_ROWS: "false"}, condition=None, rows=False
+        )
     fields = sum(1 for f in schema.fields for _ in types_in(f.dataType))
     rows = (
         bridge.reads_in_batches(spark, fields + _OTHER_COLUMNS)
@@ -119,4 +121,4 @@ def find_search(
     options[_LOOKS_FOR_ROWS] = str(rows).lower()
     values = {name: f"row.{quote(read_name(stored_name))}" for name, stored_name in names.items()}
     condition = bridge.condition_of(spark, used, values)
-    return Search(options=options, condition=condition, rows=rows)
+    return SearchArgument(options=options, condition=condition, rows=rows)

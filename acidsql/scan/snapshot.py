@@ -79,7 +79,7 @@ def take_snapshot(
     for place in places:
         check_is_there(metastore, table, place, listings)
     if lists is None:
-        if not metastore.served:
+        if not metastore.capabilities.is_id_authority:
             every_name = [name for _, names in listed for name in names]
             keep_write_ids_ahead(metastore, table, every_name)
             txns = with_unknown_compactions(metastore, txns, every_name)

@@ -35,6 +35,7 @@ class AcidSession:
     _lock: ClassVar[threading.RLock] = threading.RLock()
 
     def __init__(self, spark: SparkSession) -> None:
+        bridge.warn_if_untried(spark.version)
         self.spark = spark
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)
@@ -43,7 +44,9 @@ class AcidSession:
         self.files = FileSystem(spark)
         self.tails = TailCache(self.files)
         self.delete_events = EventCache(self.files)
-        self.delete_filters: LruCache[Callable[[bridge.Draft], bridge.Draft] | None] = LruCache(4)
+        self.delete_filters: LruCache[
+            Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None
+        ] = LruCache(4)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
@@ -52,7 +55,7 @@ class AcidSession:
         # The zone whose wall clocks Hive is to read. A later SET TIME ZONE changes how instants are
         # parsed and printed, as in Spark, not which instants the tables hold.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
-        if not self.metastore.served:
+        if not self.metastore.capabilities.has_other_clients:
             for name in self.metastore.databases():
                 mirror_database(self, name)
         # Readers that are gone must not hold cleaners back until their time-out.
@@ -87,7 +90,7 @@ class AcidSession:
 
     def database_location(self, database: str) -> str:
         """Where the tables of a database lie unless they say otherwise."""
-        if database == "default" and not self.metastore.served:
+        if database == "default" and not self.metastore.capabilities.chooses_locations:
             return self.warehouse
         return self.metastore.database_location(database) or child(self.warehouse, f"{database}.db")
 

@@ -112,7 +112,8 @@ def _begin_exclusive(
     metastore = session.metastore
     requests = [i.request() for i in intents]
     quiet = [replace(r, operation=Operation.SELECT, dynamic_partitions=False) for r in requests]
-    first = quiet if metastore.served else requests
+    told_later = metastore.capabilities.learns_writes_from_locks
+    first = quiet if told_later else requests
     waited = wait_for_locks(metastore, txn_id, first, timeout)
     changes = any(i.operation in (Operation.UPDATE, Operation.DELETE) for i in intents)
     if waited and changes and metastore.waiting_may_conflict:
@@ -120,7 +121,7 @@ def _begin_exclusive(
     txns = metastore.valid_txns()
     write_ids = _allocate(session, intents, txn_id)
     told = [replace(r, type=LockType.SHARED_READ) for r in requests if r not in quiet]
-    if metastore.served and told:
+    if told_later and told:
         metastore.lock(txn_id, told)
     return OpenedTransaction(txn_id=txn_id, txns=txns, write_ids=write_ids, seen={})
 

@@ -124,7 +124,7 @@ class WriteTransaction:
         )
         self._find(fresh)
         missing = [self._new_partition(v) for v in fresh if v not in self._known]
-        if missing and metastore.served:
+        if missing and metastore.capabilities.learns_writes_from_locks:
             metastore.add_partitions(table.database, table.name, missing)
         self.touched.update({v: self._known[v] for v in fresh})
         if fresh and self.intent.names_partitions_late:
@@ -195,7 +195,7 @@ class WriteTransaction:
     def _write_id_in_use(self, path: str, highest: int) -> FormatError:
         metastore, table = self.session.metastore, self.table
         reason = "somebody has put it there without asking the metastore. Move it away, and run"
-        if not metastore.served:
+        if not metastore.capabilities.is_id_authority:
             metastore.seed_write_id(table.database, table.name, highest + 1)
             reason = "its file is older than the table. Run"
         return FormatError(

@@ -6,23 +6,38 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 from xml.etree import ElementTree as ET
 
 import pytest
 
-import acidsql
 from acidsql.repl import main as shell
-from acidsql.syntax import builder
+from acidsql.repl.printer import FORMATS
+from acidsql.repl.shell import _COMMANDS as COMMANDS
+from acidsql.repl.statements import split
+from acidsql.syntax import builder, parse, statements
+from scripts import draw_costs, record_shell
+from tests.docs import pages
 
 _ROOT = Path(__file__).parents[2]
 _PACKAGE = _ROOT / "acidsql"
-_DOCUMENTS = [_ROOT / "README.md", _ROOT / "CHANGELOG.md", _ROOT / "CONTRIBUTING.md"]
-_DOCUMENTS += sorted((_ROOT / "docs").glob("*.md"))
-_README = (_ROOT / "README.md").read_text("utf-8")
-_LIMITS = (_ROOT / "docs" / "limits.md").read_text("utf-8")
-_ARCHITECTURE = (_ROOT / "docs" / "architecture.md").read_text("utf-8")
+_PAGES = sorted((_ROOT / "docs").rglob("*.md"))
+_DOCUMENTS = [_ROOT / "README.md", _ROOT / "CHANGELOG.md", _ROOT / "CONTRIBUTING.md", *_PAGES]
+
+
+def page(name: str) -> str:
+    return (_ROOT / "docs" / f"{name}.md").read_text("utf-8")
+
+
+_LIMITS = page("limits")
+_ARCHITECTURE = page("architecture")
+_SETTINGS = page("reference/settings")
+_STATEMENTS = page("reference/statements")
+_CONDITIONS = page("reference/conditions")
+_SHELL = page("reference/shell")
 _SETTING = re.compile(r"spark\.acidsql(?:\.\w+)+")
 _UNSUPPORTED = "UNSUPPORTED_FEATURE."
+_CONDITION = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:\.[A-Z_]+)?")
 
 
 def sources() -> Iterator[str]:
@@ -39,8 +54,8 @@ def test_there_are_settings() -> None:
 
 
 @pytest.mark.parametrize("setting", sorted(settings()))
-def test_setting_is_in_readme(setting: str) -> None:
-    assert f"`{setting}`" in _README
+def test_setting_is_documented(setting: str) -> None:
+    assert f"| `{setting}` |" in _SETTINGS
 
 
 def test_documents_name_no_other_setting() -> None:
@@ -48,9 +63,32 @@ def test_documents_name_no_other_setting() -> None:
     assert named == settings()
 
 
-@pytest.mark.parametrize("name", acidsql.__all__)
-def test_public_name_is_in_readme(name: str) -> None:
-    assert re.search(rf"`acidsql\.{name}\b", _README)
+def properties() -> set[str]:
+    """The table properties that the code looks for in a CREATE TABLE."""
+    code = (_PACKAGE / "commands" / "definitions.py").read_text("utf-8")
+    return {"transactional", *re.findall(r'"(orc\.[\w.]+\w|[a-z]+_[a-z]+)"', code)}
+
+
+@pytest.mark.parametrize("name", sorted(properties()))
+def test_table_property_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in _SETTINGS or name == "insert_only"
+
+
+def kinds() -> dict[str, str]:
+    """The kinds of the statements among the examples, and their texts."""
+    texts = (
+        statement.text
+        for example in pages.examples(_STATEMENTS)
+        if example.kind == "sql"
+        for statement in split(example.text)
+    )
+    return {type(parse(text)).__name__: text for text in texts}
+
+
+@pytest.mark.parametrize("kind", get_args(statements.Statement), ids=lambda kind: kind.__name__)
+def test_statement_has_an_example(kind: type) -> None:
+    refused = {"DropColumns", "SetLocation", "AlterTable"}
+    assert kind.__name__ in kinds() or kind.__name__ in refused
 
 
 def literals(node: ast.expr) -> str:
@@ -105,57 +143,165 @@ def test_unsupported_clause_is_in_limits(rule: str) -> None:
     assert words in _LIMITS.replace("_", " "), f"{words} is not in docs/limits.md"
 
 
-def test_benchmark_suites_are_in_readme() -> None:
+def error_names() -> set[str]:
+    tree = ast.parse((_PACKAGE / "errors.py").read_text("utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def raised_conditions(text: str) -> Iterator[str]:
+    """The conditions of the errors that a module makes, and those in messages of Spark's errors;
+    one with a value in it is cut short. Where an error is given one by a name, that is yielded.
+    """
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from re.findall(rf"^\[({_CONDITION.pattern})\] ", node.value)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in error_names() and node.args:
+            yield literals(node.args[0]) or ast.unparse(node.args[0])
+
+
+def all_raised() -> set[str]:
+    found = {name for text in sources() for name in raised_conditions(text)}
+    # Of errors that are passed on, of clauses that are refused (above), of texts that do not parse.
+    assert {"condition", "error.condition", "message"} >= {n for n in found if n.islower()}
+    return {n for n in found if not n.islower() and not n.startswith(_UNSUPPORTED)}
+
+
+def test_there_are_conditions() -> None:
+    assert {"CONCURRENT_WRITE", "SNAPSHOT_EXPIRED", "LOAD_DATA_DIRECTORY"} <= all_raised()
+
+
+@pytest.mark.parametrize("condition", sorted(all_raised()))
+def test_condition_is_documented(condition: str) -> None:
+    assert re.search(rf"^\|[^|]*`{re.escape(condition)}", _CONDITIONS, re.MULTILINE)
+
+
+def test_documents_name_no_other_condition() -> None:
+    first_cells = re.findall(r"^\| (`[^|]*) \|", _CONDITIONS, re.MULTILINE)
+    named = {name for cell in first_cells for name in re.findall(r"`([^`]+)`", cell)}
+    raised_by_name = {n for n in named if n.isupper() and not n.endswith("*")}
+    code = "\n".join(sources())
+    assert raised_by_name
+    for name in raised_by_name:
+        assert name in code or name.startswith("UNSUPPORTED_MERGE_CONDITION"), name
+
+
+def test_benchmark_suites_are_documented() -> None:
     code = (_ROOT / "tpcds_bench" / "__main__.py").read_text("utf-8")
     suites = re.findall(r'@main\.command\("(\w+)"\)', code)
     assert suites
-    assert set(suites) == set(re.findall(r"python -m tpcds_bench (\w+)", _README))
+    commands = re.findall(r"^    python -m tpcds_bench (\w+)", page("performance"), re.MULTILINE)
+    assert set(suites) == set(commands)
 
 
-def test_shell_options_of_readme_exist() -> None:
-    known = {name for option in shell.main.params for name in option.opts} | {"--help"}
-    used = re.findall(
-        r"(?<=\s)--?[a-z]+", "\n".join(re.findall(r"^    acidsql.*$", _README, re.MULTILINE))
-    )
-    assert used
-    assert set(used) <= known
+def shell_options() -> set[str]:
+    return {name for option in shell.main.params for name in option.opts} | {"-h", "--help"}
 
 
-@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("option", sorted(shell_options()))
+def test_shell_option_is_documented(option: str) -> None:
+    assert re.search(rf"^\| .*`{option}`.* \|", _SHELL, re.MULTILINE)
+
+
+@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: path.stem)
+def test_shell_options_of_the_documents_exist(document: Path) -> None:
+    text = re.sub(r'"[^"\n]*"', "", document.read_text("utf-8"))  # of SQL
+    commands = re.findall(r"^(?:    |\$ )(acidsql .*)$", text, re.MULTILINE)
+    used = re.findall(r"(?<=\s)--?[a-z]+", "\n".join(commands))
+    assert set(used) <= shell_options()
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_command_of_the_prompt_is_documented(command: str) -> None:
+    assert f"| `{command}`" in _SHELL
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_format_is_documented(name: str) -> None:
+    assert f"`{name}`" in _SHELL
+
+
+def anchors(document: Path) -> set[str]:
+    """The names that GitHub, and the site, give to headings."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: path.stem)
 def test_links_lead_somewhere(document: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text("utf-8")):
-        if not target.startswith("https://"):
-            assert (document.parent / target).exists(), f"{document.name}: {target}"
+    for target in re.findall(r"\]\(([^)]+)\)", document.read_text("utf-8")):
+        path, _, anchor = target.partition("#")
+        if not path.startswith("https://"):
+            found = document.parent / path if path else document
+            assert found.exists(), f"{document.name}: {target}"
+            assert not anchor or anchor in anchors(found), f"{document.name}: {target}"
 
 
-def test_modules_of_the_architecture_exist() -> None:
-    names = set(re.findall(r"`([\w/]+\.py)`", _ARCHITECTURE))
-    assert len(names) > 10
-    known = [path.relative_to(_ROOT).as_posix() for path in _PACKAGE.rglob("*.py")]
-    for name in names:
-        assert any(path.endswith(f"/{name}") for path in known), name
+_INSIDE = [_ROOT / "CONTRIBUTING.md", _ROOT / "docs" / "architecture.md"]
+_INSIDE += [_ROOT / "docs" / "guarantees.md", *sorted((_ROOT / "docs" / "internals").glob("*.md"))]
 
 
-def test_functions_of_the_architecture_exist() -> None:
-    named = re.findall(r"`(\w+)\.(?!py`|lark`)(\w+)`", _ARCHITECTURE)
-    assert ("row_level", "update") in named
-    for owner, name in named:
+@pytest.mark.parametrize("document", _INSIDE, ids=lambda path: path.stem)
+def test_modules_of_the_documents_exist(document: Path) -> None:
+    known = [path.relative_to(_ROOT).as_posix() for path in _ROOT.glob("*/**/*.py")]
+    for name in set(re.findall(r"`([\w/]+\.py)`", document.read_text("utf-8"))):
+        assert any(path == name or path.endswith(f"/{name}") for path in known), name
+
+
+@pytest.mark.parametrize("document", _INSIDE, ids=lambda path: path.stem)
+def test_functions_of_the_documents_exist(document: Path) -> None:
+    for owner, name in re.findall(r"`(\w+)\.(?!py`|lark`)(\w+)`", document.read_text("utf-8")):
         modules = [path.read_text("utf-8") for path in _PACKAGE.rglob(f"{owner}.py")]
+        modules += [path.read_text("utf-8") for path in _PACKAGE.glob(f"{owner}/**/*.py")]
         code = "\n".join(modules or (text for text in sources() if f"class {owner}" in text))
         if code:  # others are Spark's, or fields of a file
-            assert re.search(rf"def {name}\(", code), f"{owner}.{name}"
+            assert re.search(rf"(?:def|class) {name}\b", code), f"{owner}.{name}"
 
 
-def test_picture_is_well_formed_and_names_the_packages() -> None:
-    texts = {e.text for e in ET.parse(_ROOT / "docs" / "architecture.svg").iter() if e.text}
-    for package in (
-        "syntax",
-        "commands",
-        "resolution",
-        "scan",
-        "compaction",
-        "metastore",
-        "format",
-    ):
-        assert (_PACKAGE / package).exists() or (_PACKAGE / f"{package}.py").exists()
-        assert package in texts
+def test_architecture_names_functions() -> None:
+    named = re.findall(r"`(\w+)\.(\w+)`", _ARCHITECTURE)
+    assert {("row_level", "update"), ("bridge", "update_rows"), ("tails", "stamp")} <= set(named)
+    assert len(set(re.findall(r"`([\w/]+\.py)`", _ARCHITECTURE))) > 10
+
+
+def texts(picture: Path) -> set[str]:
+    """The texts of a picture, which is well-formed."""
+    return {e.text.strip() for e in ET.parse(picture).iter() if e.text}
+
+
+def test_picture_names_the_packages() -> None:
+    found = texts(_ROOT / "docs" / "architecture.svg")
+    for package in ("syntax", "commands", "planning", "scan", "compaction", "metastore", "format"):
+        assert (_PACKAGE / package).is_dir()
+        assert package in found
+
+
+def test_chart_shows_the_table_of_costs() -> None:
+    found = texts(draw_costs.PICTURE)
+    rows = draw_costs.costs(page("performance"))
+    assert len(rows) > 5
+    for row in rows:
+        assert {row.task, f"beside {row.against}", f"{row.ratio:.2f}"} <= found
+    assert f"TPC-DS, {draw_costs.setup(page('performance'))}" in found
+
+
+def test_recording_shows_its_statements() -> None:
+    shown = "".join(ET.parse(record_shell.PICTURE).getroot().itertext())
+    for statement in record_shell.STATEMENTS:
+        for word in statement.split():
+            assert word.strip("();,") in shown, word
+    for answer in ("num_updated_rows", "num_deleted_rows", "Felix", "Ida"):
+        assert answer in shown
+
+
+def test_frames_of_a_recording_share_their_lines() -> None:
+    first = record_shell.Frame(lines=((("a < b", "#111", True),), ()), cursor=(5, 0), seconds=1)
+    second = record_shell.Frame(
+        lines=((("a < b", "#111", True),), ((" c", "#222", False),)), cursor=(0, 1), seconds=3
+    )
+    drawn = ET.fromstring(record_shell.svg([first, second]))
+    space = {"svg": "http://www.w3.org/2000/svg"}
+    assert [e.text for e in drawn.findall(".//svg:text", space)] == ["a < b", "c"]
+    used = [e.get("href") for e in drawn.findall(".//svg:use", space)]
+    assert used == ["#l0", "#l0", "#l1"]
+    style = drawn.findtext("svg:style", namespaces=space) or ""
+    assert "0.000%{transform:translateY(0px)}25.000%{transform:translateY(-" in style

@@ -13,7 +13,7 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Partition
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import latest_snapshot
-from acidsql.scan.plan import number_of_rows
+from acidsql.scan.plan import count_rows_from_tails
 from acidsql.session.acid_session import AcidSession
 from tests.golden.golden import GOLDEN, copy, expected_rows, expected_with_ids, parameters
 from tests.hive_tables import HiveTable, adopt
@@ -50,7 +50,7 @@ def _counted(spark: SparkSession, golden: HiveTable) -> int | None:
     table = acid_table(session, ("t",))
     seen = latest_snapshot(session)
     seen.lists[table.full_name] = ValidWriteIdList.from_string(golden.valid_write_ids), txns
-    return number_of_rows(session, seen.snapshot(table))
+    return count_rows_from_tails(session, seen.snapshot(table))
 
 
 def test_a_partition_that_lies_elsewhere_is_read_there(empty: SparkSession, tmp_path: Path) -> None:

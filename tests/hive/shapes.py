@@ -16,7 +16,7 @@ _QUERY_COMPACTION = "SET hive.compactor.crud.query.based={}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class WriteSchema:
     """A table, made by statements; ``file_format`` is the word of its STORED AS."""
 
     name: str
@@ -51,11 +51,11 @@ _TEXTS_AND_TIMES = {
 }
 
 
-def _partitioned_by(name: str, values: Mapping[str, tuple[str, str]]) -> Shape:
+def _partitioned_by(name: str, values: Mapping[str, tuple[str, str]]) -> WriteSchema:
     columns = ", ".join(f"p{i} {kind}" for i, kind in enumerate(values))
     names = ", ".join(f"p{i}" for i in range(len(values)))
     first, second = (", ".join(pair[i] for pair in values.values()) for i in range(2))
-    return Shape(
+    return WriteSchema(
         name=f"partitioned_by_{name}",
         statements=(
             f"CREATE TABLE {{t}} (id INT) PARTITIONED BY ({columns}) {ACID}",
@@ -69,7 +69,7 @@ def _partitioned_by(name: str, values: Mapping[str, tuple[str, str]]) -> Shape:
 SHAPES = (
     _partitioned_by("numbers", _NUMBERS),
     _partitioned_by("texts_and_times", _TEXTS_AND_TIMES),
-    Shape(
+    WriteSchema(
         name="nested",
         statements=(
             f"""CREATE TABLE {{t}} (id INT,
@@ -89,7 +89,7 @@ SHAPES = (
             "UPDATE {t} SET id = 11 WHERE id = 1",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="overwrite_static_partition",
         statements=(
             f"CREATE TABLE {{t}} (id INT) PARTITIONED BY (p INT) {ACID}",
@@ -98,7 +98,7 @@ SHAPES = (
             "UPDATE {t} SET id = id + 10 WHERE p = 1",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="overwrite_with_nothing",
         statements=(
             f"CREATE TABLE {{t}} (id INT) {ACID}",
@@ -107,7 +107,7 @@ SHAPES = (
             "INSERT INTO {t} VALUES (3)",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="overwrite_then_compacted",
         statements=(
             f"CREATE TABLE {{t}} (id INT) {ACID}",
@@ -119,7 +119,7 @@ SHAPES = (
             "worker",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="multi_insert_into_partitions",
         statements=(
             f"CREATE TABLE {{t}} (id INT, s STRING) PARTITIONED BY (p INT) {ACID}",
@@ -129,14 +129,14 @@ SHAPES = (
             "DELETE FROM {t} WHERE id = 2 AND p = 2",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="create_as_select",
         statements=(
             f"CREATE TABLE {{t}} {ACID} AS SELECT stack(2, 1, 'a', 2, 'b') AS (id, s)",
             "DELETE FROM {t} WHERE id = 1",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="widened_columns",
         statements=(
             "CREATE TABLE {t} (id INT, n SMALLINT, f FLOAT, d DECIMAL(5,2), v VARCHAR(3)) " + ACID,
@@ -150,7 +150,7 @@ SHAPES = (
             "UPDATE {t} SET v = 'u' WHERE id = 2",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="columns_added_by_cascade",
         statements=(
             f"CREATE TABLE {{t}} (id INT) PARTITIONED BY (p INT) {ACID}",
@@ -162,7 +162,7 @@ SHAPES = (
             "INSERT INTO {t} PARTITION (p) VALUES (4, 'd', 40, 3)",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="more_than_ten_original_files",
         statements=(
             f"CREATE TABLE {{t}} (id INT, s STRING) {PLAIN}",
@@ -173,7 +173,7 @@ SHAPES = (
             "UPDATE {t} SET s = 'u' WHERE id IN (2, 111)",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="original_files_in_union_directories",
         statements=(
             f"CREATE TABLE {{t}}_left (id INT, s STRING) {PLAIN}",
@@ -188,7 +188,7 @@ SHAPES = (
             "INSERT INTO {t} VALUES (6, 'f')",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="original_files_in_partitions",
         statements=(
             f"CREATE TABLE {{t}} (id INT) PARTITIONED BY (p INT) {PLAIN}",
@@ -201,7 +201,7 @@ SHAPES = (
             "worker",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="load_data_into_a_partition",
         statements=(
             f"CREATE TABLE {{t}}_source (id INT) {PLAIN}",
@@ -213,7 +213,7 @@ SHAPES = (
             "DELETE FROM {t} WHERE id IN (2, 5)",
         ),
     ),
-    Shape(
+    WriteSchema(
         name="merged_by_query_compaction",
         statements=(
             _QUERY_COMPACTION.format("true"),
@@ -234,7 +234,7 @@ SHAPES = (
         ),
     ),
     *(
-        Shape(
+        WriteSchema(
             name=f"insert_only_{file_format.lower()}",
             file_format=file_format,
             statements=(
@@ -252,7 +252,7 @@ SHAPES = (
         )
         for file_format in ("ORC", "PARQUET", "TEXTFILE")
     ),
-    Shape(
+    WriteSchema(
         name="insert_only_parquet_compacted",
         file_format="PARQUET",
         statements=(

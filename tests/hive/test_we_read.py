@@ -9,13 +9,13 @@ from pyspark.sql import SparkSession
 
 from tests.hive.agreement import check_copy
 from tests.hive.hive import Hive
-from tests.hive.shapes import SHAPES, Shape
+from tests.hive.shapes import SHAPES, WriteSchema
 from tests.hive_dml import write_and_compact
 
 pytestmark = [pytest.mark.hive, pytest.mark.spark]
 
 
-def _make(hive: Hive, shape: Shape) -> None:
+def _make(hive: Hive, shape: WriteSchema) -> None:
     for statement in shape.statements:
         if statement == "worker":
             hive.call("compactor", statement)
@@ -30,7 +30,7 @@ def _make(hive: Hive, shape: Shape) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_what_hive_makes_reads_as_in_hive(
-    hive: Hive, empty: SparkSession, tmp_path: Path, shape: Shape
+    hive: Hive, empty: SparkSession, tmp_path: Path, shape: WriteSchema
 ) -> None:
     _make(hive, shape)
     table, expected = check_copy(empty, hive, shape.name, tmp_path, shape.file_format)

@@ -53,6 +53,20 @@ def _days(today: date, ages: set[int]) -> Listed:
     return {str(today - timedelta(days=age)) for age in ages}
 
 
+def test_the_text_of_a_date_behind_many_columns(
+    lab: Lab, table: str, listed: Listed, today: date
+) -> None:
+    """Spark cuts the text of a plan after so many fields: it does not tell what is in it."""
+    with lab.settings(spark__sql__debug__maxToStringFields="1"):
+        listed.clear()
+        rows = lab.sql(
+            "SELECT age FROM (SELECT age, v, age + 1 AS older, d, CAST('today' AS DATE) AS t "
+            f"FROM {table}) WHERE d = t"
+        )
+    assert rows == [(0,)]
+    assert listed == _days(today, set(range(-1, 8)))
+
+
 @pytest.mark.parametrize(
     ("condition", "ages"),
     [

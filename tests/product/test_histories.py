@@ -15,7 +15,7 @@ from acidsql.format.names import delta_name
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import latest_snapshot
-from acidsql.scan.plan import number_of_rows
+from acidsql.scan.plan import count_rows_from_tails
 from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import write_transaction
@@ -100,7 +100,7 @@ def test_a_history_gives_the_models_rows(
         found = acidsql.sql(spark, text).collect()
         assert sorted((r.k, r.v, r.p) for r in found) == sorted(model.rows)
         table = acid_table(session, (name,))
-        counted = number_of_rows(session, latest_snapshot(session).snapshot(table))
+        counted = count_rows_from_tails(session, latest_snapshot(session).snapshot(table))
         assert counted in (len(found), None)
         ids = {
             (r.row__id.writeid, r.row__id.bucketid, r.row__id.rowid, r.p if partitioned else 0): (

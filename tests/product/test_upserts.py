@@ -9,13 +9,13 @@ import pytest
 from pyspark.errors import PySparkException
 
 from acidsql import bridge
-from acidsql.commands import row_level
 from acidsql.errors import CardinalityError, WriteJobError
 from acidsql.planning import statement
 from acidsql.planning.pruning import find_required_rows
 from acidsql.scan import plan
 from acidsql.scan.required_rows import RequiredRows
-from acidsql.scan.search_argument import Search, find_search
+from acidsql.scan.search_argument import SearchArgument, find_search_argument
+from tests.limits import set_limits
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -25,15 +25,15 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(autouse=True)
 def large_targets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", -1)
-    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
+    set_limits(monkeypatch, merge_shuffle_bytes=-1)
+    set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 @pytest.fixture
 def joins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ways in which MERGEs joined."""
     taken: list[str] = []
-    for name in ("merged_rows", "merged_with_few"):
+    for name in ("merge_join", "merge_with_broadcast_source"):
         own = getattr(bridge, name)
 
         def noted(*args: object, name: str = name, own: object = own) -> object:
@@ -71,7 +71,7 @@ def test_the_source_is_computed_once(lab: Lab, joins: list[str]) -> None:
     lab.sql(f"INSERT INTO {t} SELECT id, 'old', 'old' FROM range(100)")
     counts = lab.sql(_upsert(t, "SELECT id, uuid() AS u FROM range(90, 120)"))
     assert counts == [(30, 10, 0, 20)]
-    assert joins == ["merged_with_few"]
+    assert joins == ["merge_with_broadcast_source"]
     rows = lab.rows(t)
     assert sorted(row[0] for row in rows) == list(range(120))
     assert all(u == v and (u == "old") == (id_ < 90) for id_, u, v in rows)
@@ -96,7 +96,7 @@ def test_any_condition_joins(lab: Lab, joins: list[str]) -> None:
     assert lab.sql(text.replace("a.id = b.id", "a.id > b.id - 1 AND a.id <= b.id")) == [
         (4, 2, 0, 2)
     ]
-    assert joins == ["merged_with_few"]
+    assert joins == ["merge_with_broadcast_source"]
     assert sorted(id_ for id_, u, _ in lab.rows(t) if u == "new") == [8, 9, 10, 11]
 
 
@@ -110,9 +110,9 @@ def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
         assert lab.sql(_upsert(t, source)) == [(4, 2, 0, 2)]
     deleting = " WHEN NOT MATCHED BY SOURCE THEN DELETE"
     assert lab.sql(_upsert(t, source) + deleting) == [(12, 4, 8, 0)]
-    monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", 16 * 1024 * 1024)
+    set_limits(monkeypatch, merge_shuffle_bytes=16 * 1024 * 1024)
     assert lab.sql(_upsert(t, source)) == [(4, 4, 0, 0)]
-    assert joins == ["merged_rows"] * 3
+    assert joins == ["merge_join"] * 3
 
 
 def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[str]) -> None:
@@ -124,22 +124,22 @@ def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[st
     newest = f"SELECT * FROM {s} WHERE w = 7"
     with lab.settings(spark__sql__autoBroadcastJoinThreshold="1000"):
         assert lab.sql(_upsert(t, newest)) == [(2, 2, 0, 0)]
-        assert joins == ["merged_with_few"]
+        assert joins == ["merge_with_broadcast_source"]
         assert lab.sql(_upsert(t, f"SELECT * FROM {s} WHERE w < 1000")) == [(2000, 2000, 0, 0)]
-        assert joins == ["merged_with_few", "merged_rows"]
+        assert joins == ["merge_with_broadcast_source", "merge_join"]
         # More is read of this source than of its target: it is not read twice.
         text = f"SELECT id, u FROM {t} WHERE id = 7"
         assert lab.sql(
             _upsert(s, text).replace("v = b.u", "w = 0").replace("b.u, b.u)", "b.u, 0)")
         ) == [(1, 1, 0, 0)]
-        assert joins == ["merged_with_few", "merged_rows", "merged_rows"]
+        assert joins == ["merge_with_broadcast_source", "merge_join", "merge_join"]
 
 
 def test_nothing_of_an_explained_merge_runs(lab: Lab, joins: list[str]) -> None:
     t = lab.create("id bigint, u string, v string", values="(1, 'old', 'old')")
     source = "SELECT id, raise_error('run') AS u FROM range(1, 3)"
     assert "RightOuter" in lab.sql(f"EXPLAIN {_upsert(t, source)}")[0][0]
-    assert joins == ["merged_rows"]
+    assert joins == ["merge_join"]
     before = lab.state(t)
     with pytest.raises((PySparkException, WriteJobError), match="run"):
         lab.sql(_upsert(t, source))
@@ -242,12 +242,12 @@ def test_many_keys_choose_row_groups_and_no_rows(
     lab.sql(f"INSERT INTO {t} SELECT id, 'old', 'old' FROM range(0, 40000, 1, 1)")
     found = []
 
-    def noted(*args: Any) -> Search | None:
-        own = find_search(*args)
+    def noted(*args: Any) -> SearchArgument | None:
+        own = find_search_argument(*args)
         found.extend([(own.rows, own.condition is not None)] if own else [])
         return own
 
-    monkeypatch.setattr(plan, "find_search", noted)
+    monkeypatch.setattr(plan, "find_search_argument", noted)
     number = lab.sql(f"SELECT count(*) FROM ({source})")[0][0]
     assert lab.sql(_upsert(t, source)) == [(number, number, 0, 0)]
     assert found == searched

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acidsql.metastore.model import Column, Table
 from acidsql.storage.delete_files import RowId
-from acidsql.storage.driver_writer import Place, by_place
+from acidsql.storage.driver_writer import Place, group_by_place
 
 _TABLE = Table(
     database="d",
@@ -36,7 +36,7 @@ def test_each_place_has_its_row_ids(rows: list[tuple[str, str, str]]) -> None:
     expected = defaultdict(list)
     for number, (target, *values) in enumerate(rows):
         expected[Place(target, tuple(values))].append(RowId(number % 5, 7, number))
-    found = by_place(_table(rows), _TABLE)
+    found = group_by_place(_table(rows), _TABLE)
     assert {p: sorted(RowId(**k) for k in own.to_pylist()) for p, own in found.items()} == {
         place: sorted(own) for place, own in expected.items()
     }
@@ -45,7 +45,7 @@ def test_each_place_has_its_row_ids(rows: list[tuple[str, str, str]]) -> None:
 def test_many_places_have_their_row_ids() -> None:
     """Arrow gives groups in no certain order where there are many."""
     rows = [("d0", str(n % 97), "x" * (n % 7)) for n in range(1, 3000) if n % 3 != n % 7]
-    for place, own in by_place(_table(rows), _TABLE).items():
+    for place, own in group_by_place(_table(rows), _TABLE).items():
         assert {(*place[:1], *place.values) for _ in own.to_pylist()} == {
             rows[key["row_id"]] for key in own.to_pylist()
         }

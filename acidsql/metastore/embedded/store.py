@@ -22,6 +22,7 @@ from acidsql.metastore.embedded import (
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.model import (
     RESERVED_WRITE_IDS,
+    Capabilities,
     Compaction,
     CompactionType,
     LockInfo,
@@ -33,6 +34,14 @@ from acidsql.metastore.model import (
     Table,
     TxnInfo,
     TxnType,
+)
+
+_CAPABILITIES = Capabilities(
+    is_id_authority=False,
+    chooses_locations=False,
+    has_other_clients=False,
+    learns_writes_from_locks=False,
+    converts_spark_tables=True,
 )
 
 
@@ -64,7 +73,6 @@ class EmbeddedMetastore:
         return f"EmbeddedMetastore({self._database.path!r})"
 
     def create_database(self, name: str, location: str, comment: str | None = None) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             catalog.create_database(connection, name, location, comment)
 
@@ -74,17 +82,14 @@ class EmbeddedMetastore:
             catalog.drop_database(connection, name)
 
     def databases(self) -> tuple[str, ...]:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return catalog.databases(connection)
 
     def database_location(self, name: str) -> str:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return catalog.database_location(connection, name)
 
     def create_table(self, table: Table) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             catalog.create_table(connection, table)
 
@@ -96,22 +101,18 @@ class EmbeddedMetastore:
             catalog.drop_table(connection, table_id)
 
     def alter_table(self, table: Table) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             catalog.alter_table(connection, table)
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             catalog.rename_table(connection, database, name, new_database, new_name)
 
     def table(self, database: str, name: str) -> Table:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return catalog.table(connection, database, name)
 
     def find_table(self, database: str, name: str) -> Table | None:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return catalog.find_table(connection, database, name)
 
@@ -120,7 +121,6 @@ class EmbeddedMetastore:
         return None
 
     def convert_table(self, plain: PlainTable) -> None:
-        """See ``Metastore``."""
         table = plain.table
         with self._database.write() as connection:
             catalog.create_table(connection, table)
@@ -128,7 +128,6 @@ class EmbeddedMetastore:
             write_ids.seed(connection, table.database, table.name, RESERVED_WRITE_IDS + 1)
 
     def tables(self, database: str) -> tuple[str, ...]:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return catalog.tables(connection, database)
 
@@ -138,7 +137,6 @@ class EmbeddedMetastore:
             return catalog.table_at(connection, location)
 
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             catalog.add_partitions(connection, database, table, partitions)
 
@@ -155,31 +153,26 @@ class EmbeddedMetastore:
     def rename_partition(
         self, database: str, table: str, values: tuple[str, ...], renamed: Partition
     ) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             catalog.rename_partition(connection, database, table, values, renamed)
 
     def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return catalog.partition_values(connection, database, table)
 
     def partitions(
         self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
     ) -> tuple[Partition, ...]:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return catalog.partitions(connection, database, table, values)
 
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             now = self._clock()
             commit_abort.reap(connection, self._txn_timeout, now)
             return transactions.open_txn(connection, user, host, txn_type, now)
 
     def commit_txn(self, txn_id: int) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             conflict = commit_abort.commit(connection, txn_id, self._clock())
         if conflict is not None:
@@ -187,87 +180,70 @@ class EmbeddedMetastore:
 
     @property
     def waiting_may_conflict(self) -> bool:
-        """See ``Metastore``."""
         return False
 
     def abort_txn(self, txn_id: int) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             commit_abort.abort(connection, txn_id, self._clock())
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             return transactions.heartbeat(connection, txn_ids, self._clock())
 
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return transactions.valid_txns(connection, txn_id)
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return transactions.open_txns(connection)
 
     def reap(self) -> tuple[int, ...]:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             return commit_abort.reap(connection, self._txn_timeout, self._clock())
 
     @property
     def txn_timeout(self) -> float:
-        """See ``Metastore``."""
         return self._txn_timeout
 
     @property
-    def served(self) -> bool:
-        """See ``Metastore``."""
-        return False
+    def capabilities(self) -> Capabilities:
+        return _CAPABILITIES
 
     def seed_txn_id(self, next_txn_id: int) -> int:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             return transactions.seed_txn_id(connection, next_txn_id)
 
     def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             return write_ids.allocate(connection, txn_id, database, table)
 
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return write_ids.valid_write_ids(connection, database, table, txns)
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             write_ids.seed(connection, database, table, next_write_id)
 
     def next_write_id(self, database: str, table: str) -> int:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return write_ids.next_write_id(connection, database, table)
 
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
-        """See ``Metastore``."""
         self._reap_expired()
         with self._database.write() as connection:
             return locks.request(connection, txn_id, requests, self._clock())
 
     def check_lock(self, txn_id: int) -> LockState:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             return locks.check(connection, txn_id, self._clock())
 
     def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return locks.blockers(connection, txn_id)
 
     def locks(self) -> tuple[LockInfo, ...]:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return locks.locks(connection)
 
@@ -279,7 +255,6 @@ class EmbeddedMetastore:
         partitions: Sequence[str],
         operation: Operation,
     ) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             transactions.require_open(connection, txn_id)
             table_id = catalog.table_id(connection, database, table)
@@ -309,37 +284,30 @@ class EmbeddedMetastore:
             )
 
     def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             return compactions.take_next(connection, worker, compaction_id, self._clock())
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             compactions.started(connection, compaction_id, txn_id, highest_write_id)
 
     def compaction_done(self, compaction_id: int) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             compactions.done(connection, compaction_id)
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             compactions.failed(connection, compaction_id, error, self._clock())
 
     def compaction_refused(self, compaction_id: int, reason: str) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             compactions.refused(connection, compaction_id, reason, self._clock())
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return compactions.ready_to_clean(connection)
 
     def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
-        """See ``Metastore``."""
         with self._database.write() as connection:
             entry = compactions.cleaned(connection, compaction_id, self._clock())
             commit_abort.forget_cleaned(
@@ -353,12 +321,10 @@ class EmbeddedMetastore:
             )
 
     def compactions(self) -> tuple[Compaction, ...]:
-        """See ``Metastore``."""
         with self._database.read() as connection:
             return compactions.compactions(connection)
 
     def close(self) -> None:
-        """See ``Metastore``."""
         self._database.close()
 
     def _reap_expired(self) -> None:

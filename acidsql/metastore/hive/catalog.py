@@ -81,7 +81,9 @@ def database_location(server: Server, name: str) -> str:
     found = database(server, name)
     if found.managedLocationUri:
         return str(found.managedLocationUri)
-    external = server.setting("hive.metastore.warehouse.external.dir", "") if server.modern else ""
+    external = (
+        server.setting("hive.metastore.warehouse.external.dir", "") if server.is_hive4 else ""
+    )
     if external and f"{_path(found.locationUri)}/".startswith(f"{_path(external)}/"):
         root = server.setting("hive.metastore.warehouse.dir", "")
         if root and _path(root) != _path(external):
@@ -104,7 +106,7 @@ def create_table(server: Server, table: Table) -> None:
     not_null, defaults = constraints.for_new_table(table)
     made = to_hive(table)
     try:
-        if server.modern:
+        if server.is_hive4:
             request = hms.CreateTableRequest(
                 table=made,
                 notNullConstraints=not_null,
@@ -205,7 +207,7 @@ def alter_table(server: Server, existing: Any, table: Table) -> None:
     """
     of_view = table.table_type is TableType.VIEW
     altered = to_hive(table, existing)
-    anew = not server.modern and altered.sd.cols != existing.sd.cols
+    anew = not server.is_hive4 and altered.sd.cols != existing.sd.cols
     changed = None if of_view else constraints.changes(server, table, anew=anew)
     if changed is not None:
         constraints.drop(server, table, changed.dropped)
@@ -224,7 +226,7 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
     environment = hms.EnvironmentContext(properties=dict(NO_STATISTICS))
     names = (existing.dbName, existing.tableName)
     try:
-        if server.modern:
+        if server.is_hive4:
             request = hms.AlterTableRequest(
                 catName=CATALOG,
                 dbName=names[0],

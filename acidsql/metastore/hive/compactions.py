@@ -90,7 +90,7 @@ def request(
         type=getattr(hms.CompactionType, compaction_type.name),
         runas=server.user,
     )
-    if server.modern:
+    if server.is_hive4:
         wanted.initiatorId = PROCESSOR
         wanted.poolName = worker
     answer = server.call("compact2", wanted, repeatable=False)
@@ -126,7 +126,7 @@ def _fail_abandoned(server: Server, compaction_id: int) -> bool:
     entry = next(found, None)
     if entry is None or entry.state is not CompactionState.WORKING or entry.txn_id is None:
         return False
-    if not server.modern or transactions.state_of(server, entry.txn_id) is not TxnState.ABORTED:
+    if not server.is_hive4 or transactions.state_of(server, entry.txn_id) is not TxnState.ABORTED:
         return False
     struct = _struct(entry, _WORKING)
     struct.errorMessage = f"the compactor's transaction {entry.txn_id} was aborted"
@@ -146,7 +146,7 @@ def take_next(
     server: Server, taken: TakenCompactions, worker: str, compaction_id: int | None
 ) -> Compaction | None:
     """``Metastore.next_compaction``; of Hive 3.1 always None."""
-    if not server.modern:
+    if not server.is_hive4:
         return None
     pool = None if compaction_id is None else worker
     wanted = hms.FindNextCompactRequest(workerId=worker, workerVersion=PROCESSOR, poolName=pool)
@@ -194,7 +194,7 @@ def refused(server: Server, taken: TakenCompactions, compaction_id: int, reason:
 
 def cleans_itself(server: Server) -> bool:
     """Whether the server's own cleaner runs, or is what only can run (Hive 3.1)."""
-    if not server.modern:
+    if not server.is_hive4:
         return True
     return server.setting("hive.compactor.cleaner.on", "true").lower() == "true"
 

@@ -103,7 +103,7 @@ def add(server: Server, changed: Changes) -> None:
 
 def _fetched(server: Server, database: str, name: str) -> tuple[list[Any], list[Any]]:
     """The server's NOT NULL and DEFAULT constraints: one call of Hive 4, two of Hive 3.1."""
-    if server.modern:
+    if server.is_hive4:
         request = hms.AllTableConstraintsRequest(dbName=database, tblName=name, catName=CATALOG)
         found = server.call("get_all_table_constraints", request).allTableConstraints
         return found.notNullConstraints or [], found.defaultConstraints or []

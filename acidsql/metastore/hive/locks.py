@@ -86,7 +86,7 @@ def _component(server: Server, request: LockRequest) -> Any:
 
 
 def _lock_type(server: Server, lock_type: LockType) -> int:
-    if lock_type is LockType.EXCL_WRITE and not server.modern:
+    if lock_type is LockType.EXCL_WRITE and not server.is_hive4:
         return int(hms.LockType.SHARED_WRITE)
     return int(getattr(hms.LockType, lock_type.name))
 
@@ -96,7 +96,7 @@ def operation_type(server: Server, operation: Operation, lock_type: LockType | N
 
     Hive 3.1 lets two transactions delete the same row, but not delete and update it.
     """
-    if operation is Operation.DELETE and not server.modern:
+    if operation is Operation.DELETE and not server.is_hive4:
         operation = Operation.UPDATE
     if operation is Operation.SELECT and lock_type not in (None, LockType.SHARED_READ):
         return int(hms.DataOperationType.NO_TXN)  # DDL
@@ -144,7 +144,7 @@ def _ended(server: Server, own: OwnTxns, txn_id: int) -> Exception:
 def blockers(server: Server, txn_id: int) -> tuple[LockInfo, ...]:
     """``Metastore.blockers``."""
     every = locks(server)
-    waits_for = WAITS_FOR if server.modern else _WAITS_FOR_IN_3
+    waits_for = WAITS_FOR if server.is_hive4 else _WAITS_FOR_IN_3
     mine = [k for k in every if k.txn_id == txn_id and k.state is LockState.WAITING]
     return tuple(
         other

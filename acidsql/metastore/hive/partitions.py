@@ -90,7 +90,7 @@ def send(server: Server, table: Any, partitions: Sequence[Any], **context: Any) 
     for start in range(0, len(partitions), _BATCH):
         batch = list(partitions[start : start + _BATCH])
         try:
-            if server.modern:
+            if server.is_hive4:
                 request = hms.AlterPartitionsRequest(
                     catName=CATALOG,
                     dbName=table.dbName,

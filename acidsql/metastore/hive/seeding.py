@@ -37,7 +37,7 @@ def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
     before = valid_txns(server, None).high_water_mark
     if next_txn_id - 1 <= before:
         return before
-    if not server.modern:
+    if not server.is_hive4:
         raise MetastoreError(
             "METASTORE_VERSION",
             f"the metastore of Hive {server.version} cannot take in a table that a compactor of "
@@ -76,7 +76,7 @@ def seed_write_id(
     missing = next_wanted - next_write_id(server, database, table)
     if missing <= 0:
         return
-    if server.modern and missing == next_wanted - 1:
+    if server.is_hive4 and missing == next_wanted - 1:
         request = hms.SeedTableWriteIdsRequest(
             dbName=lowered(database), tableName=lowered(table), seedWriteId=next_wanted - 1
         )

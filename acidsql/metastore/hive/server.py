@@ -44,7 +44,7 @@ class Server:
         return str(self.call("getVersion"))
 
     @cached_property
-    def modern(self) -> bool:
+    def is_hive4(self) -> bool:
         """Whether this is Hive 4: EXCL_WRITE locks, kinds of transactions, compactors elsewhere,
         write ids that can be seeded, statistics that a transaction vouches for.
 

@@ -35,7 +35,7 @@ def record_partitions(
     missing = [p for p in written if p.values not in present]
     if missing:
         partitions.add(server, table, missing)
-    if server.modern and existing:
+    if server.is_hive4 and existing:
         counted = [_without(p, write_id) for p in existing]
         partitions.send(server, table, counted, **_context(table, write_id))
 

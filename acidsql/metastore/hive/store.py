@@ -24,6 +24,7 @@ from acidsql.metastore.hive.server import Server
 from acidsql.metastore.hive.table_cache import Definitions
 from acidsql.metastore.model import (
     RESERVED_WRITE_IDS,
+    Capabilities,
     Compaction,
     CompactionType,
     LockInfo,
@@ -39,6 +40,14 @@ from acidsql.metastore.model import (
     TxnType,
 )
 from acidsql.metastore.names import lowered
+
+_CAPABILITIES = Capabilities(
+    is_id_authority=True,
+    chooses_locations=True,
+    has_other_clients=True,
+    learns_writes_from_locks=True,
+    converts_spark_tables=False,
+)
 
 
 class HiveMetastore:
@@ -74,11 +83,9 @@ class HiveMetastore:
         catalog.drop_database(self._server, name)
 
     def databases(self) -> tuple[str, ...]:
-        """See ``Metastore``."""
         return catalog.databases(self._server)
 
     def database_location(self, name: str) -> str:
-        """See ``Metastore``."""
         return catalog.database_location(self._server, name)
 
     def create_table(self, table: Table) -> None:
@@ -86,32 +93,27 @@ class HiveMetastore:
         catalog.create_table(self._server, table)
 
     def drop_table(self, database: str, name: str) -> None:
-        """See ``Metastore``."""
         self._existing(database, name)
         catalog.drop_table(self._server, database, name)
         self._forget(database, name)
 
     def alter_table(self, table: Table) -> None:
-        """See ``Metastore``."""
         existing = self._existing(table.database, table.name)
         catalog.alter_table(self._server, existing, table)
         self._forget(table.database, table.name)
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
-        """See ``Metastore``."""
         existing = self._existing(database, name)
         catalog.rename_table(self._server, existing, new_database, new_name)
         self._forget(database, name)
 
     def table(self, database: str, name: str) -> Table:
-        """See ``Metastore``."""
         found = self.find_table(database, name)
         if found is None:
             raise failures.table_not_found(database, name)
         return found
 
     def find_table(self, database: str, name: str) -> Table | None:
-        """See ``Metastore``."""
         key = (lowered(database), lowered(name))
         held = self._definitions.under_lock(key)
         if held is not None:
@@ -128,7 +130,6 @@ class HiveMetastore:
         return table
 
     def plain_table(self, database: str, name: str) -> PlainTable | None:
-        """See ``Metastore``."""
         found = catalog.fetch_any(self._server, database, name)
         if found is None or not is_plain(found):
             return None
@@ -145,15 +146,12 @@ class HiveMetastore:
         self.seed_write_id(table.database, table.name, RESERVED_WRITE_IDS + 1)
 
     def tables(self, database: str) -> tuple[str, ...]:
-        """See ``Metastore``."""
         return catalog.tables(self._server, database)
 
     def table_at(self, location: str, database: str) -> Table | None:
-        """See ``Metastore``."""
         return catalog.table_at(self._server, location, database)
 
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """See ``Metastore``."""
         hive_partitions.add(self._server, self._remembered(database, table), partitions)
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
@@ -167,26 +165,21 @@ class HiveMetastore:
     def rename_partition(
         self, database: str, table: str, values: tuple[str, ...], renamed: Partition
     ) -> None:
-        """See ``Metastore``."""
         hive_partitions.rename(self._server, self._existing(database, table), values, renamed)
 
     def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        """See ``Metastore``."""
         return hive_partitions.all_values(self._server, self._remembered(database, table))
 
     def partitions(
         self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
     ) -> tuple[Partition, ...]:
-        """See ``Metastore``."""
         return hive_partitions.partitions(self._server, self._remembered(database, table), values)
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
-        """See ``Metastore``."""
         return transactions.open_txn(self._server, self._own, user, host, txn_type)
 
     def commit_txn(self, txn_id: int) -> None:
-        """See ``Metastore``."""
         own = self._own.find(txn_id)
         if own is not None and own.state is TxnState.OPEN:
             for table in sorted(locks.unnamed(own)):
@@ -196,22 +189,18 @@ class HiveMetastore:
 
     @property
     def waiting_may_conflict(self) -> bool:
-        """See ``Metastore``."""
-        return not self._server.modern
+        return not self._server.is_hive4
 
     def abort_txn(self, txn_id: int) -> None:
-        """See ``Metastore``."""
         self._definitions.released([txn_id])
         transactions.abort_txn(self._server, self._own, txn_id)
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
-        """See ``Metastore``."""
         ended = transactions.heartbeat(self._server, txn_ids)
         self._definitions.released(ended)
         return ended
 
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
-        """See ``Metastore``."""
         return transactions.valid_txns(self._server, txn_id)
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
@@ -224,42 +213,34 @@ class HiveMetastore:
 
     @property
     def txn_timeout(self) -> float:
-        """See ``Metastore``."""
         return self._server.txn_timeout
 
     @property
-    def served(self) -> bool:
-        """See ``Metastore``."""
-        return True
+    def capabilities(self) -> Capabilities:
+        return _CAPABILITIES
 
     def seed_txn_id(self, next_txn_id: int) -> int:
-        """See ``Metastore``."""
         return seeding.seed_txn_id(self._server, self._own, next_txn_id)
 
     # -- write ids ------------------------------------------------------------------------------
     def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
-        """See ``Metastore``."""
         self._remembered(database, table)
         return transactions.allocate_write_id(self._server, self._own, txn_id, database, table)
 
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
-        """See ``Metastore``."""
         self._remembered(database, table)
         return transactions.valid_write_ids(self._server, database, table, txns)
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
-        """See ``Metastore``."""
         self._remembered(database, table)
         seeding.seed_write_id(self._server, self._own, database, table, next_write_id)
 
     def next_write_id(self, database: str, table: str) -> int:
-        """See ``Metastore``."""
         self._remembered(database, table)
         return transactions.next_write_id(self._server, database, table)
 
     # -- locks ----------------------------------------------------------------------------------
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
-        """See ``Metastore``."""
         state = locks.lock(self._server, self._own, txn_id, requests)
         if state is LockState.ACQUIRED:
             keys = [(lowered(r.database), lowered(r.table)) for r in requests]
@@ -267,11 +248,9 @@ class HiveMetastore:
         return state
 
     def check_lock(self, txn_id: int) -> LockState:
-        """See ``Metastore``."""
         return locks.check_lock(self._server, self._own, txn_id)
 
     def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
-        """See ``Metastore``."""
         return locks.blockers(self._server, txn_id)
 
     def locks(self) -> tuple[LockInfo, ...]:
@@ -286,7 +265,6 @@ class HiveMetastore:
         partitions: Sequence[str],
         operation: Operation,
     ) -> None:
-        """See ``Metastore``."""
         key = (lowered(database), lowered(table))
         write_id = self._write_id(txn_id, key)
         locks.add_dynamic_partitions(
@@ -296,13 +274,12 @@ class HiveMetastore:
     def record_writes(
         self, txn_id: int, database: str, table: str, written: Sequence[Partition]
     ) -> None:
-        """See ``Metastore``."""
         key = (lowered(database), lowered(table))
         write_id = self._write_id(txn_id, key)
         found = self._remembered(*key)
         if found.partitionKeys:
             statistics.record_partitions(self._server, found, write_id, written)
-        elif self._server.modern:
+        elif self._server.is_hive4:
             # Asked for anew: it goes back as a whole, and others may have altered it.
             statistics.record_table(self._server, self._existing(*key), write_id)
 
@@ -315,7 +292,6 @@ class HiveMetastore:
         compaction_type: CompactionType,
         worker: str | None = None,
     ) -> Compaction:
-        """See ``Metastore``."""
         self._remembered(database, table)
         return compactions.request(
             self._server, database, table, partition, compaction_type, worker
@@ -326,19 +302,15 @@ class HiveMetastore:
         return compactions.take_next(self._server, self._taken, worker, compaction_id)
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
-        """See ``Metastore``."""
         compactions.started(self._server, self._taken, compaction_id, txn_id, highest_write_id)
 
     def compaction_done(self, compaction_id: int) -> None:
-        """See ``Metastore``."""
         compactions.done(self._server, self._taken, compaction_id)
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
-        """See ``Metastore``."""
         compactions.failed(self._server, self._taken, compaction_id, error)
 
     def compaction_refused(self, compaction_id: int, reason: str) -> None:
-        """See ``Metastore``."""
         compactions.refused(self._server, self._taken, compaction_id, reason)
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
@@ -346,15 +318,12 @@ class HiveMetastore:
         return compactions.ready_to_clean(self._server)
 
     def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
-        """See ``Metastore``."""
         compactions.cleaned(self._server, compaction_id, highest_write_id)
 
     def compactions(self) -> tuple[Compaction, ...]:
-        """See ``Metastore``."""
         return compactions.compactions(self._server)
 
     def close(self) -> None:
-        """See ``Metastore``."""
         self._server.connections.close()
 
     # -- the server's tables --------------------------------------------------------------------

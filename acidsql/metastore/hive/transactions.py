@@ -31,7 +31,7 @@ _VERBS = {"u": "update", "d": "delete"}
 def open_txn(server: Server, own: OwnTxns, user: str, host: str, txn_type: TxnType) -> int:
     """``Metastore.open_txn``; Hive 3.1 knows no kinds of transactions."""
     request = hms.OpenTxnRequest(num_txns=1, user=user, hostname=host, agentInfo=PROCESSOR)
-    if server.modern:
+    if server.is_hive4:
         request.txn_type = getattr(hms.TxnType, txn_type.name)
     # Sent again after a broken connection it leaves a transaction behind, which is reaped.
     (txn_id,) = server.call("open_txns", request).txn_ids
@@ -275,7 +275,7 @@ def next_write_id(server: Server, database: str, table: str) -> int:
 
     Hive 3.1 cannot say; its mark is the highest write id of all transactions so far.
     """
-    if server.modern:
+    if server.is_hive4:
         wanted = hms.MaxAllocatedTableWriteIdRequest(
             dbName=lowered(database), tableName=lowered(table)
         )

@@ -1,7 +1,7 @@
 """Rows less those that were deleted.
 
 Delete events are read by the driver, up to some millions, and become bits of words, which a filter
-looks up (``words``). What would take too much there is joined by Spark: broadcast up to a few
+looks up (``bitmap``). What would take too much there is joined by Spark: broadcast up to a few
 millions, by sorting beyond, which spills. The parts of a row id are packed into one number where
 they fit, on which a join is faster; where events are dense, each row of the join has the bits of 64
 neighbours.
@@ -19,8 +19,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
+from acidsql.limits import limits
 from acidsql.scan.columns import ORDINAL
-from acidsql.scan.deletes.bitmap import MOST_WRITE_ID, columns_of_words, words_of
+from acidsql.scan.deletes.bitmap import MOST_WRITE_ID, delete_bitmap_columns, make_delete_bitmap
 from acidsql.scan.deletes.packing import Keys, Packing, Range, most_words, packing_of
 from acidsql.scan.directories import (
     DataDirectory,
@@ -36,12 +37,6 @@ from acidsql.storage.filesystem import FileVersion
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
 
-# Delete events up to this number are read by the driver.
-_MARKED_EVENTS = 5_000_000
-# Delete events with up to this many numbers in their keys are broadcast: about 40 bytes each.
-_BROADCAST_NUMBERS = 4_000_000
-# Keys are gathered in words, 64 neighbours in each, where these are so many times fewer.
-_EVENTS_IN_WORD = 4
 _PACKED = "__key"
 
 
@@ -111,9 +106,9 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
     return Deletes(files=tuple(file for own in found for file in own))
 
 
-def filter_of(
+def bitmap_filter(
     session: AcidSession, snapshot: TableSnapshot, deletes: Deletes
-) -> Callable[[bridge.Draft], bridge.Draft] | None:
+) -> Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None:
     """What takes the deleted rows from a scan of insert events without a join.
 
     It costs so little that it need not be kept from the rows that no event can concern: a scan of
@@ -122,7 +117,7 @@ def filter_of(
     Returns:
         None if there are too many for that.
     """
-    if deletes.events > _MARKED_EVENTS:
+    if deletes.events > limits().bitmap_events:
         return None
     # The same events, of which the same are seen, are the same filter of the next query.
     key = deletes, snapshot.write_ids
@@ -131,7 +126,7 @@ def filter_of(
 
 def _made_filter(
     session: AcidSession, snapshot: TableSnapshot, deletes: Deletes
-) -> Callable[[bridge.Draft], bridge.Draft] | None:
+) -> Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None:
     partitioned = bool(snapshot.table.partition_columns)
     keys = valid_keys(session, snapshot, deletes)
     if not len(keys):
@@ -139,20 +134,20 @@ def _made_filter(
     write_ids = (data.directory.max_write_id for data in insert_directories(snapshot))
     if max(write_ids, default=0) > MOST_WRITE_ID:
         return None
-    words = words_of(keys, partitioned=partitioned)
-    if words is None:
+    bitmap = make_delete_bitmap(keys, partitioned=partitioned)
+    if bitmap is None:
         return None
-    columns = columns_of_words(partitioned=partitioned)
-    condition = bridge.has_no_bit(session.spark, words, columns)
+    columns = delete_bitmap_columns(partitioned=partitioned)
+    condition = bridge.is_not_deleted(session.spark, bitmap, columns)
     return lambda part: part.filtered(condition)
 
 
-def less_joined(
+def anti_join(
     snapshot: TableSnapshot,
-    parts: Sequence[bridge.Draft],
+    parts: Sequence[bridge.UnresolvedPlan],
     deletes: Deletes,
     scan_events: Callable[[], DataFrame],
-) -> list[bridge.Draft]:
+) -> list[bridge.UnresolvedPlan]:
     """Insert events but for those that a delete event meets, by a join.
 
     Args:
@@ -164,7 +159,7 @@ def less_joined(
     partitions = len(snapshot.partitions) if partitioned else 1
     packing = packing_of([file.keys for file in deletes.files], partitions)
     events = scan_events()
-    if packing is not None and deletes.words * _EVENTS_IN_WORD <= deletes.events:
+    if packing is not None and deletes.words * limits().events_per_word <= deletes.events:
         return _without_bits(parts, packing, events, deletes.words)
     if packing is not None:
         keys = {_PACKED: F.expr(packing.sql())}
@@ -174,12 +169,12 @@ def less_joined(
     events = _hinted(events, deletes.events * len(keys))
     condition = [value == F.col(f"__d_{k}") for k, value in keys.items()]
     frames = [part.frame().join(events, condition, "left_anti") for part in parts]
-    return [bridge.Draft.of(frame) for frame in frames]
+    return [bridge.UnresolvedPlan.of(frame) for frame in frames]
 
 
 def _without_bits(
-    parts: Sequence[bridge.Draft], packing: Packing, events: DataFrame, most: int
-) -> list[bridge.Draft]:
+    parts: Sequence[bridge.UnresolvedPlan], packing: Packing, events: DataFrame, most: int
+) -> list[bridge.UnresolvedPlan]:
     """The rows without a bit in the words of the events: these are fewer than the events, so that
     less is broadcast, or sorted.
 
@@ -195,12 +190,12 @@ def _without_bits(
     frames = [
         part.frame().join(gathered, word == F.col("__d_word"), "left").where(kept) for part in parts
     ]
-    return [bridge.Draft.of(frame) for frame in frames]
+    return [bridge.UnresolvedPlan.of(frame) for frame in frames]
 
 
 def _hinted(rows: DataFrame, numbers: int) -> DataFrame:
     """The right side of a join, broadcast if it has so few numbers, or else sorted."""
-    return F.broadcast(rows) if numbers <= _BROADCAST_NUMBERS else rows.hint("merge")
+    return F.broadcast(rows) if numbers <= limits().broadcast_numbers else rows.hint("merge")
 
 
 _ORDINAL = "ordinal"

@@ -24,7 +24,7 @@ def server(
 
 
 @pytest.fixture
-def modern(server: MetastoreServer) -> bool:
+def is_hive4(server: MetastoreServer) -> bool:
     """Whether the server is one of Hive 4."""
     return server.version.startswith("4.")
 

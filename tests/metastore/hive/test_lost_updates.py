@@ -147,14 +147,14 @@ def test_what_servers_do(
     server: MetastoreServer,
     store: HiveMetastore,
     call: Callable[..., Any],
-    modern: bool,
+    is_hive4: bool,
     changes: Sequence[Change],
     exclusive_writes: bool | None,
     hive_4: str,
     hive_3: str | None,
 ) -> None:
     make_tables(store, server)
-    expected = hive_4 if modern else hive_3
+    expected = hive_4 if is_hive4 else hive_3
     if expected is None:
         return
     assert by_itself(call, changes, exclusive_writes) == expected

@@ -99,7 +99,7 @@ def test_heartbeats_do_not_keep_the_dead_in_between_alive(
 
 
 def test_committed_transaction_gets_no_lock(
-    server: MetastoreServer, store: HiveMetastore, call: Callable[..., Any], modern: bool
+    server: MetastoreServer, store: HiveMetastore, call: Callable[..., Any], is_hive4: bool
 ) -> None:
     txn_id = store.open_txn("ann", "host")
     store.commit_txn(txn_id)
@@ -113,7 +113,7 @@ def test_committed_transaction_gets_no_lock(
     with pytest.raises(TransactionStateError, match="TXN_COMMITTED"):
         store.lock(txn_id, [wanted])
     assert store.locks() == ()
-    if not modern:
+    if not is_hive4:
         return
     # The server would have granted it, for ever.
     component = hms.LockComponent(
@@ -130,20 +130,20 @@ def test_committed_transaction_gets_no_lock(
 
 
 def test_reader_gets_no_write_id(
-    store: HiveMetastore, call: Callable[..., Any], modern: bool
+    store: HiveMetastore, call: Callable[..., Any], is_hive4: bool
 ) -> None:
     reader = store.open_txn("ann", "host", TxnType.READ_ONLY)
     with pytest.raises(TransactionStateError, match="WRITE_ID_REFUSED.*read-only"):
         store.allocate_write_id(reader, "db", "t")
-    if not modern:  # it does not know what a reader is
+    if not is_hive4:  # it does not know what a reader is
         request = hms.AllocateTableWriteIdsRequest(dbName="db", tableName="t", txnIds=[reader])
         assert call("allocate_table_write_ids", request).txnToWriteIds[0].writeId == 1
 
 
 def test_write_ids_go_on_after_those_of_the_directories(
-    store: HiveMetastore, call: Callable[..., Any], modern: bool
+    store: HiveMetastore, call: Callable[..., Any], is_hive4: bool
 ) -> None:
-    if modern:
+    if is_hive4:
         # Said to be the seed, it is the last one used.
         seed = hms.SeedTableWriteIdsRequest(dbName="db", tableName="p", seedWriteId=10_000_001)
         call("seed_write_id", seed)
@@ -151,17 +151,17 @@ def test_write_ids_go_on_after_those_of_the_directories(
         store.seed_write_id("db", "t", 10_000_001)
         assert written(store) == 10_000_001
     store.seed_write_id("db", "p", 5)
-    assert store.next_write_id("db", "p") == (10_000_002 if modern else 5)
+    assert store.next_write_id("db", "p") == (10_000_002 if is_hive4 else 5)
     with pytest.raises(MetastoreError, match="TOO_MANY_WRITE_IDS.*cannot skip"):
         store.seed_write_id("db", "p", 20_000_000)
 
 
 def test_transaction_ids_go_on_after_those_of_compactors(
-    store: HiveMetastore, modern: bool
+    store: HiveMetastore, is_hive4: bool
 ) -> None:
     before = store.valid_txns().high_water_mark
     assert store.seed_txn_id(before + 1) == before
-    if not modern:
+    if not is_hive4:
         with pytest.raises(MetastoreError, match="METASTORE_VERSION.*Hive 4"):
             store.seed_txn_id(before + 100)
         return
@@ -191,7 +191,7 @@ def test_write_id_is_noted_with_the_lock(server: MetastoreServer, store: HiveMet
 
 
 def test_partitions_are_known_before_anything_is_in_them(
-    server: MetastoreServer, store: HiveMetastore, modern: bool
+    server: MetastoreServer, store: HiveMetastore, is_hive4: bool
 ) -> None:
     """An aborted transaction that named nothing is forgotten, and its write ids count then."""
     txn_id = store.open_txn("ann", "host")
@@ -206,7 +206,7 @@ def test_partitions_are_known_before_anything_is_in_them(
     )
     store.lock(txn_id, [insert])
     noted = 'SELECT "TC_PARTITION", "TC_WRITEID" FROM "APP"."TXN_COMPONENTS"'
-    assert server.sql(noted) == ([[None, write_id]] if modern else [])
+    assert server.sql(noted) == ([[None, write_id]] if is_hive4 else [])
     store.add_dynamic_partitions(txn_id, "db", "p", ["year=1"], Operation.INSERT)
     assert server.sql(noted) == [["year=1", write_id]]
     store.abort_txn(txn_id)

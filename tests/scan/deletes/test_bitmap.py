@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.bridge import Words
+from acidsql.bridge import DeleteBitmap
 from acidsql.format.bucket_codec import encode
-from acidsql.scan.deletes import bitmap
-from acidsql.scan.deletes.bitmap import number_of_rows, words_of
+from acidsql.limits import limits
+from acidsql.scan.deletes.bitmap import make_delete_bitmap, number_of_deleted_rows
 from acidsql.storage.delete_files import NO_KEYS, RowId
+from tests.limits import set_limits
 
 Deleted = tuple[int, RowId]
 
@@ -34,7 +34,7 @@ def table(rows: Sequence[Deleted]) -> pa.Table:
     return pa.Table.from_pylist(keys, NO_KEYS.schema.append(pa.field("ordinal", pa.int64())))
 
 
-def is_in(found: Words, row: Deleted, *, partitioned: bool) -> bool:
+def is_in(found: DeleteBitmap, row: Deleted, *, partitioned: bool) -> bool:
     """Whether a row is looked up, as Spark's program does it."""
     ordinal, key = row
     place = ordinal if partitioned else key.write_id
@@ -57,11 +57,11 @@ def test_just_the_deleted_rows_have_a_bit(
 ) -> None:
     if not partitioned:
         rows, others = ([(0, key) for _, key in some] for some in (rows, others))
-    found = words_of(table(rows), partitioned=partitioned)
+    found = make_delete_bitmap(table(rows), partitioned=partitioned)
     assert found is not None
     for row in [*rows, *others]:
         assert is_in(found, row, partitioned=partitioned) is (row in rows)
-    assert number_of_rows(found) == len(set(rows))
+    assert number_of_deleted_rows(found) == len(set(rows))
     assert len(found.bits) == len({(o, k.write_id, k.bucket, k.row_id >> 6) for o, k in rows})
     for level in found.levels:
         assert np.all(level[1:] > level[:-1])
@@ -74,9 +74,10 @@ def test_words_that_are_near_and_far_apart_are_gathered_alike(
     if not partitioned:
         rows = [(0, key) for _, key in rows]
     found = []
-    for most in (0, bitmap._MOST_DENSE_WORDS):
-        with mock.patch.object(bitmap, "_MOST_DENSE_WORDS", most):
-            made = words_of(table(rows), partitioned=partitioned)
+    for most in (0, limits().dense_bitmap_words):
+        with pytest.MonkeyPatch.context() as patch:
+            set_limits(patch, dense_bitmap_words=most)
+            made = make_delete_bitmap(table(rows), partitioned=partitioned)
             assert made is not None
             found.append([made.bits.tolist(), *(level.tolist() for level in made.levels)])
     assert found[0] == found[1]
@@ -91,12 +92,12 @@ def row(write_id: int = 1, bucket: int = encode(0), row_id: int = 0, ordinal: in
     [row(write_id=2**31), row(write_id=-1), row(bucket=-1), row(row_id=2**38), row(row_id=-1)],
 )
 def test_numbers_that_are_too_large_are_left_to_a_join(deleted: Deleted) -> None:
-    assert words_of(table([row(), deleted]), partitioned=False) is None
+    assert make_delete_bitmap(table([row(), deleted]), partitioned=False) is None
 
 
 def test_words_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(row_id=i) for i in range(0, 640, 2)]
-    monkeypatch.setattr(bitmap, "_MOST_WORDS", 10)
-    assert words_of(table(rows), partitioned=False) is not None
-    monkeypatch.setattr(bitmap, "_MOST_WORDS", 9)
-    assert words_of(table(rows), partitioned=False) is None
+    set_limits(monkeypatch, bitmap_words=10)
+    assert make_delete_bitmap(table(rows), partitioned=False) is not None
+    set_limits(monkeypatch, bitmap_words=9)
+    assert make_delete_bitmap(table(rows), partitioned=False) is None

@@ -1,0 +1,141 @@
+"""The pages and the docstrings of the public names do what they show."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import acidsql
+from acidsql import acid_table
+from tests.docs import pages
+
+_ROOT = Path(__file__).parents[2]
+_PAGES = (
+    "docs/tutorial.md",  # shows transaction ids, so it comes first
+    "README.md",
+    "docs/cookbook.md",
+    "docs/reference/statements.md",
+    "docs/reference/python.md",
+    "docs/reference/settings.md",
+    "docs/reference/conditions.md",
+    "docs/troubleshooting.md",
+)
+_SECONDS = 600
+_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+_BUILDERS = (acidsql.AcidTable, acid_table.MergeBuilder, acid_table.OptimizeBuilder)
+
+
+def public() -> Iterator[tuple[str, object]]:
+    """The public names that a program calls, and the methods of their classes."""
+    for name in acidsql.__all__:
+        if not (inspect.isclass(value := getattr(acidsql, name)) and issubclass(value, Exception)):
+            yield name, value
+    for builder in _BUILDERS:
+        yield builder.__name__, builder
+        for name, value in vars(builder).items():
+            called = inspect.isfunction(value) or isinstance(value, classmethod)
+            if called and not name.startswith("_"):
+                yield f"{builder.__name__}.{name}", getattr(builder, name)
+
+
+_PAGE = """a
+```sql
+SELECT 1
+```
+
+```text
+1
+```
+
+<!-- not run: b -->
+```console
+$ c
+```
+
+```bash
+d
+```
+
+```python
+e
+```
+"""
+
+
+def test_parts_of_a_page() -> None:
+    assert [(e.kind, e.text, e.line, e.answer, e.reason) for e in pages.examples(_PAGE)] == [
+        ("sql", "SELECT 1\n", 3, "1\n", None),
+        ("console", "$ c\n", 12, None, "b"),
+        ("python", "e\n", 20, None, None),
+    ]
+
+
+@pytest.mark.parametrize("page", sorted(_ROOT.glob("docs/**/*.md")), ids=lambda page: page.stem)
+def test_every_page_with_examples_is_run(page: Path) -> None:
+    name = page.relative_to(_ROOT).as_posix()
+    runs = [e for e in pages.examples(page.read_text("utf-8")) if e.reason is None]
+    assert not runs or name in _PAGES
+
+
+@pytest.mark.spark
+def test_pages(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.docs.pages", *[str(_ROOT / page) for page in _PAGES]],
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(_ROOT),
+            "PYSPARK_SUBMIT_ARGS": "--master local[2] --conf spark.ui.enabled=false "
+            "--conf spark.sql.shuffle.partitions=2 pyspark-shell",
+            "LC_ALL": "C",
+        },
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture
+def pets(spark: SparkSession) -> Iterator[dict[str, object]]:
+    """The names that the examples of docstrings use."""
+    acidsql.sql(spark, "CREATE DATABASE examples")
+    acidsql.sql(spark, "USE examples")
+    orc = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    acidsql.sql(spark, f"CREATE TABLE pet (id INT, name STRING) {orc}")
+    acidsql.sql(spark, "INSERT INTO pet VALUES (1, 'Rex')")
+    acidsql.sql(spark, "INSERT INTO pet VALUES (2, 'Tom')")
+    yield {"spark": spark, "acidsql": acidsql, "AcidTable": acidsql.AcidTable}
+    acidsql.sql(spark, "USE default")
+    acidsql.sql(spark, "DROP DATABASE examples CASCADE")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("name", "value"), dict(public()).items())
+def test_public_name_has_an_example_that_runs(
+    name: str, value: object, pets: dict[str, object]
+) -> None:
+    text = inspect.getdoc(value) or ""
+    session = doctest.DocTestParser().get_doctest(text, pets, name, None, None)
+    assert session.examples, f"{name} has no example"
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=_FLAGS).run(session, out=report.append)
+    assert not report, "".join(report)
+
+
+def test_builders_are_those_of_the_reference() -> None:
+    page = (_ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
+    for name, _ in public():
+        owner, _, method = name.partition(".")
+        assert re.search(rf"\b{method or owner}\b", page), name
