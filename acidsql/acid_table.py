@@ -161,6 +161,10 @@ class AcidTable:
             source: the rows.
             by: how columns are matched: by ``name``, where columns that the DataFrame lacks get
                 their defaults, or by ``position``.
+
+        >>> news = spark.createDataFrame([("Kim", 3)], "name STRING, id INT")
+        >>> AcidTable.forName(spark, "pet").append(news).collect()
+        [Row(num_affected_rows=1, num_inserted_rows=1)]
         """
         by_name = _is_by_name(source, by)
         with api.working(self.spark) as session:
@@ -188,7 +192,14 @@ class AcidTable:
             by: see ``append``.
 
         Raises:
-            AcidAnalysisError: NON_PARTITION_COLUMN, INVALID_PARTITION_OVERWRITE_MODE.
+            AcidAnalysisError: NON_PARTITION_COLUMN, INVALID_PARTITION_OVERWRITE_MODE,
+                STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST.
+
+        >>> pets = AcidTable.forName(spark, "pet")
+        >>> pets.overwrite(pets.toDF().where("id = 2")).collect()
+        [Row(num_affected_rows=1, num_inserted_rows=1)]
+        >>> pets.toDF().collect()
+        [Row(id=2, name='Tom')]
         """
         by_name = _is_by_name(source, by)
         if partitions is not None and not partitions:

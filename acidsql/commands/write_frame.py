@@ -114,7 +114,7 @@ def overwrite_where(
         _insert_of(session, table, frame, "INTO", by_name=True) as statement,
         write_transaction(session, intent) as transaction,
     ):
-        shape = events.shape_of(session, transaction.table)
+        shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         delete = f"DELETE FROM {_quoted(table)} WHERE {condition}"
         deleted = row_level.planned(row_level.delete_events, shape, seen, delete)
@@ -237,7 +237,7 @@ def _temporary_view(session: AcidSession, frame: DataFrame) -> Iterator[str]:
         session.spark.catalog.dropTempView(name)
 
 
-def _inserted(shape: events.Shape, rows: DataFrame) -> DataFrame:
+def _inserted(shape: events.WriteSchema, rows: DataFrame) -> DataFrame:
     """Insert events of rows that are in the order of the table's columns."""
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)

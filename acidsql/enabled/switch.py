@@ -42,6 +42,12 @@ def enable(spark: SparkSession) -> None:
     Raises:
         TypeError: it is no session with a JVM of its own, but one of Spark Connect.
         MetastoreError: the metastore cannot be reached.
+
+    >>> acidsql.enable(spark)
+    >>> spark.createDataFrame([(3, "Kim")], "id INT, name STRING").write.insertInto("pet")
+    >>> spark.table("pet").where("id > 1").orderBy("id").collect()
+    [Row(id=2, name='Tom'), Row(id=3, name='Kim')]
+    >>> acidsql.disable(spark)
     """
     _check_session(spark)
     with working(spark):
@@ -57,6 +63,16 @@ def enable(spark: SparkSession) -> None:
 def disable(spark: SparkSession) -> None:
     """Make a session's methods Spark's own again; once no session is enabled, PySpark's classes
     have the very functions back that they had.
+
+    Raises:
+        TypeError: it is no session with a JVM of its own, but one of Spark Connect.
+
+    >>> acidsql.enable(spark)
+    >>> spark.catalog.tableExists("pet")
+    True
+    >>> acidsql.disable(spark)
+    >>> spark.catalog.tableExists("pet")
+    False
     """
     _check_session(spark)
     with _lock:

@@ -80,13 +80,14 @@ def test_what_contradicts_the_table_is_refused(
 
 def test_insert_into_takes_no_layout_even_if_it_agrees() -> None:
     check_insert(WriterSettings(format="orc"), BUCKETED)
-    for told, feature in (
-        ({"partitioned_by": ("P", "q")}, "PARTITION_BY"),
-        ({"bucketed_by": ("id",), "buckets": 4}, "BUCKET_BY"),
-        ({"options": {"compression": "zstd"}}, "WRITE_OPTION"),
-    ):
+    refused: dict[str, dict[str, Any]] = {
+        "PARTITION_BY": {"partitioned_by": ("P", "q")},
+        "BUCKET_BY": {"bucketed_by": ("id",), "buckets": 4},
+        "WRITE_OPTION": {"options": {"compression": "zstd"}},
+    }
+    for feature, told in refused.items():
         with pytest.raises(AcidAnalysisError) as caught:
-            check_insert(WriterSettings(**told), BUCKETED)  # type: ignore[arg-type]  # of all kinds
+            check_insert(WriterSettings(**told), BUCKETED)
         assert caught.value.getCondition() == f"UNSUPPORTED_FEATURE.{feature}"
 
 
@@ -109,9 +110,9 @@ def test_options_become_properties_of_a_new_table() -> None:
     assert made.clustered_by is not None
     assert (made.clustered_by.columns, made.clustered_by.buckets) == (("id",), 2)
     assert new_table(("t",), WriterSettings(format="parquet")).stored_as == "parquet"
-    for told in ({"sorted_by": ("id",)}, {"clustered_by": ("id",)}):
+    for told in (WriterSettings(sorted_by=("id",)), WriterSettings(clustered_by=("id",))):
         with pytest.raises(AcidAnalysisError):
-            new_table(("t",), WriterSettings(**told))  # type: ignore[arg-type]  # of all kinds
+            new_table(("t",), told)
 
 
 def test_transactional_is_a_property_in_any_case() -> None:

@@ -157,7 +157,7 @@ def test_writes_that_are_refused_change_nothing(lab: Lab) -> None:
         assert condition_of(caught.value) == expected
     wrong: list[Callable[[], Any]] = [
         lambda: table.append("rows"),
-        lambda: table.overwrite(None),  # type: ignore[arg-type]  # what is refused
+        lambda: table.overwrite(None),
         lambda: table.overwrite(good, {}),
         lambda: table.append(good, by="magic"),
     ]
