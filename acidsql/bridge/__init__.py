@@ -1,7 +1,7 @@
 """Every call into the JVM that is not part of PySpark's public API.
 
-Tried on Spark 3.5.9, 4.0.5, 4.1.4 and 4.3.0. Nothing outside this package touches py4j objects
-other than to hand them back to it. A Scala ``Map`` serves as the partial function of plan
+``spark_versions`` has what differs between releases. Nothing outside this package touches py4j
+objects other than to hand them back to it. A Scala ``Map`` serves as the partial function of plan
 transformations, so that no callback from the JVM into Python is needed.
 """
 
@@ -87,6 +87,7 @@ from acidsql.bridge.rows import (
     write_orc,
 )
 from acidsql.bridge.search import condition_of, finds_rows, reads_in_batches, search_options
+from acidsql.bridge.spark_versions import TRIED, warn_if_untried
 from acidsql.bridge.sql_text import (
     alias_of,
     check_expression,
@@ -118,6 +119,7 @@ __all__ = [
     "BARE_NUMBER",
     "FILE_ORDINAL",
     "HALF_BITS",
+    "TRIED",
     "WORD_BITS",
     "CatalogTable",
     "Clause",
@@ -219,6 +221,7 @@ __all__ = [
     "temp_view",
     "type_sql",
     "update_rows",
+    "warn_if_untried",
     "write_bytes",
     "write_orc",
 ]

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jvm import JavaObject, elements, jvm_class, session_state
-
-_TABLE_TYPE = 1  # the place of the type among the fields of CatalogTable
+from acidsql.bridge.jvm import JavaObject, elements, field_names, jvm_class, session_state
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +71,7 @@ def forget_table(spark: SparkSession, database: str, name: str) -> None:
     found = catalog.getTableMetadata(identifier)
     types = jvm_class(spark, "org.apache.spark.sql.catalyst.catalog.CatalogTableType")
     fields = [found.productElement(i) for i in range(found.productArity())]
-    fields[_TABLE_TYPE] = types.EXTERNAL()
+    fields[field_names(spark, found).index("tableType")] = types.EXTERNAL()
     catalog.alterTable(found.copy(*fields))
     catalog.dropTable(identifier, False, False)
 

@@ -33,9 +33,8 @@ _NAMES = (
     "current_database()",
     "current_user()",
 )
-# Plans, not analysed, that create a table of the rows of a query, and its position in them.
+# Plans, not analysed, that create a table of the rows of a query.
 _AS_SELECT = ("CreateTableAsSelect", "ReplaceTableAsSelect")
-_QUERY = 2
 
 
 class CurrentValues:
@@ -59,7 +58,7 @@ class CurrentValues:
         if query is plan:
             return self.put_into(analyze(self._spark, plan))
         fixed = self.put_into(analyze(self._spark, query))
-        return copy_node(self._spark, plan, {_QUERY: fixed})
+        return copy_node(self._spark, plan, {"query": fixed})
 
 
 def query_of(plan: LogicalPlan) -> LogicalPlan:

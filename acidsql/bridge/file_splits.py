@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import default_parallelism, session_state
+from acidsql.limits import limits
 
 # Small files make no more than so many rounds of tasks.
 _ROUNDS = 4
-# Bytes by which a task's share has to become smaller: more tasks take longer, some 10 ms each.
-_WORTH = 16 * 1024 * 1024
 
 
 def even_share(spark: SparkSession, sizes: Sequence[int]) -> int | None:
@@ -29,7 +28,7 @@ def even_share(spark: SparkSession, sizes: Sequence[int]) -> int | None:
     Returns:
         None if Spark's own number will do.
     """
-    if len(sizes) < 2 or sum(sizes) < _WORTH:
+    if len(sizes) < 2 or sum(sizes) < limits().fair_share_bytes:
         return None
     settings = session_state(spark).conf()
     wanted = settings.filesMinPartitionNum()
@@ -54,4 +53,4 @@ def share_of_task(sizes: Sequence[int], *, tasks: int, most: int, open_cost: int
     counted = total + open_cost * len(sizes)
     own = min(most, max(open_cost, counted // tasks))
     share = max(total // tasks, counted // (tasks * _ROUNDS), open_cost)
-    return share if min(own, total) - share >= _WORTH else None
+    return share if min(own, total) - share >= limits().fair_share_bytes else None

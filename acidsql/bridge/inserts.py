@@ -11,15 +11,12 @@ from acidsql.bridge.jvm import (
     copy_node,
     elements,
     jvm_class,
-    major,
     session_state,
 )
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.relations import ScanFile, file_relation, rows_of
+from acidsql.bridge.spark_versions import differences
 from acidsql.syntax.lexer import quote
-
-# Positions of constructor arguments, the same in all versions tried.
-_TABLE, _OVERWRITE, _IF_NOT_EXISTS = 0, 4, 5
 
 
 def insert_into_files(
@@ -39,7 +36,9 @@ def insert_into_files(
     nothing = ScanFile(f"{location}/nothing", size=0)
     relation = file_relation(spark, [nothing], schema, {}, partitions)[0]
     target = rows_of(spark, relation).plan
-    return copy_node(spark, plan, {_TABLE: target, _OVERWRITE: False, _IF_NOT_EXISTS: False})
+    return copy_node(
+        spark, plan, {"table": target, "overwrite": False, "ifPartitionNotExists": False}
+    )
 
 
 def insert_query(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
@@ -47,7 +46,9 @@ def insert_query(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
     by the store-assignment policy.
     """
     query = plan.query()
-    return frame_of(spark, query if major(spark) >= 4 else _without_char(spark, query))
+    if differences(spark).keeps_char_of_omitted_columns:
+        query = _without_char(spark, query)
+    return frame_of(spark, query)
 
 
 def _without_char(spark: SparkSession, query: LogicalPlan) -> LogicalPlan:

@@ -11,6 +11,8 @@ from py4j.java_gateway import JavaClass, JavaMember
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
+from acidsql.bridge.spark_versions import differences, missing_internal
+
 JavaObject = Any  # py4j has no static types
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ def jvm_class(spark: SparkSession, name: str) -> JavaObject:
         found = jvm
         for part in name.split("."):
             found = getattr(found, part)
+        if not isinstance(found, JavaClass):
+            raise missing_internal(spark.version, name)
         known[name] = _KnownClass(name, found._gateway_client)
     return known[name]
 
@@ -122,16 +126,6 @@ def java_type(spark: SparkSession, schema: StructType) -> JavaObject:
     return jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(schema.json())
 
 
-def major(spark: SparkSession) -> int:
-    """The major version of Spark."""
-    return int(spark.version.split(".")[0])
-
-
-def is_at_least(spark: SparkSession, *version: int) -> bool:
-    """Whether Spark's version is this one (major and minor) or later."""
-    return tuple(map(int, spark.version.split(".")[:2])) >= version
-
-
 def session_state(spark: SparkSession) -> JavaObject:
     """Spark's parser, analyser, catalog and settings of a session, which it has one of."""
     known: dict[str, JavaObject] = spark.__dict__
@@ -150,18 +144,49 @@ def _class_names(gateway_client: JavaObject) -> JavaObject:
     return _KnownClass("org.apache.commons.lang3.ClassUtils", gateway_client)
 
 
-def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[int, Any]) -> JavaObject:
-    """A copy of a tree node with some constructor arguments changed, by position."""
-    arity = node.productArity()
-    arguments = spark.sparkContext._gateway.new_array(jvm_class(spark, "java.lang.Object"), arity)
-    for i in range(arity):
-        arguments[i] = changes[i] if i in changes else node.productElement(i)
+def field_names(spark: SparkSession, node: JavaObject) -> list[str]:
+    """Return the names of the constructor arguments of a case class, in their order.
+
+    Scala 2.12 does not tell them. There they are the first final fields of the class.
+    """
+    name = str(node.getClass().getName())
+    known: dict[str, list[str]] = _jvm(spark).__dict__.setdefault("_acidsql_fields", {})
+    if name not in known:
+        arity = node.productArity()
+        if differences(spark).has_named_fields:
+            known[name] = [str(node.productElementName(i)) for i in range(arity)]
+        else:
+            modifiers = jvm_class(spark, "java.lang.reflect.Modifier")
+            finals = [
+                str(f.getName())
+                for f in node.getClass().getDeclaredFields()
+                if modifiers.isFinal(f.getModifiers()) and not modifiers.isStatic(f.getModifiers())
+            ]
+            known[name] = finals[:arity]
+    return known[name]
+
+
+def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[str, Any]) -> JavaObject:
+    """Copy a tree node with other values of some fields.
+
+    Raises:
+        AcidAnalysisError: this release of Spark has no such field (UNSUPPORTED_SPARK_VERSION).
+    """
+    fields = field_names(spark, node)
+    for field in changes:
+        if field not in fields:
+            raise missing_internal(spark.version, f"{simple_name(node)}.{field}")
+    arguments = spark.sparkContext._gateway.new_array(
+        jvm_class(spark, "java.lang.Object"), len(fields)
+    )
+    for i, field in enumerate(fields):
+        arguments[i] = changes[field] if field in changes else node.productElement(i)
     return node.makeCopy(arguments)
 
 
 def expression_of(spark: SparkSession, value: Column) -> Expression:
     """The Catalyst expression of a column."""
-    if major(spark) >= 4:
+    if differences(spark).has_column_nodes:
         converter = scala_object(
             spark, "org.apache.spark.sql.classic.ColumnNodeToExpressionConverter"
         )
@@ -171,7 +196,7 @@ def expression_of(spark: SparkSession, value: Column) -> Expression:
 
 def column(spark: SparkSession, expression: Expression) -> Column:
     """A PySpark column of a resolved Catalyst expression."""
-    if major(spark) >= 4:
+    if differences(spark).has_column_nodes:
         return Column(
             scala_object(spark, "org.apache.spark.sql.classic.ExpressionUtils").column(expression)
         )
@@ -194,8 +219,7 @@ def alias(
 @contextmanager
 def active(spark: SparkSession) -> Iterator[None]:
     """Make a session the active one of the JVM's thread, whose settings Spark's parser goes by."""
-    package = "org.apache.spark.sql.classic" if major(spark) >= 4 else "org.apache.spark.sql"
-    sessions = jvm_class(spark, f"{package}.SparkSession")
+    sessions = jvm_class(spark, f"{differences(spark).sql_package}.SparkSession")
     before = sessions.getActiveSession()
     sessions.setActiveSession(spark._jsparkSession)
     try:

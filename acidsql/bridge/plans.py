@@ -17,15 +17,14 @@ from acidsql.bridge.jvm import (
     copy_node,
     elements,
     expression_of,
-    is_at_least,
     jvm_class,
-    major,
     scala_map,
     scala_object,
     scala_seq,
     session_state,
     simple_name,
 )
+from acidsql.bridge.spark_versions import differences
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,8 @@ def renamed_reference(
     """The node of a reference, not resolved either, under another name; its alias stays."""
     node = reference.node
     relation = node if reference.alias is None else node.child()
-    renamed = copy_node(spark, relation, {0: scala_seq(spark, list(name))})
-    return renamed if reference.alias is None else copy_node(spark, node, {1: renamed})
+    renamed = copy_node(spark, relation, {"multipartIdentifier": scala_seq(spark, list(name))})
+    return renamed if reference.alias is None else copy_node(spark, node, {"child": renamed})
 
 
 def replace_relations(
@@ -136,10 +135,7 @@ def frame_of(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
 
 def java_frame(spark: SparkSession, session: JavaObject, plan: LogicalPlan) -> JavaObject:
     """The Java DataFrame of a plan in a Java session, as ``frame_of`` has it."""
-    package = "org.apache.spark.sql"
-    dataset = jvm_class(
-        spark, f"{package}.classic.Dataset" if major(spark) >= 4 else f"{package}.Dataset"
-    )
+    dataset = jvm_class(spark, f"{differences(spark).sql_package}.Dataset")
     return dataset.ofRows(session, plan)
 
 
@@ -153,12 +149,12 @@ def analyze(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
 
 def aliases_are_fresh(spark: SparkSession) -> bool:
     """Whether a PySpark column with an alias is another column of the plan each time it is used."""
-    return major(spark) >= 4
+    return differences(spark).has_column_nodes
 
 
 def alias_shows_hidden(spark: SparkSession) -> bool:
     """Whether hidden columns of a projection are found through an alias above it."""
-    return is_at_least(spark, 4, 3)
+    return differences(spark).alias_shows_hidden_columns
 
 
 def exposed(spark: SparkSession, table: LogicalPlan) -> LogicalPlan:
@@ -167,8 +163,8 @@ def exposed(spark: SparkSession, table: LogicalPlan) -> LogicalPlan:
     Spark 3.5 loses the mark of the projection when it analyses it.
     """
     if simple_name(table) == "SubqueryAlias":
-        return copy_node(spark, table, {1: exposed(spark, table.child())})
-    return copy_node(spark, table, {0: table.child().output()})
+        return copy_node(spark, table, {"child": exposed(spark, table.child())})
+    return copy_node(spark, table, {"projectList": table.child().output()})
 
 
 def no_pushdown(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
@@ -199,7 +195,8 @@ def join(
 def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """Shuffle by columns into partitions of sensible size (PySpark 3.5's hint takes no columns)."""
     spark = frame.sparkSession
-    names = [col(c)._jc if major(spark) >= 4 else col(c)._jc.expr() for c in columns]
+    has_nodes = differences(spark).has_column_nodes
+    names = [col(c)._jc if has_nodes else col(c)._jc.expr() for c in columns]
     hinted = frame._jdf.hint("rebalance", scala_seq(spark, names))
     return DataFrame(hinted, spark)
 

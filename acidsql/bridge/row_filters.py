@@ -21,12 +21,12 @@ from acidsql.bridge.jvm import (
     JavaObject,
     jvm_class,
     long_array,
-    major,
     scala_map,
     scala_object,
     scala_seq,
     session_state,
 )
+from acidsql.bridge.spark_versions import differences
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _TYPES = "org.apache.spark.sql.types"
@@ -118,7 +118,9 @@ def _look_up(
 
 def _position(spark: SparkSession, numbers: JavaObject, wanted: Expression) -> Expression:
     """Where a number stands among sorted ones; negative if it does not."""
-    no_function = [scala_object(spark, "scala.None")] * (major(spark) >= 4)
+    no_function = [scala_object(spark, "scala.None")] * differences(
+        spark
+    ).has_scalar_functions_in_invokes
     return scala_object(spark, f"{_EXPRESSIONS}.objects.StaticInvoke").apply(
         jvm_class(spark, "java.lang.Class").forName("java.util.Arrays"),
         scala_object(spark, f"{_TYPES}.IntegerType"),

@@ -27,9 +27,8 @@ from acidsql.bridge.plans import analyze, exposed, frame_of, join, logical_plan
 from acidsql.errors import AcidAnalysisError
 from acidsql.syntax.lexer import quote
 
-_UPDATE_ASSIGNMENTS, _UPDATE_CONDITION = 1, 2
-_MERGE_CONDITION, _MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOURCE = 2, 3, 4, 5
-_ACTION_ASSIGNMENTS = 1
+# The fields of MergeIntoTable that hold its WHEN clauses.
+_ACTIONS = ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
 
 
 def _align(
@@ -50,14 +49,14 @@ def _never_resolved(spark: SparkSession) -> Expression:
 
 
 def _analyze_partly(
-    spark: SparkSession, plan: LogicalPlan, position: int, condition: Expression
+    spark: SparkSession, plan: LogicalPlan, field: str, condition: Expression
 ) -> LogicalPlan:
     """Resolve a command's expressions and stop before Spark casts its assignments for itself.
 
     That rule acts on resolved commands only, so a condition that stays unresolved holds it back;
     the casts of ``AssignmentUtils``, which follow the store-assignment policy, are made later.
     """
-    held = copy_node(spark, plan, {position: condition})
+    held = copy_node(spark, plan, {field: condition})
     return session_state(spark).analyzer().execute(held)
 
 
@@ -70,14 +69,14 @@ def _analyze_update(spark: SparkSession, plan: LogicalPlan) -> tuple[JavaObject,
     the names, in lower case, of the columns that are given values.
     """
     some = jvm_class(spark, "scala.Some")
-    partly = _analyze_partly(spark, plan, _UPDATE_CONDITION, some(_never_resolved(spark)))
+    partly = _analyze_partly(spark, plan, "condition", some(_never_resolved(spark)))
     assignments = partly.assignments()
     if not (_resolved(assignments) and partly.table().resolved()):
         analyze(spark, plan)  # says what it cannot resolve
         raise AcidAnalysisError("UNRESOLVED_ASSIGNMENT", "Spark cannot resolve a column of SET")
     aligned = _align(spark, "alignUpdateAssignments", partly.table().output(), assignments)
-    condition = plan.productElement(_UPDATE_CONDITION)
-    whole = copy_node(spark, partly, {_UPDATE_ASSIGNMENTS: aligned, _UPDATE_CONDITION: condition})
+    condition = plan.condition()
+    whole = copy_node(spark, partly, {"assignments": aligned, "condition": condition})
     roots = [a.key().references().toSeq().head() for a in elements(assignments)]
     return analyze(spark, whole), {str(root.name()).lower() for root in roots}
 
@@ -87,20 +86,20 @@ def analyze_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     its order.
     """
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
-    held = both(plan.productElement(_MERGE_CONDITION), _never_resolved(spark))
-    partly = _analyze_partly(spark, plan, _MERGE_CONDITION, held)
+    held = both(plan.mergeCondition(), _never_resolved(spark))
+    partly = _analyze_partly(spark, plan, "mergeCondition", held)
     on = partly.mergeCondition().left()
     _check_merge_condition(spark, "ON", on)
-    changes: dict[int, JavaObject] = {_MERGE_CONDITION: on}
-    for position in (_MERGE_MATCHED, _MERGE_NOT_MATCHED, _MERGE_NOT_MATCHED_BY_SOURCE):
+    changes: dict[str, JavaObject] = {"mergeCondition": on}
+    for field in _ACTIONS:
         actions = []
-        for action in elements(partly.productElement(position)):
+        for action in elements(getattr(partly, field)()):
             if action.condition().isDefined():
                 _check_merge_condition(spark, "WHEN", action.condition().get())
             if not action.resolved():
                 return analyze(spark, plan)
             actions.append(_aligned_action(spark, partly.targetTable().output(), action))
-        changes[position] = scala_seq(spark, actions)
+        changes[field] = scala_seq(spark, actions)
     # Not checked as a command, which would refuse rand() in values; its parts are, where they are
     # used.
     return session_state(spark).analyzer().execute(copy_node(spark, partly, changes))
@@ -132,7 +131,7 @@ def _aligned_action(spark: SparkSession, output: JavaObject, action: LogicalPlan
         return action
     method = "alignInsertAssignments" if kind == "InsertAction" else "alignUpdateAssignments"
     aligned = _align(spark, method, output, action.assignments())
-    return copy_node(spark, action, {_ACTION_ASSIGNMENTS: aligned})
+    return copy_node(spark, action, {"assignments": aligned})
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,14 @@ from acidsql.bridge.jvm import (
     JavaObject,
     cloned_session,
     default_parallelism,
-    is_at_least,
     java_type,
     jvm_class,
-    major,
     scala_map,
     scala_object,
     session_state,
 )
 from acidsql.bridge.plans import frame_of, input_bytes, java_frame, logical_plan
+from acidsql.bridge.spark_versions import differences
 
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
@@ -107,7 +106,7 @@ def replace_by_collected(frame: DataFrame, held: DataFrame) -> DataFrame:
 
 def _local(frame: DataFrame, data: JavaObject) -> DataFrame:
     spark = frame.sparkSession
-    nothing = [scala_object(spark, "scala.None")] * (major(spark) >= 4)
+    nothing = [scala_object(spark, "scala.None")] * differences(spark).has_streaming_local_relations
     local = jvm_class(spark, f"{CATALYST}.plans.logical.LocalRelation")
     return frame_of(spark, local(logical_plan(frame).output(), data, False, *nothing))
 
@@ -132,7 +131,7 @@ def fits_in_driver(frame: DataFrame, most_read: int) -> bool:
 
 def arrow_table(frame: DataFrame) -> pa.Table:
     """The rows of a DataFrame as Arrow's columns."""
-    if is_at_least(frame.sparkSession, 4):
+    if differences(frame.sparkSession).has_to_arrow:
         return frame.toArrow()
     batches = cast(Any, frame)._collect_as_arrow()
     return (

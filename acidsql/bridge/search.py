@@ -19,7 +19,6 @@ from acidsql.bridge.jvm import (
     JavaObject,
     column,
     elements,
-    is_at_least,
     java_type,
     jvm_class,
     scala_map,
@@ -28,6 +27,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
+from acidsql.bridge.spark_versions import differences
 
 _FILTERS = "org.apache.spark.sql.sources"
 _COMPARISONS = ("EqualTo", "GreaterThan", "GreaterThanOrEqual", "LessThan", "LessThanOrEqual")
@@ -94,7 +94,7 @@ def _filter(spark: SparkSession, conjunct: Conjunct, names: Mapping[str, str]) -
 def _argument(spark: SparkSession, schema: StructType, whole: JavaObject) -> JavaObject | None:
     filters = scala_object(spark, f"{SOURCES}.orc.OrcFilters")
     arguments = [java_type(spark, schema), scala_seq(spark, [whole])]
-    if is_at_least(spark, 4, 3):
+    if differences(spark).has_three_orc_filter_arguments:
         arguments.append(getattr(filters, "createFilter$default$3")())
     found = filters.createFilter(*arguments)
     return found.get() if found.isDefined() else None

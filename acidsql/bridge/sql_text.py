@@ -18,12 +18,13 @@ from acidsql.bridge.jvm import (
     LogicalPlan,
     elements,
     expression_of,
+    field_names,
     java_strings,
     jvm_class,
-    major,
     session_state,
     simple_name,
 )
+from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError
 
 
@@ -72,7 +73,7 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
     defaults in their metadata.
     """
     plan = parse(spark, f"CREATE TABLE t ({text}) USING orc")
-    if major(spark) >= 4 and _has_constraints(plan.tableSpec()):
+    if differences(spark).has_table_constraints and _has_constraints(spark, plan.tableSpec()):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.TABLE_CONSTRAINT",
             "constraints other than NOT NULL are not supported: leave them out of CREATE TABLE",
@@ -103,11 +104,9 @@ def parse_new_columns(spark: SparkSession, text: str) -> StructType:
     return parse_columns(spark, text)
 
 
-def _has_constraints(table_spec: JavaObject) -> bool:
-    for i in range(table_spec.productArity()):
-        if table_spec.productElementName(i) == "constraints":
-            return bool(table_spec.productElement(i).nonEmpty())
-    return False
+def _has_constraints(spark: SparkSession, table_spec: JavaObject) -> bool:
+    fields = field_names(spark, table_spec)
+    return "constraints" in fields and bool(table_spec.constraints().nonEmpty())
 
 
 def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
@@ -116,7 +115,7 @@ def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
         plan = parse(spark, f"CREATE TEMPORARY VIEW v ({text}) AS SELECT 1")
     except ParseException:
         return None
-    columns = [(c._1(), c._2()) for c in elements(plan.productElement(1))]
+    columns = [(c._1(), c._2()) for c in elements(plan.userSpecifiedColumns())]
     return tuple(name for name, _ in columns)
 
 

@@ -18,7 +18,6 @@ from acidsql.bridge.jvm import (
     elements,
     expression_of,
     jvm_class,
-    major,
     scala_object,
     scala_seq,
     session_state,
@@ -32,6 +31,7 @@ from acidsql.bridge.plans import (
     no_pushdown,
 )
 from acidsql.bridge.row_filters import guard
+from acidsql.bridge.spark_versions import differences
 
 _LOGICAL = f"{CATALYST}.plans.logical"
 
@@ -49,7 +49,7 @@ class NamedColumns:
 
 def named_columns(spark: SparkSession, columns: Sequence[Column]) -> NamedColumns:
     """Columns for ``Draft.project``; each is an attribute or has an alias."""
-    if major(spark) >= 4:
+    if differences(spark).has_column_nodes:
         return NamedColumns(scala_seq(spark, [column._jc.node() for column in columns]))
     return NamedColumns(scala_seq(spark, [column._jc.named() for column in columns]))
 
@@ -101,7 +101,7 @@ class UnresolvedPlan:
 
     def project(self, columns: Sequence[NamedColumns]) -> UnresolvedPlan:
         """A projection of columns."""
-        if major(self.spark) < 4:
+        if not differences(self.spark).has_column_nodes:
             expressions = [e for some in columns for e in elements(some.java)]
             return self._project(scala_seq(self.spark, expressions))
         nodes = columns[0].java

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import WriteSchema
+from acidsql.limits import limits
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.merge_keys import Key, narrowed, source_keys
 from acidsql.planning.statement import StatementSnapshot
@@ -24,9 +25,6 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transaction.write_intent import change_intent
 from acidsql.transaction.write_transaction import write_transaction
-
-# A smaller target is read, and shuffled, sooner than a job of its own computes the source.
-_SHUFFLED_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +283,9 @@ def _is_worth_a_job(pieces: bridge.MergePlan, sides: _Sides) -> bool:
     if pieces.not_matched_by_source:
         return False
     target = bridge.input_bytes(sides.target)
-    return target > _SHUFFLED_BYTES and bridge.fits_in_driver(sides.source, most_read=target)
+    return target > limits().merge_shuffle_bytes and bridge.fits_in_driver(
+        sides.source, most_read=target
+    )
 
 
 def _merge_events(

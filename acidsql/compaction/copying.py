@@ -27,6 +27,7 @@ from acidsql.format.acid_metadata import footer_items
 from acidsql.format.names import bucket_file_name
 from acidsql.format.orc_stripes import HEADER, joined_tail
 from acidsql.format.selection import needs_row_filter
+from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.scan.directories import (
     delete_deltas,
@@ -39,20 +40,9 @@ from acidsql.schema.acid_file import event_schema
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import NO_EVENTS, distinct, write_buckets
-from acidsql.storage.driver_writer import DRIVER_EVENTS
 from acidsql.storage.filesystem import FilePart, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import codec
-
-# Stripes with fewer rows and bytes are small; so many of them in a row are written anew.
-_SMALL_ROWS, _SMALL_BYTES = 10_000, 1024 * 1024
-_MANY_SMALL = 20
-# Of a cluster's table, more bytes are not written anew by the driver.
-_MOST_BYTES = 4 * 1024 * 1024 * 1024
-# Of stripes that are written anew by one thread: smaller files would have small stripes.
-_LEAST_CHUNK_BYTES, _MOST_CHUNK_BYTES = 16 * 1024 * 1024, 128 * 1024 * 1024
-# Of the JVM, for each thread.
-_THREAD_MEMORY = 512 * 1024 * 1024
 
 
 def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: str) -> bool:
@@ -110,7 +100,7 @@ def _few_delete_events(session: AcidSession, snapshot: TableSnapshot) -> pa.Tabl
         return None
     listings = [snapshot.listings.get(data.path) for data in directories]
     files = [file for own in listings for file in delete_files(session, own) if file.tail.rows]
-    if sum(file.tail.rows for file in files) > DRIVER_EVENTS:
+    if sum(file.tail.rows for file in files) > limits().driver_events:
         return None
     known = session.delete_events
     tables = in_parallel(lambda file: known.events(file.path, file.version), files)
@@ -185,12 +175,15 @@ def _small_runs(stripes: Sequence[Placed]) -> list[range]:
     """The positions of many small stripes in a row."""
 
     def is_small(placed: Placed) -> bool:
-        return placed.rows < _SMALL_ROWS and placed.copied.length < _SMALL_BYTES
+        return (
+            placed.rows < limits().small_stripe_rows
+            and placed.copied.length < limits().small_stripe_bytes
+        )
 
     found, start = [], 0
     for i in range(len(stripes) + 1):
         if i == len(stripes) or not is_small(stripes[i]):
-            if i - start >= _MANY_SMALL:
+            if i - start >= limits().small_stripes:
                 found.append(range(start, i))
             start = i + 1
     return found
@@ -200,7 +193,7 @@ def _is_too_much(session: AcidSession, pieces: Mapping[int, Sequence[_Piece]]) -
     """Whether stripes are better written anew by a cluster than by the driver."""
     if session.spark.sparkContext.master.startswith("local"):
         return False
-    return sum(map(_bytes_of, _runs(pieces))) > _MOST_BYTES
+    return sum(map(_bytes_of, _runs(pieces))) > limits().rewritten_bytes
 
 
 def _runs(pieces: Mapping[int, Sequence[_Piece]]) -> list[tuple[Placed, ...]]:
@@ -213,7 +206,7 @@ def _with_new(
 ) -> dict[int, list[Placed]]:
     """The stripes of each bucket, new ones in place of those that are written anew."""
     memory = bridge.jvm_memory(session.spark)
-    threads = max(1, min(os.cpu_count() or 1, memory // _THREAD_MEMORY))
+    threads = max(1, min(os.cpu_count() or 1, memory // limits().thread_memory_bytes))
     size = _chunk_bytes(sum(map(_bytes_of, _runs(pieces))), threads)
     parts: list[tuple[int, _Piece]] = [
         (bucket_id, part)
@@ -239,7 +232,7 @@ def _bytes_of(run: Sequence[Placed]) -> int:
 
 def _chunk_bytes(total: int, threads: int) -> int:
     """The bytes of stripes that are written anew at a time: all threads are to have some."""
-    return min(_MOST_CHUNK_BYTES, max(_LEAST_CHUNK_BYTES, total // threads))
+    return min(limits().most_chunk_bytes, max(limits().least_chunk_bytes, total // threads))
 
 
 def _chunks(run: tuple[Placed, ...], size: int) -> list[tuple[Placed, ...]]:

@@ -26,6 +26,7 @@ from acidsql.format.names import (
 )
 from acidsql.insert_only import read
 from acidsql.insert_only.write import finalize_insert_only, write_insert_only
+from acidsql.limits import limits
 from acidsql.metastore.model import CompactionType, FileFormat
 from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.snapshot import TableSnapshot
@@ -33,7 +34,6 @@ from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.storage.staging import ONE_TASK_BYTES
 from acidsql.syntax.lexer import quote
 
 _ANEW = "anew"
@@ -113,7 +113,7 @@ def _write_plain(
     """Write and publish the base of an insert-only table."""
     table, (partition,) = snapshot.table, snapshot.partitions
     rows = read.rows(session, snapshot)
-    few = bridge.input_bytes(rows) <= ONE_TASK_BYTES
+    few = bridge.input_bytes(rows) <= limits().one_task_bytes
     merged = rows.coalesce(1) if few else rows.hint("rebalance")
     fields = data_schema(session.spark, table).fields
     orc = table.file_format is FileFormat.ORC

@@ -22,6 +22,7 @@ from acidsql.format.bucket_codec import decode_bucket
 from acidsql.format.names import parse_bucket_file
 from acidsql.format.orc_stripes import CopiedStripe, StripeFile, stripe_file, stripes_of
 from acidsql.format.selection import needs_row_filter
+from acidsql.limits import limits
 from acidsql.scan.deletes.plan import find_deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, is_acid_file, is_raw
 from acidsql.scan.snapshot import TableSnapshot
@@ -40,8 +41,6 @@ from acidsql.storage.tails import (
     stripe_keys,
 )
 
-# More delete events are left to Spark: the driver has some 30 bytes of each.
-_MOST_EVENTS = 5_000_000
 _POSITION = "position"
 
 
@@ -155,7 +154,7 @@ def less_deleted(session: AcidSession, snapshot: TableSnapshot, buckets: Buckets
         None if there are too many delete events.
     """
     deletes = find_deletes(session, snapshot)
-    if deletes.events > _MOST_EVENTS:
+    if deletes.events > limits().compaction_events:
         return None
     if not deletes.events:
         return buckets

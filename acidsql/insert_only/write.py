@@ -14,13 +14,14 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import original_file_name
 from acidsql.format.partitions import escape
 from acidsql.insert_only.read import check_text_columns, delimiter, null_text
+from acidsql.limits import limits
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory, staged_directories
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.staging import ONE_TASK_BYTES, TARGET, part_columns, writer_options
+from acidsql.storage.staging import TARGET, part_columns, writer_options
 from acidsql.storage.tails import read_tail
 from acidsql.syntax.lexer import quote
 
@@ -58,7 +59,7 @@ def write_insert_only(
         path = child(path, *[f"{name}={escape(value)}" for name, value in own])
         placed, parts = rows.drop(*parts), []
     elif parts:
-        few = bridge.input_bytes(rows) <= ONE_TASK_BYTES
+        few = bridge.input_bytes(rows) <= limits().one_task_bytes
         placed = rows.coalesce(1) if few else bridge.rebalance(rows, parts)
         placed = placed.sortWithinPartitions(*parts)
     else:

@@ -23,10 +23,8 @@ from acidsql.bridge.jvm import (
 from acidsql.bridge.plans import frame_of, logical_plan
 from acidsql.bridge.row_level import MergePlan
 from acidsql.bridge.rows import arrow_table
+from acidsql.limits import limits
 from acidsql.planning.value_predicates import OneOf, is_plain, one_of
-
-# More values than these are told by the lowest and the highest.
-_MOST_VALUES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +59,7 @@ def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> li
         Key(
             columns=columns,
             value=ours,
-            condition=one_of(values, str(ours.dataType().sql()), _MOST_VALUES),
+            condition=one_of(values, str(ours.dataType().sql()), limits().merge_key_values),
         )
         for values, (ours, _) in zip(found.columns, pairs, strict=True)
     ]
@@ -82,7 +80,7 @@ def narrowed(spark: SparkSession, joined: LogicalPlan, keys: Sequence[Key]) -> L
         conditions.append(coarse(spark, condition) if key.condition.coarse else condition)
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
     kept = jvm_class(spark, f"{CATALYST}.plans.logical.Filter")
-    return copy_node(spark, joined, {0: kept(reduce(both, conditions), joined.left())})
+    return copy_node(spark, joined, {"left": kept(reduce(both, conditions), joined.left())})
 
 
 def _equal(pieces: MergePlan) -> Iterator[tuple[JavaObject, JavaObject]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.planning.placeholder_relations import Occurrence
 from acidsql.planning.plan_requirements import required_of_placeholders
@@ -14,9 +15,6 @@ from acidsql.planning.pruning_subqueries import evaluate
 from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
-
-# A table of fewer partitions is not pruned by running a subquery over another table.
-_MANY_PARTITIONS = 8
 
 
 def find_required_rows(
@@ -62,7 +60,10 @@ def find_required_rows(
 
     for occurrence, copies in plan_requires.copies.items():
         table, required = tables[occurrence], found[occurrence]
-        has_few = required.partitions is not None and len(required.partitions) < _MANY_PARTITIONS
+        has_few = (
+            required.partitions is not None
+            and len(required.partitions) < limits().pruning_partitions
+        )
         if has_few or not any(copy.lookups for copy in copies):
             continue
         conjuncts = []

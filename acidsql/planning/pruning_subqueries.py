@@ -21,7 +21,6 @@ from acidsql.bridge.jvm import (
     alias,
     elements,
     jvm_class,
-    major,
     scala_map,
     scala_object,
     scala_seq,
@@ -30,7 +29,9 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.rows import arrow_table
+from acidsql.bridge.spark_versions import differences
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
+from acidsql.limits import limits
 from acidsql.planning.placeholder_relations import (
     Occurrence,
     filters,
@@ -40,8 +41,6 @@ from acidsql.planning.placeholder_relations import (
 )
 from acidsql.planning.value_predicates import is_plain, one_of, only_one
 
-# As many values as these choose partitions; of more a range does.
-_MOST_VALUES = 10_000
 # Nodes of plans that give the same rows each time if their expressions do.
 _CONSTANT = ("LocalRelation", "OneRowRelation", "Range")
 _REPEATABLE = ("Project", "Filter", "Join", "Union", "Aggregate", "LogicalRelation", *_CONSTANT)
@@ -123,7 +122,7 @@ def without_pruning(
 
 def _build_key(spark: SparkSession, pruning: JavaObject) -> Expression:
     """The value of the other part."""
-    if major(spark) >= 4:
+    if differences(spark).has_several_pruning_keys:
         return pruning.buildKeys().apply(pruning.broadcastKeyIndices().head())
     return pruning.buildKeys().apply(pruning.broadcastKeyIndex())
 
@@ -212,7 +211,7 @@ def evaluate(
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     key = scala_seq(spark, [alias(spark, lookup.key, "k")])
     values = arrow_table(frame_of(spark, project(key, query)).distinct()).column(0)
-    condition = one_of(values, str(lookup.value.dataType().sql()), _MOST_VALUES)
+    condition = one_of(values, str(lookup.value.dataType().sql()), limits().pruning_values)
     value = rebound(spark, lookup.value, lookup.columns, lookup.columns)
     return conjunct(condition.of(spark, value))
 

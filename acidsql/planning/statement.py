@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from acidsql import bridge
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.insert_only import read
+from acidsql.limits import limits
 from acidsql.metastore.model import Table, TableType, TxnType
 from acidsql.planning.name_resolution import CATALOG, find, names_temp_view
 from acidsql.planning.placeholder_relations import Occurrence, placeholder
@@ -27,10 +28,6 @@ from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.storage.listings import Listings
 
 _MICROSECONDS = 1_000_000
-# A table that is no larger is scanned in less time than it takes to plan a statement twice.
-_SMALL_BYTES = 4 * 1024 * 1024
-# A larger table is not read twice in order to read fewer partitions of another one.
-_LOOKED_UP_BYTES = 32 * 1024 * 1024
 # Property of a view: the database in which the names of its text are looked up.
 VIEW_DATABASE = "view.database"
 # Property of a temporary view: the temporary views that its text names, a JSON list. Other names in
@@ -141,7 +138,9 @@ class StatementSnapshot:
             None if the table is too large to be read twice.
         """
         snapshot = self.snapshot(table, required.partitions)
-        if not required.distinct_partitions_only and is_larger(snapshot, _LOOKED_UP_BYTES):
+        if not required.distinct_partitions_only and is_larger(
+            snapshot, limits().pruning_table_bytes
+        ):
             return None
         return self._rows(table, required)
 
@@ -203,7 +202,7 @@ class StatementSnapshot:
             return True
         if table.insert_only:
             return False  # Spark itself pushes conditions down to its files
-        return is_larger(self.snapshot(table), _SMALL_BYTES)
+        return is_larger(self.snapshot(table), limits().single_pass_bytes)
 
     def plan_of(self, parsed: ParsedStatement) -> bridge.LogicalPlan:
         """Make the plan of a statement over scans of all rows."""

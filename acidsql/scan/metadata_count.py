@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.selection import needs_row_filter
+from acidsql.limits import limits
 from acidsql.scan.deletes.bitmap import make_delete_bitmap, number_of_deleted_rows
 from acidsql.scan.deletes.plan import Deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
@@ -23,10 +24,6 @@ from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, OPERATION, ORIGINAL_WRITE_ID, ROW_ID
-
-# Tails of more files, and more delete events, are not for the driver to read.
-_MOST_FILES = 1_000
-_MOST_EVENTS = 5_000_000
 
 
 class Dense(NamedTuple):
@@ -51,7 +48,7 @@ def count_rows(
         deletes: all delete events of the snapshot.
     """
     files = sum(len(snapshot.listings.get(d.path).names) for d in directories)
-    if files > _MOST_FILES or deletes.events > _MOST_EVENTS:
+    if files > limits().counted_files or deletes.events > limits().bitmap_events:
         return None
     if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
         return None

@@ -28,6 +28,7 @@ from acidsql.errors import FormatError
 from acidsql.format.bucket_codec import encode
 from acidsql.format.names import is_hidden, is_original_file
 from acidsql.format.orc_tail import OrcTail
+from acidsql.limits import limits
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.directories import DataDirectory, visible_columns
 from acidsql.scan.snapshot import TableSnapshot
@@ -37,8 +38,6 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
 
-# Files are split at multiples of this, so that a row's position follows from its split.
-SPLIT_BYTES = 128 * 1024 * 1024
 _OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _ROW_IN_TASK = (1 << 33) - 1  # monotonically_increasing_id keeps the task's number above these
 
@@ -143,7 +142,7 @@ def _identified(
             bucket=encode(bucket_id, statement_id),
             ordinal=ordinal,
             columns=names[: visible_columns(snapshot, ordinal)],
-            first_row=tuple(first + n for n in _rows_before_splits(known, SPLIT_BYTES)),
+            first_row=tuple(first + n for n in _rows_before_splits(known, limits().split_bytes)),
         )
 
 
@@ -176,12 +175,12 @@ def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType
         scanned,
         schema,
         _OPTIONS,
-        split_bytes=SPLIT_BYTES,
+        split_bytes=limits().split_bytes,
         batches=False if has_maps_of_nested(schema) else None,
     )
     session.leases.watch(relation.index)
     file = F.expr(bridge.FILE_ORDINAL)
-    split = (F.col("_metadata.file_block_start") / SPLIT_BYTES).cast("int")
+    split = (F.col("_metadata.file_block_start") / limits().split_bytes).cast("int")
     position = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_TASK))
     write_id = _by_file([f.write_id for f in files], LongType(), file)
     first_row = F.get(

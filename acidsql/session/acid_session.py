@@ -34,6 +34,7 @@ class AcidSession:
     _lock: ClassVar[threading.RLock] = threading.RLock()
 
     def __init__(self, spark: SparkSession) -> None:
+        bridge.warn_if_untried(spark.version)
         self.spark = spark
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.format.partitions import escape
+from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.schema.acid_file import KEYS
 from acidsql.storage.delete_files import NO_KEYS, RowId
@@ -32,12 +33,6 @@ from acidsql.storage.staging import (
     writer_options,
 )
 
-# A statement that reads more has more tasks than may each send their events to the driver.
-_MOST_BYTES = 1024 * 1024 * 1024
-# Up to so many delete events are sorted and written by the driver.
-DRIVER_EVENTS = 5_000_000
-# Rows with all their columns are brought to the driver up to this number of events.
-_FEW_EVENTS = 200
 # Of a row id with its number and target, and of a value of its partition, about: in bytes.
 _KEY_BYTES, _VALUE_BYTES = 36, 24
 # Spark numbers the rows of a task: the number of the task is above these bits.
@@ -67,11 +62,11 @@ def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
         WriteJobError: the statement fails (as ``bridge.job_errors`` says).
     """
     read = bridge.input_bytes(events)
-    if read > _MOST_BYTES:
+    if read > limits().driver_read_bytes:
         return None
     parts = part_columns(table)
     size = _KEY_BYTES + _VALUE_BYTES * len(parts)
-    most = max(1, min(DRIVER_EVENTS, bridge.rows_per_task(events, read, size)))
+    most = max(1, min(limits().driver_events, bridge.rows_per_task(events, read, size)))
     numbered = bridge.select(
         events, TARGET, *KEYS, *parts, f"monotonically_increasing_id() AS {_NUMBER}"
     )
@@ -80,7 +75,7 @@ def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
     wanted = numbered.where(f"{_NUMBER} & {own_number} < {most}")
     with bridge.job_errors():
         found = bridge.arrow_table(wanted)
-    if len(found) >= DRIVER_EVENTS:
+    if len(found) >= limits().driver_events:
         return None
     numbers = pc.bit_wise_and(found[_NUMBER], own_number)
     if len(found) and pc.max(numbers).as_py() == most - 1:
@@ -126,15 +121,15 @@ def stage_on_driver(
         WriteJobError: the statement fails (as ``bridge.job_errors`` says).
     """
     # The events may be looked for twice, because they may turn out to be many.
-    if bridge.has_join(events) or bridge.input_bytes(events) > _MOST_BYTES:
+    if bridge.has_join(events) or bridge.input_bytes(events) > limits().driver_read_bytes:
         return None
     directories = directory_columns(table)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "0"
     columns = final_columns(table, rows, write_id, writer, new_row_id="0L")
     made = bridge.select(events, *named_sql(columns), *directories)
     with bridge.job_errors():
-        found = bridge.local_rows(bridge.limit_per_task(made, _FEW_EVENTS))
-    if len(found) >= _FEW_EVENTS:
+        found = bridge.local_rows(bridge.limit_per_task(made, limits().driver_rows))
+    if len(found) >= limits().driver_rows:
         return None
     inserts = {target.name for target in rows}
     keys: dict[Place, list[RowId]] = defaultdict(list)

@@ -18,8 +18,9 @@ from pyspark.sql.types import StructType
 from acidsql import bridge
 from acidsql.errors import CardinalityError
 from acidsql.format.bucket_codec import decode_bucket_sql
+from acidsql.limits import limits
 from acidsql.schema.acid_file import KEYS, event_schema, guarded_columns, padded
-from acidsql.storage import delete_files, driver_writer
+from acidsql.storage import delete_files
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.driver_writer import Keys, Place
 from acidsql.storage.filesystem import FileSystem, child
@@ -68,7 +69,7 @@ def _finalize_deletes(
     files = staging.files
     paths = [child(d.path, name) for d in directories for name in d.files]
     tails = in_parallel(lambda path: read_tail(files, path), paths)
-    if sum(tail.rows for tail in tails) <= driver_writer.DRIVER_EVENTS:
+    if sum(tail.rows for tail in tails) <= limits().driver_events:
         return _finalize_on_driver(staging, directories)
     return _finalize_with_spark(staging, directories)
 

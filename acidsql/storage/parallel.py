@@ -6,16 +6,21 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-# Appending to a file takes up to half a second on HDFS, reading its tail some milliseconds.
-_THREADS = 8
+from acidsql.limits import limits
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_parallel(action: Callable[[T], R], items: Sequence[T], threads: int = _THREADS) -> list[R]:
-    """Run an action on every item, a few at a time; the first failure is raised."""
+def in_parallel(
+    action: Callable[[T], R], items: Sequence[T], threads: int | None = None
+) -> list[R]:
+    """Run an action on every item, ``Limits.file_threads`` at a time unless told otherwise.
+
+    Raises:
+        Exception: the first failure of an action.
+    """
     if len(items) <= 1:
         return [action(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads or limits().file_threads) as pool:
         return list(pool.map(action, items))

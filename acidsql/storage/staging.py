@@ -25,6 +25,7 @@ from pyspark.sql.types import DecimalType, StructField, StructType
 from acidsql import bridge
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
 from acidsql.format.partitions import DEFAULT_PARTITION, escape
+from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.schema.acid_file import KEYS, event_schema
 from acidsql.storage.filesystem import child
@@ -35,10 +36,6 @@ CHECK_TARGET = "m"
 # Named by class, so that settings of the session cannot choose another writer.
 _ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
 _FIELD = "__field_"
-# A plan that reads no more than this runs as one task: a shuffle would cost more than it brings.
-ONE_TASK_BYTES = 4 * 1024 * 1024
-# Up to this size it takes longer to plan rows once more than to copy each.
-_PLANNED_ONCE_BYTES = 16 * 1024 * 1024
 # The task's number is in the bits above.
 _NEXT_ROW_ID = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
 
@@ -141,7 +138,7 @@ def write_rows(
         "currentTransaction": _constant(write_id),
         **staged_row_sql(values),
     }
-    if bridge.input_bytes(rows) <= _PLANNED_ONCE_BYTES:
+    if bridge.input_bytes(rows) <= limits().copied_once_bytes:
         placed = rows.coalesce(MAX_BUCKET_ID + 1)
     else:
         placed = bridge.coalesce_tasks(rows, MAX_BUCKET_ID + 1)
@@ -183,7 +180,7 @@ def write_events(
         # Spark forgets that rows are sorted by a constant, and would sort them after the numbering.
         hidden = {n: F.expr(f"IF(spark_partition_id() < 0, `{n}`, `{n}`)") for n in directories}
         events = events.withColumns(hidden)
-    if bridge.input_bytes(events) <= ONE_TASK_BYTES:
+    if bridge.input_bytes(events) <= limits().one_task_bytes:
         placed = events.coalesce(1)
     elif table.num_buckets:
         placed = events.repartition(*directories)

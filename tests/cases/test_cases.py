@@ -14,11 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
-from acidsql.commands import row_level
 from acidsql.errors import AcidSqlError
-from acidsql.planning import statement
 from acidsql.schema.columns import literal
 from acidsql.syntax.lexer import quote
+from tests.limits import set_limits
 from tests.product.conditions import condition_of
 
 CASES = [
@@ -199,8 +198,8 @@ def _keeps_matches_only(case: dict[str, Any]) -> bool:
 def test_merge_into_a_large_target(
     session: SparkSession, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", -1)
-    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
+    set_limits(monkeypatch, merge_shuffle_bytes=-1)
+    set_limits(monkeypatch, single_pass_bytes=-1)
     _check(session, case)
 
 

@@ -9,8 +9,8 @@ import acidsql
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage import driver_writer
 from acidsql.storage.filesystem import FileSystem, child
+from tests.limits import set_limits
 from tests.product.test_filesystem import file_operations, odd_names
 from tests.scenario import core, listing
 
@@ -66,7 +66,7 @@ def test_a_database_on_hdfs_needs_no_location_per_table(
 def test_many_stripes_and_deletes_on_hdfs(
     hdfs_spark: SparkSession, hdfs_uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", 100)
+    set_limits(monkeypatch, driver_events=100)
     place = _TABLE.format(location=f"{hdfs_uri}/stripes")
     striped = place.replace("'true')", "'true', 'orc.stripe.size'='1024')")
     acidsql.sql(hdfs_spark, f"CREATE TABLE stripes (id BIGINT, v STRING) {striped}")

@@ -27,7 +27,7 @@ import acidsql
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import decode_bucket
-from acidsql.storage import driver_writer, staging
+from tests.limits import set_limits
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -111,10 +111,10 @@ def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     that are more than the driver takes by a job of their own.
     """
     if request.param != "one task":
-        monkeypatch.setattr(staging, "ONE_TASK_BYTES", -1)
+        set_limits(monkeypatch, one_task_bytes=-1)
     if request.param == "many delete events":
-        monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", 0)
-        monkeypatch.setattr(driver_writer, "_FEW_EVENTS", 0)
+        set_limits(monkeypatch, driver_events=0)
+        set_limits(monkeypatch, driver_rows=0)
 
 
 @pytest.mark.usefixtures("tasks")

@@ -14,9 +14,10 @@ import pyorc
 import pytest
 
 from acidsql import bridge
-from acidsql.compaction import copying, merging, rewriting, stripes
+from acidsql.compaction import merging, rewriting
 from acidsql.errors import AcidSqlError
 from acidsql.format.orc_stripes import stripe_file, stripes_of
+from tests.limits import set_limits
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -243,7 +244,7 @@ def test_a_cluster_writes_what_is_much(
     t = table(lab, 3000)
     lab.sql(f"DELETE FROM {t} WHERE id = 1")
     monkeypatch.setattr(lab.spark.sparkContext, "master", "yarn")
-    monkeypatch.setattr(copying, "_MOST_BYTES", 1000)
+    set_limits(monkeypatch, rewritten_bytes=1000)
     compacted(lab, t, "major")
     assert written == Written(spark=[2999])
 
@@ -253,7 +254,7 @@ def test_more_delete_events_than_the_driver_holds_are_left_to_spark(
 ) -> None:
     t = table(lab, 3000)
     lab.sql(f"DELETE FROM {t} WHERE id % 100 = 1")
-    monkeypatch.setattr(stripes, "_MOST_EVENTS", 29)
+    set_limits(monkeypatch, compaction_events=29)
     compacted(lab, t, "major")
     assert written == Written(spark=[2970])
 
@@ -263,8 +264,8 @@ def test_a_bucket_is_written_in_pieces(
 ) -> None:
     t = table(lab, 5000, 3000)
     lab.sql(f"DELETE FROM {t} WHERE id % 100 = 1")
-    monkeypatch.setattr(copying, "_LEAST_CHUNK_BYTES", 1000)
-    monkeypatch.setattr(copying, "_MOST_CHUNK_BYTES", 1000)
+    set_limits(monkeypatch, least_chunk_bytes=1000)
+    set_limits(monkeypatch, most_chunk_bytes=1000)
     compacted(lab, t, "major")
     assert len(written.anew) > 2
     assert sum(written.anew) == 7920

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acidsql.planning import statement
-from acidsql.scan.deletes import packing, plan
+from acidsql.scan.deletes import plan
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.lru_cache import LruCache
+from tests.limits import set_limits
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -37,16 +37,16 @@ def test_all_ways_of_leaving_out_deleted_rows_agree(
 
     assert "binarySearch" in explained()
     assert "Join" not in explained()
-    monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
+    set_limits(monkeypatch, bitmap_events=0)
     for join, events in (("BroadcastHashJoin", 1000), ("SortMergeJoin", 0)):
-        monkeypatch.setattr(plan, "_BROADCAST_NUMBERS", events)
+        set_limits(monkeypatch, broadcast_numbers=events)
         for bits, dense, keys in (
             (62, False, "[if ("),
             (62, True, "[shiftright(if ("),
             (0, True, "[originalTransaction#"),
         ):
-            monkeypatch.setattr(packing, "_MOST_BITS", bits)
-            monkeypatch.setattr(plan, "_EVENTS_IN_WORD", 0 if dense else 1000)
+            set_limits(monkeypatch, packed_bits=bits)
+            set_limits(monkeypatch, events_per_word=0 if dense else 1000)
             assert f"{join} {keys}" in explained()
             assert lab.rows(t, "*, row__id") == rows
             with lab.settings(spark__sql__retainGroupColumns="false"):
@@ -60,9 +60,9 @@ def choose(monkeypatch: pytest.MonkeyPatch, lab: Lab, way: str) -> None:
     """Have deleted rows left out in one of the ways."""
     monkeypatch.setattr(AcidSession.of(lab.spark), "delete_filters", LruCache(0))
     if way != "bits":
-        monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
-        monkeypatch.setattr(plan, "_EVENTS_IN_WORD", 0 if way == "words" else 1000)
-        monkeypatch.setattr(packing, "_MOST_BITS", 0 if way == "parts" else 62)
+        set_limits(monkeypatch, bitmap_events=0)
+        set_limits(monkeypatch, events_per_word=0 if way == "words" else 1000)
+        set_limits(monkeypatch, packed_bits=0 if way == "parts" else 62)
 
 
 @pytest.mark.parametrize("way", _WAYS)
@@ -71,7 +71,7 @@ def test_scans_of_other_partitions_have_delete_events_of_their_own(
 ) -> None:
     """Spark runs one of two scans that it takes for the same, and its rows stand for both."""
     choose(monkeypatch, lab, way)
-    monkeypatch.setattr(statement, "_SMALL_BYTES", 0)
+    set_limits(monkeypatch, single_pass_bytes=0)
     t = lab.create("id bigint", partitioned="p int")
     for p in (1, 2, 3):
         lab.sql(f"INSERT INTO {t} SELECT id, {p} FROM {{r}}", r=lab.spark.range(9))

@@ -82,7 +82,7 @@ def into_the_table(_files: FileSystem, _source: str, target: str) -> bool:
 # Where each step's function is looked up, and on which of its calls it fails.
 STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
     "planning": (StatementSnapshot, "plan", lambda: lambda *_: True),
-    "staging": (events, "settle", lambda: lambda *_: True),
+    "staging": (events, "finalize", lambda: lambda *_: True),
     "stamping": (finalize, "stamp", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
@@ -235,7 +235,7 @@ def test_what_a_dead_writer_left_in_staging_goes_with_the_next_cleaning(
 ) -> None:
     t = lab.create("id int", values="(1)")
     with monkeypatch.context() as patch:
-        failing(patch, events, "settle", error=Injected("killed"))
+        failing(patch, events, "finalize", error=Injected("killed"))
         failing(patch, WriteTransaction, "undo", error=MetastoreError("DOWN", "gone"))
         failing(
             patch, FileSystem, "delete", when=lambda _, path: STAGING_PREFIX in path.split("/")[-1]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acidsql.bridge import file_splits
+from tests.limits import set_limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ TEXT = "sha1(CAST(id AS STRING))"
 def test_many_small_deltas_do_not_put_large_files_into_one_task(
     lab: Lab, properties: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_splits, "_WORTH", 1024 * 1024)
+    set_limits(monkeypatch, fair_share_bytes=1024 * 1024)
     t = lab.create("id BIGINT, v STRING", properties={"orc.compress": "none", **properties})
     for first in (0, ROWS):
         lab.sql(f"INSERT INTO {t} SELECT id, {TEXT} FROM range({first}, {first + ROWS}, 1, 1)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acidsql.errors import CardinalityError
-from acidsql.storage import driver_writer
+from tests.limits import set_limits
 from tests.product.evidence import last_execution, plans_since, sorted_files
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def test_both_ways_of_settling_deletes_give_the_same_files(
 ) -> None:
     trees = []
     for limit in (0, 1000):
-        monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", limit)
+        set_limits(monkeypatch, driver_events=limit)
         t = lab.create("id bigint, v string", partitioned="p int", clustered=clustered)
         lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 2 FROM {{r}}", r=lab.spark.range(0, 40))
         assert lab.sql(
@@ -51,7 +51,7 @@ def test_both_ways_of_settling_deletes_give_the_same_files(
 def test_both_ways_of_settling_deletes_find_rows_matched_twice(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, limit: int, retained: str
 ) -> None:
-    monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", limit)
+    set_limits(monkeypatch, driver_events=limit)
     with lab.settings(spark__sql__retainGroupColumns=retained):
         _find_rows_matched_twice(lab)
 
@@ -83,7 +83,7 @@ def test_a_task_that_sorts_delete_events_holds_no_other_rows(
     """A window keeps all rows of a file in memory beside the sort: that of 15 million events in a
     heap of 4 GiB spilled them one by one, until the buffers of its spill files filled the heap.
     """
-    monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", 0)
+    set_limits(monkeypatch, driver_events=0)
     t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")
     before = last_execution(lab)
     lab.sql(f"DELETE FROM {t} WHERE id = 3")

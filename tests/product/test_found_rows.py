@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.planning import statement
 from acidsql.scan import plan
 from acidsql.scan.search_argument import SearchArgument, find_search_argument
+from tests.limits import set_limits
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(autouse=True)
 def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables are searched as large ones are."""
-    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
+    set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 def answers(lab: Lab, table: str, query: str, condition: str) -> list[list[str]]:
@@ -107,7 +107,7 @@ def test_rows_are_looked_for_where_their_values_stay(
         found.append(own)
         return own
 
-    monkeypatch.setattr(plan, "find_search", noted)
+    monkeypatch.setattr(plan, "find_search_argument", noted)
     lab.sql(f"SELECT * FROM {long} WHERE {condition}")
     (search,) = found
     assert search is not None

@@ -10,10 +10,11 @@ import pytest
 from pyspark.sql import functions as F
 
 from acidsql.format.bucket_codec import encode
-from acidsql.scan.deletes import packing, plan
+from acidsql.scan.deletes import packing
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.lru_cache import LruCache
+from tests.limits import set_limits
 from tests.packed_numbers import packed_number
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def test_a_delete_file_that_is_gone_raises_and_resurrects_no_row(
         file.unlink()
         assert frame.collect() == [(2,)]  # the events are in the plan already
         file.write_bytes(content)
-        monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
+        set_limits(monkeypatch, bitmap_events=0)
         frame = lab.frame(f"SELECT * FROM {t}")
         file.unlink()
         with pytest.raises(Exception, match="(?i)FILE_NOT_EXIST|FileNotFound|does not exist"):

@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from acidsql.errors import WriteJobError
-from acidsql.storage import driver_writer, staging
+from acidsql.storage import staging
 from acidsql.storage.filesystem import FileSystem
+from tests.limits import set_limits
 from tests.product.evidence import last_execution, plans_since, sorted_files
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def row_ids_from_zero(files: dict[str, AcidFile]) -> None:
 def test_rows_keep_their_order_when_sorts_spill(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, one_task: bool, settings: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(staging, "ONE_TASK_BYTES", 2**62 if one_task else 0)
+    set_limits(monkeypatch, one_task_bytes=2**62 if one_task else 0)
     t = lab.create("id bigint, v string", partitioned="p int")
     numbers = lab.spark.range(0, 3000, 1, 2)
     with lab.settings(**settings):
@@ -107,7 +108,7 @@ def test_rows_of_a_constant_bucket_keep_their_order_when_sorts_spill(
 def test_many_delete_events_are_sorted_by_a_job_that_spills(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", 10)
+    set_limits(monkeypatch, driver_events=10)
     t = lab.create("id bigint", properties={"orc.stripe.size": "1024"})
     lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 24_000, 1, 2))
     assert lab.sql(f"DELETE FROM {t} WHERE id % 12000 > 5") == [(23_988, 23_988)]
@@ -141,7 +142,7 @@ def test_rows_of_a_union_get_different_ids(lab: Lab) -> None:
 def test_no_more_writers_than_bucket_ids(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(staging, "_PLANNED_ONCE_BYTES", most)
+    set_limits(monkeypatch, copied_once_bytes=most)
     monkeypatch.setattr(staging, "MAX_BUCKET_ID", 2)
     t = lab.create("id bigint")
     lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 70, 1, 7))
@@ -154,7 +155,7 @@ def test_no_more_writers_than_bucket_ids(
 def test_tasks_that_are_known_to_be_few_are_one_program(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "_PLANNED_ONCE_BYTES", -1)
+    set_limits(monkeypatch, copied_once_bytes=-1)
     t = lab.create("id bigint")
     before = last_execution(lab)
     lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}} WHERE id >= 0", r=lab.spark.range(0, 70, 1, 7))
@@ -172,7 +173,7 @@ def test_tasks_that_are_known_to_be_few_are_one_program(
 def test_few_rows_of_many_tasks_make_few_files(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, one_task: bool
 ) -> None:
-    monkeypatch.setattr(staging, "ONE_TASK_BYTES", 2**62 if one_task else 0)
+    set_limits(monkeypatch, one_task_bytes=2**62 if one_task else 0)
     t = lab.create("id bigint, v int")
     lab.sql(f"INSERT INTO {t} SELECT id, 0 FROM {{r}}", r=lab.spark.range(0, 80, 1, 8))
     lab.sql(f"UPDATE {t} SET v = 1 WHERE id % 10 = 0")

@@ -12,9 +12,9 @@ from pyspark.errors import PySparkException
 
 import acidsql
 from acidsql import bridge
-from acidsql.planning import statement
 from acidsql.planning.name_resolution import acid_table
 from acidsql.scan.columns import scan_schema
+from tests.limits import set_limits
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(autouse=True)
 def _tables_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
+    set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 def _count(lab: Lab, text: str) -> tuple[int, bool]:
@@ -131,7 +131,7 @@ def test_many_delete_events_are_joined(lab: Lab, monkeypatch: pytest.MonkeyPatch
     t = lab.create("id INT", values="(1), (2), (3)")
     lab.sql(f"DELETE FROM {t} WHERE id > 1")
     assert _both(lab, t) == (1, True)
-    monkeypatch.setattr("acidsql.scan.metadata_count._MOST_EVENTS", 1)
+    set_limits(monkeypatch, bitmap_events=1)
     assert _both(lab, t) == (1, False)
 
 

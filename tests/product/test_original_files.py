@@ -12,7 +12,7 @@ import pytest
 
 from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import encode
-from acidsql.scan import original_files
+from tests.limits import set_limits
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -50,7 +50,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture(params=["one split", "many splits"])
 def splits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "many splits":
-        monkeypatch.setattr(original_files, "SPLIT_BYTES", 50_000)
+        set_limits(monkeypatch, split_bytes=50_000)
 
 
 def _adopt(lab: Lab, place: Path, name: str, columns: str = "id INT, s STRING") -> str:

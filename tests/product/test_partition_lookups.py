@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from acidsql.planning import statement
+from tests.limits import set_limits
 from tests.product.conftest import Lab
 from tests.product.listing import note_listings
 
@@ -228,7 +229,7 @@ def test_settings_and_large_tables(
     with lab.settings(spark__sql__optimizer__dynamicPartitionPruning__enabled="false"):
         expected = lab.sql(text)
     assert listed.take() == _of(DAYS)
-    monkeypatch.setattr(statement, "_LOOKED_UP_BYTES", -1)
+    set_limits(monkeypatch, pruning_table_bytes=-1)
     assert lab.sql(text) == expected
     assert listed.take() == _of(DAYS)
     monkeypatch.undo()
@@ -243,7 +244,7 @@ def test_several_rows_for_one_value_are_an_error(lab: Lab, star: str) -> None:
 def test_the_newest_partition_is_found_without_a_scan(
     lab: Lab, star: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statement, "_LOOKED_UP_BYTES", -1)
+    set_limits(monkeypatch, pruning_table_bytes=-1)
     text = f"SELECT id FROM {star} WHERE d = (SELECT max(d) FROM {star} WHERE shop = 's 0')"
     frame = lab.frame(text)
     plan = frame._jdf.queryExecution().executedPlan().toString()

@@ -16,7 +16,7 @@ from pyspark.sql.types import (
 
 from acidsql.commands import partition_normalization
 from acidsql.errors import AcidSqlError
-from acidsql.storage import driver_writer
+from tests.limits import set_limits
 from tests.product.conftest import Lab
 
 # Type, how it is spelled, how somebody else spelled it, and the value.
@@ -50,8 +50,8 @@ def test_rows_are_deleted_where_they_lie(
 
 @pytest.mark.spark
 def test_many_rows_are_deleted_where_they_lie(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", 0)
-    monkeypatch.setattr(driver_writer, "_FEW_EVENTS", 0)
+    set_limits(monkeypatch, driver_events=0)
+    set_limits(monkeypatch, driver_rows=0)
     _delete_where_rows_lie(lab, *_SPELLED[0])
 
 

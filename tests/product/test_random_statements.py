@@ -14,10 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.planning import statement
-from acidsql.scan.deletes import plan
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.lru_cache import LruCache
+from tests.limits import set_limits
 from tests.product.random_expressions import Table
 from tests.product.random_sql import Statements
 
@@ -148,7 +147,7 @@ def _by_text(rows: list[Any]) -> list[str]:
 @pytest.fixture
 def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a statement needs is looked for in each of its tables."""
-    monkeypatch.setattr(statement, "_SMALL_BYTES", 0)
+    set_limits(monkeypatch, single_pass_bytes=0)
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +251,7 @@ def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_even
     pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """As where millions of them are pending."""
-    monkeypatch.setattr(plan, "_MARKED_EVENTS", 0)
+    set_limits(monkeypatch, bitmap_events=0)
     monkeypatch.setattr(AcidSession.of(pair.acid), "delete_filters", LruCache(0))
     pair.check(Statements(Random(seed), SOURCES).query())
 

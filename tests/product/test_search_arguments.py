@@ -12,6 +12,7 @@ import acidsql
 from acidsql.planning import statement
 from acidsql.planning.pruning import find_required_rows
 from acidsql.scan.required_rows import RequiredRows
+from tests.limits import set_limits
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -92,7 +93,7 @@ CONDITIONS = [
 @pytest.fixture(autouse=True)
 def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables are searched as large ones are."""
-    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
+    set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from pyspark.errors import PySparkException
 from acidsql import bridge
 from acidsql.commands import events
 from acidsql.errors import WriteJobError
-from acidsql.storage import driver_writer, staging
+from acidsql.storage import staging
+from tests.limits import set_limits
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -56,7 +57,7 @@ def test_the_driver_writes_what_a_job_would(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
 ) -> None:
     by_driver = _changed(lab, clustered)
-    monkeypatch.setattr(driver_writer, "_MOST_BYTES", -1)
+    set_limits(monkeypatch, driver_read_bytes=-1)
     assert _changed(lab, clustered) == by_driver
     tree, _, looks = by_driver
     assert {path for path in tree if "/bucket_" in path} == looks.keys()
@@ -67,7 +68,7 @@ def test_the_driver_numbers_rows_as_one_task_would(
 ) -> None:
     files = []
     for most in (2**30, -1):
-        monkeypatch.setattr(driver_writer, "_MOST_BYTES", most)
+        set_limits(monkeypatch, driver_read_bytes=most)
         t = lab.create("id int, v string", values="(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')")
         assert lab.sql(f"UPDATE {t} SET v = 'e' WHERE id IN (2, 4)") == [(2, 2)]
         assert lab.sql(f"UPDATE {t} SET v = 'f' WHERE id = 4") == [(1, 1)]
@@ -86,8 +87,8 @@ def test_more_events_than_the_driver_takes_are_written_by_a_job(
 ) -> None:
     t = lab.create("id bigint, v string")
     lab.sql(f"INSERT INTO {t} SELECT id, 'a' FROM {{r}}", r=lab.spark.range(0, 100, 1, 2))
-    monkeypatch.setattr(driver_writer, "_FEW_EVENTS", 12)
-    monkeypatch.setattr(driver_writer, "DRIVER_EVENTS", 12)
+    set_limits(monkeypatch, driver_rows=12)
+    set_limits(monkeypatch, driver_events=12)
     for wanted in ("id < 5", "id < 6", "id > 50 AND id < 90", "id > -1"):
         count = lab.sql(f"SELECT count(*) FROM {t} WHERE {wanted}")[0][0]
         assert lab.sql(f"UPDATE {t} SET v = concat(v, 'b') WHERE {wanted}") == [(count, count)]
@@ -114,7 +115,7 @@ def test_no_task_sends_more_row_ids_than_the_driver_can_take_from_all(
         staging.write_events(*arguments)
 
     monkeypatch.setattr(events, "write_events", write_events)
-    monkeypatch.setattr(bridge, "rows_of_task", lambda *_: 12)
+    monkeypatch.setattr(bridge, "rows_per_task", lambda *_: 12)
     assert lab.sql(f"DELETE FROM {t} WHERE id < 11 OR id >= 89") == [(22, 22)]
     assert staged == []
     assert lab.sql(f"DELETE FROM {t} WHERE id < 23") == [(12, 12)]

@@ -9,13 +9,13 @@ import pytest
 from pyspark.errors import PySparkException
 
 from acidsql import bridge
-from acidsql.commands import row_level
 from acidsql.errors import CardinalityError, WriteJobError
 from acidsql.planning import statement
 from acidsql.planning.pruning import find_required_rows
 from acidsql.scan import plan
 from acidsql.scan.required_rows import RequiredRows
 from acidsql.scan.search_argument import SearchArgument, find_search_argument
+from tests.limits import set_limits
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(autouse=True)
 def large_targets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", -1)
-    monkeypatch.setattr(statement, "_SMALL_BYTES", -1)
+    set_limits(monkeypatch, merge_shuffle_bytes=-1)
+    set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
         assert lab.sql(_upsert(t, source)) == [(4, 2, 0, 2)]
     deleting = " WHEN NOT MATCHED BY SOURCE THEN DELETE"
     assert lab.sql(_upsert(t, source) + deleting) == [(12, 4, 8, 0)]
-    monkeypatch.setattr(row_level, "_SHUFFLED_BYTES", 16 * 1024 * 1024)
+    set_limits(monkeypatch, merge_shuffle_bytes=16 * 1024 * 1024)
     assert lab.sql(_upsert(t, source)) == [(4, 4, 0, 0)]
     assert joins == ["merge_join"] * 3
 
@@ -247,7 +247,7 @@ def test_many_keys_choose_row_groups_and_no_rows(
         found.extend([(own.rows, own.condition is not None)] if own else [])
         return own
 
-    monkeypatch.setattr(plan, "find_search", noted)
+    monkeypatch.setattr(plan, "find_search_argument", noted)
     number = lab.sql(f"SELECT count(*) FROM ({source})")[0][0]
     assert lab.sql(_upsert(t, source)) == [(number, number, 0, 0)]
     assert found == searched

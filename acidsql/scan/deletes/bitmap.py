@@ -11,16 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acidsql.bridge import HALF_BITS, WORD_BITS, DeleteBitmap
+from acidsql.limits import limits
 from acidsql.scan.columns import ORDINAL
 from acidsql.schema.acid_file import KEYS
 from acidsql.storage.delete_files import RowId
 
 _Numbers = npt.NDArray[np.int64]
 
-# Each takes 16 bytes, which are sent to the tasks.
-_MOST_WORDS = 1_000_000
-# So many words, of 8 bytes, are made at once to be without those that no event is in.
-_MOST_DENSE_WORDS = 8_000_000
 _MOST_PART = 2**HALF_BITS - 1
 # Of a row that is looked up, and the first part of its number: a larger one would be cut off.
 MOST_WRITE_ID = 2 ** (HALF_BITS - 1) - 1
@@ -56,7 +53,7 @@ def make_delete_bitmap(keys: pa.Table, *, partitioned: bool) -> DeleteBitmap | N
         levels.append(level)
     bits = np.left_shift(1, row_ids & ((1 << WORD_BITS) - 1))
     level, gathered = _gathered(place, words, bits)
-    if len(level) > _MOST_WORDS:
+    if len(level) > limits().bitmap_words:
         return None
     return DeleteBitmap(levels=(*levels, level), bits=gathered)
 
@@ -89,7 +86,7 @@ def _gathered(places: _Numbers, words: _Numbers, bits: _Numbers) -> tuple[_Numbe
     most = np.zeros_like(least)
     np.maximum.at(most, places, words)
     ends = np.cumsum(most - least + 1)
-    if ends[-1] > _MOST_DENSE_WORDS:
+    if ends[-1] > limits().dense_bitmap_words:
         return _sorted(places << HALF_BITS | words, bits)
     before = ends - most - 1  # what a word's number is less than its position
     dense = np.zeros(ends[-1], np.int64)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from acidsql.format.bucket_codec import BUCKET_SHIFT, VERSION_SHIFT
+from acidsql.limits import limits
 from acidsql.scan.columns import ORDINAL
 from acidsql.storage.delete_files import RowId
 
 # Of a row that no event can delete: all packed numbers are positive.
 NONE = -1
-_MOST_BITS = 62
 _WORD_BITS = 6
 # A bucket property of version 1 in two halves: the version with the bucket, and the statement.
 _HALF, _LOW_HALF = BUCKET_SHIFT, (1 << BUCKET_SHIFT) - 1
@@ -124,7 +124,7 @@ def packing_of(files: Sequence[Keys | None], partitions: int) -> Packing | None:
     for step in (8, 4, 1):
         bits = [-(-number // step) * step for number in needed]
         bits[2] = min(bits[2], _VERSION_BITS)
-        if sum(bits) <= _MOST_BITS:
+        if sum(bits) <= limits().packed_bits:
             return Packing(tuple(bits))
     return None
 

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
+from acidsql.limits import limits
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.deletes.bitmap import MOST_WRITE_ID, delete_bitmap_columns, make_delete_bitmap
 from acidsql.scan.deletes.packing import Keys, Packing, Range, most_words, packing_of
@@ -36,12 +37,6 @@ from acidsql.storage.filesystem import FileVersion
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
 
-# Delete events up to this number are read by the driver.
-_MARKED_EVENTS = 5_000_000
-# Delete events with up to this many numbers in their keys are broadcast: about 40 bytes each.
-_BROADCAST_NUMBERS = 4_000_000
-# Keys are gathered in words, 64 neighbours in each, where these are so many times fewer.
-_EVENTS_IN_WORD = 4
 _PACKED = "__key"
 
 
@@ -122,7 +117,7 @@ def bitmap_filter(
     Returns:
         None if there are too many for that.
     """
-    if deletes.events > _MARKED_EVENTS:
+    if deletes.events > limits().bitmap_events:
         return None
     # The same events, of which the same are seen, are the same filter of the next query.
     key = deletes, snapshot.write_ids
@@ -164,7 +159,7 @@ def anti_join(
     partitions = len(snapshot.partitions) if partitioned else 1
     packing = packing_of([file.keys for file in deletes.files], partitions)
     events = scan_events()
-    if packing is not None and deletes.words * _EVENTS_IN_WORD <= deletes.events:
+    if packing is not None and deletes.words * limits().events_per_word <= deletes.events:
         return _without_bits(parts, packing, events, deletes.words)
     if packing is not None:
         keys = {_PACKED: F.expr(packing.sql())}
@@ -200,7 +195,7 @@ def _without_bits(
 
 def _hinted(rows: DataFrame, numbers: int) -> DataFrame:
     """The right side of a join, broadcast if it has so few numbers, or else sorted."""
-    return F.broadcast(rows) if numbers <= _BROADCAST_NUMBERS else rows.hint("merge")
+    return F.broadcast(rows) if numbers <= limits().broadcast_numbers else rows.hint("merge")
 
 
 _ORDINAL = "ordinal"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +12,10 @@ from hypothesis import strategies as st
 
 from acidsql.bridge import DeleteBitmap
 from acidsql.format.bucket_codec import encode
-from acidsql.scan.deletes import bitmap
+from acidsql.limits import limits
 from acidsql.scan.deletes.bitmap import make_delete_bitmap, number_of_deleted_rows
 from acidsql.storage.delete_files import NO_KEYS, RowId
+from tests.limits import set_limits
 
 Deleted = tuple[int, RowId]
 
@@ -74,8 +74,9 @@ def test_words_that_are_near_and_far_apart_are_gathered_alike(
     if not partitioned:
         rows = [(0, key) for _, key in rows]
     found = []
-    for most in (0, bitmap._MOST_DENSE_WORDS):
-        with mock.patch.object(bitmap, "_MOST_DENSE_WORDS", most):
+    for most in (0, limits().dense_bitmap_words):
+        with pytest.MonkeyPatch.context() as patch:
+            set_limits(patch, dense_bitmap_words=most)
             made = make_delete_bitmap(table(rows), partitioned=partitioned)
             assert made is not None
             found.append([made.bits.tolist(), *(level.tolist() for level in made.levels)])
@@ -96,7 +97,7 @@ def test_numbers_that_are_too_large_are_left_to_a_join(deleted: Deleted) -> None
 
 def test_words_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(row_id=i) for i in range(0, 640, 2)]
-    monkeypatch.setattr(bitmap, "_MOST_WORDS", 10)
+    set_limits(monkeypatch, bitmap_words=10)
     assert make_delete_bitmap(table(rows), partitioned=False) is not None
-    monkeypatch.setattr(bitmap, "_MOST_WORDS", 9)
+    set_limits(monkeypatch, bitmap_words=9)
     assert make_delete_bitmap(table(rows), partitioned=False) is None

@@ -1,0 +1,97 @@
+"""What differs between the releases of Spark, in one place."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pyspark.sql import SparkSession
+
+from acidsql.errors import AcidAnalysisError
+
+# Releases on which all tests have passed; others of the same minor version count as tried.
+TRIED = ("3.5.9", "4.0.5", "4.1.4", "4.3.0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differences:
+    """What is so in some releases of Spark and not in others.
+
+    Attributes:
+        sql_package: the package of ``Dataset`` and ``SparkSession``.
+        has_column_nodes: columns are ``ColumnNode``s, which become expressions when they are used;
+            an alias is a new column of the plan each time. Else they are expressions.
+        has_named_fields: case classes tell the names of their fields (Scala 2.13).
+        has_table_constraints: CREATE TABLE has constraints.
+        has_several_pruning_keys: a pruning subquery has several keys.
+        has_streaming_local_relations: ``LocalRelation`` has a fourth field, the stream it is of.
+        has_scalar_functions_in_invokes: ``StaticInvoke`` has a last field, a scalar function.
+        has_to_arrow: ``DataFrame.toArrow`` is there.
+        keeps_char_of_omitted_columns: an INSERT has NULL of the declared CHAR type for a column
+            that it leaves out, for which Spark has no encoder.
+        has_three_orc_filter_arguments: ``OrcFilters.createFilter`` has a third argument.
+        alias_shows_hidden_columns: hidden columns of a projection are found through an alias.
+    """
+
+    sql_package: str
+    has_column_nodes: bool
+    has_named_fields: bool
+    has_table_constraints: bool
+    has_several_pruning_keys: bool
+    has_streaming_local_relations: bool
+    has_scalar_functions_in_invokes: bool
+    has_to_arrow: bool
+    keeps_char_of_omitted_columns: bool
+    has_three_orc_filter_arguments: bool
+    alias_shows_hidden_columns: bool
+
+
+def differences(spark: SparkSession) -> Differences:
+    """Return what is so in the release of Spark that a session runs on."""
+    return differences_of(spark.version)
+
+
+@lru_cache(maxsize=8)
+def differences_of(version: str) -> Differences:
+    """Return what is so in a release, ``4.1.0`` for example."""
+    release = minor_version(version)
+    is_4 = release >= (4, 0)
+    return Differences(
+        sql_package="org.apache.spark.sql.classic" if is_4 else "org.apache.spark.sql",
+        has_column_nodes=is_4,
+        has_named_fields=is_4,
+        has_table_constraints=is_4,
+        has_several_pruning_keys=is_4,
+        has_streaming_local_relations=is_4,
+        has_scalar_functions_in_invokes=is_4,
+        has_to_arrow=is_4,
+        keeps_char_of_omitted_columns=not is_4,
+        has_three_orc_filter_arguments=release >= (4, 3),
+        alias_shows_hidden_columns=release >= (4, 3),
+    )
+
+
+def minor_version(version: str) -> tuple[int, ...]:
+    """Return major and minor number of a release."""
+    return tuple(int(part) for part in version.split(".")[:2])
+
+
+def warn_if_untried(version: str) -> None:
+    """Warn that acidsql was not tried on a release of Spark."""
+    if minor_version(version) not in map(minor_version, TRIED):
+        warnings.warn(
+            f"acidsql was not tried on Spark {version}, but on {', '.join(TRIED)}: try your "
+            "statements on a copy of your tables first",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def missing_internal(version: str, name: str) -> AcidAnalysisError:
+    """Return the error that a release of Spark lacks a class or field that acidsql uses."""
+    return AcidAnalysisError(
+        "UNSUPPORTED_SPARK_VERSION",
+        f"Spark {version} has no {name}, which acidsql needs: use a release that it was tried on "
+        f"({', '.join(TRIED)})",
+    )
