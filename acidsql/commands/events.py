@@ -254,7 +254,7 @@ def finish(
     seen: StatementSnapshot | None = None,
     duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER,
 ) -> WriteResult:
-    """Settle what is in staging, and publish it.
+    """Finalise what is in staging, and publish it.
 
     Args:
         keys: as ``finalize`` takes them.

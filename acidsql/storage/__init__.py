@@ -1,1 +1,1 @@
-"""Files: listing, ORC tails, staging, settling."""
+"""Files: listing, ORC tails, staging, finalising."""

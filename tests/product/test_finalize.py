@@ -1,4 +1,4 @@
-"""Delete events are settled by the driver or by a Spark job, to the same files."""
+"""Delete events are finalised by the driver or by a Spark job, to the same files."""
 
 from __future__ import annotations
 
