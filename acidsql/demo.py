@@ -94,7 +94,7 @@ _NEXT = """\
 Where to go next
   acidsql                          the shell: SQL, history, completion (acidsql --help)
   acidsql.sql(spark, "UPDATE …")   the same from Python
-  README.md                        statements, settings, what is refused
+  docs/tutorial.md                 the same at leisure; docs/reference has every statement
   docs/architecture.md             how it works: one UPDATE through every module
 """
 

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from acidsql.bridge.spark_versions import TRIED
 from acidsql.repl import main as shell
 from acidsql.repl.printer import FORMATS
 from acidsql.repl.shell import _COMMANDS as COMMANDS
@@ -183,6 +184,12 @@ def test_documents_name_no_other_condition() -> None:
     assert raised_by_name
     for name in raised_by_name:
         assert name in code or name.startswith("UNSUPPORTED_MERGE_CONDITION"), name
+
+
+@pytest.mark.parametrize("name", ["policy", "internals/spark"])
+def test_releases_of_spark_that_were_tried_are_documented(name: str) -> None:
+    found = set(re.findall(r"\b[3-9]\.\d\.\d\b", page(name)))
+    assert found >= set(TRIED)
 
 
 def test_benchmark_suites_are_documented() -> None:
