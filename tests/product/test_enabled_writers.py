@@ -77,7 +77,7 @@ def test_insert_into_overwrites_as_insert_overwrite_does(on: Lab) -> None:
         )
         dynamic.mode("overwrite").insertInto(t)
     assert on.rows(t) == [(13, 3), (2, 2)]
-    assert "base_0000003" in [path.name for path in (on.root(t) / "p=3").iterdir()]
+    assert "base_0000006" in [path.name for path in (on.root(t) / "p=3").iterdir()]
 
 
 def test_insert_into_is_refused_with_what_it_cannot_carry(on: Lab) -> None:
@@ -188,7 +188,7 @@ def test_save_as_table_is_refused_with_what_it_cannot_carry(on: Lab) -> None:
         (lambda: fresh().saveAsTable(f"{t}_view"), "EXPECT_TABLE_NOT_VIEW"),
         (
             lambda: ids.withColumn("v", F.lit(1)).write.mode("overwrite").saveAsTable(t),
-            "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+            "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS",
         ),
     ]
     for write, expected in cases:
@@ -239,7 +239,7 @@ def test_a_temporary_view_of_the_same_name(on: Lab) -> None:
     t = on.create("id int")
     rows = frame(on, "id int", (1,))
     rows.createOrReplaceTempView(t)
-    with pytest.raises(AnalysisException):
+    with pytest.raises(Exception, match="InsertIntoStatement"):  # an internal error of Spark's
         rows.write.insertInto(t)
     rows.write.mode("append").saveAsTable(t)
     on.spark.catalog.dropTempView(t)
@@ -286,7 +286,8 @@ def test_directories_of_acid_tables_are_not_written_as_files(on: Lab, tmp_path: 
     assert on.state(t) == before
     rows.write.orc(f"{tmp_path}/o")
     rows.write.csv(f"{tmp_path}/c", header=True)
-    rows.write.partitionBy("id").save(f"{tmp_path}/s", format="json", mode="append", dateFormat="y")
+    two = rows.withColumn("v", F.lit(1))
+    two.write.partitionBy("id").save(f"{tmp_path}/s", format="json", mode="append", dateFormat="y")
     assert on.spark.read.orc(f"{tmp_path}/o").count() == 1
     assert on.spark.read.option("header", True).csv(f"{tmp_path}/c").columns == ["id"]
     assert (tmp_path / "s" / "id=9").is_dir()
@@ -302,7 +303,9 @@ def test_write_to_appends_by_name(on: Lab) -> None:
     writer.append()
     frame(on, "id int", (3,)).writeTo(f"default.{t}").append()
     assert on.rows(t) == [(1, "a"), (2, "b"), (3, "none")]
-    assert refused(lambda: frame(on, "x int", (1,)).writeTo(t).append()).startswith("INSERT_COLUMN")
+    assert refused(lambda: frame(on, "x int", (1,)).writeTo(t).append()) == (
+        "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
+    )
 
 
 def test_write_to_overwrites_what_a_condition_finds(on: Lab) -> None:
@@ -356,7 +359,7 @@ def test_write_to_makes_transactional_tables_and_replaces_none(on: Lab) -> None:
         assert refused(write) == expected
     assert on.state(new) == before
     on.sql(f"DROP TABLE {new}")
-    assert refused(writer().partitionedBy(F.expr("p + 1")).create) == (
+    assert refused(writer().partitionedBy(F.bucket(2, "id")).create) == (
         "UNSUPPORTED_FEATURE.PARTITION_TRANSFORM"
     )
     assert refused(
@@ -365,7 +368,9 @@ def test_write_to_makes_transactional_tables_and_replaces_none(on: Lab) -> None:
     writer().createOrReplace()
     assert on.rows(new) == [(1, 1), (2, 2)]
     on.sql(f"DROP TABLE {new}")
-    assert refused(writer().replace) == "TABLE_OR_VIEW_NOT_FOUND"
+    with pytest.raises(PySparkException):  # says Spark
+        writer().replace()
+    assert not on.spark.catalog.tableExists(new)
 
 
 def test_write_to_writes_spark_s_tables_as_before(on: Lab) -> None:
