@@ -31,6 +31,8 @@ class Limits:
         driver_rows: up to this number of events with all their columns are written by the driver.
         driver_read_bytes: of a statement that reads more, the driver writes nothing: its many tasks
             may not all send their events.
+        driver_join_bytes: the same of a statement that joins or has subqueries: if its events are
+            not few, they are computed again by the write job.
         one_task_bytes: rows of a plan that reads no more are written by one task: a shuffle would
             cost more than it brings.
         copied_once_bytes: inserted rows up to this size are copied twice rather than planned twice.
@@ -73,6 +75,7 @@ class Limits:
     driver_events: int = 5_000_000
     driver_rows: int = 200
     driver_read_bytes: int = 1024 * _MIB
+    driver_join_bytes: int = _MIB
     one_task_bytes: int = 4 * _MIB
     copied_once_bytes: int = 16 * _MIB
     bitmap_events: int = 5_000_000

@@ -23,6 +23,7 @@ from acidsql.bridge.jvm import (
     scala_map,
     scala_object,
     session_state,
+    simple_name,
 )
 from acidsql.bridge.plans import frame_of, input_bytes, java_frame, logical_plan
 from acidsql.bridge.spark_versions import differences
@@ -89,6 +90,16 @@ def _result_bytes(spark: SparkSession) -> int:
 def local_rows(frame: DataFrame) -> list[JavaObject]:
     """The rows of a DataFrame as Catalyst has them, each a mutable ``UnsafeRow`` of its own."""
     return list(frame._jdf.queryExecution().executedPlan().executeCollect())
+
+
+def has_local_rows(frame: DataFrame, most: int) -> bool:
+    """Return whether Spark's optimizer makes a plan a ``LocalRelation``, as it does of VALUES.
+
+    Args:
+        most: rows; False for a plan of more.
+    """
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    return simple_name(plan) == "LocalRelation" and int(plan.data().size()) <= most
 
 
 def collect_to_driver(frame: DataFrame) -> DataFrame:

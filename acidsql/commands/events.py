@@ -234,11 +234,22 @@ def delete(
 
 
 def stage(
-    transaction: WriteTransaction, shape: WriteSchema, events: DataFrame, target: Target
+    transaction: WriteTransaction,
+    shape: WriteSchema,
+    events: DataFrame,
+    target: Target,
+    *,
+    few: bool,
 ) -> None:
-    """Write events that all add rows to one target, as ``write`` takes them, into staging."""
+    """Write events that all add rows to one target, as ``write`` takes them, into staging.
+
+    Args:
+        few: try to write them on the driver.
+    """
+    events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
-    write_events(_with_texts(shape, events), *place, [target], target)
+    if not few or stage_on_driver(events, *place, [target]) is None:
+        write_events(events, *place, [target], target)
 
 
 def _with_texts(shape: WriteSchema, events: DataFrame) -> DataFrame:

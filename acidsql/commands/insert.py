@@ -18,6 +18,7 @@ from acidsql.format.names import (
     base_name,
 )
 from acidsql.insert_only.write import write_insert_only
+from acidsql.limits import limits
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.spark_limits import check_written
@@ -135,6 +136,7 @@ def stage_query(
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
     target = Target(deletes=False, statement_id=statement_id)
+    few = bridge.has_local_rows(rows, limits().driver_rows - 1)
     number = len(shape.data.fields)
     if shape.table.insert_only:
         pairs = zip(shape.data.names, values, strict=False)
@@ -142,10 +144,10 @@ def stage_query(
         plain = bridge.select(stored, *named_sql(columns))
         place = transaction.staging, target.name
         write_insert_only(transaction.session, plain, shape.table, *place, static)
-    elif static is None or shape.table.num_buckets:
+    elif few or static is None or shape.table.num_buckets:
         event = events.insert_event(shape, statement_id, values, BUCKET_COLUMN)
         made = bridge.select(stored, *named_sql(event))
-        events.stage(transaction, shape, made, target)
+        events.stage(transaction, shape, made, target, few=few)
     else:
         write_rows(
             stored,

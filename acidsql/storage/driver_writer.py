@@ -120,8 +120,7 @@ def stage_on_driver(
     Raises:
         WriteJobError: the statement fails (as ``bridge.job_errors`` says).
     """
-    # The events may be looked for twice, because they may turn out to be many.
-    if bridge.has_join(events) or bridge.input_bytes(events) > limits().driver_read_bytes:
+    if bridge.input_bytes(events) > _most_read(events):
         return None
     directories = directory_columns(table)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "0"
@@ -156,6 +155,14 @@ def stage_on_driver(
         place: pa.Table.from_pylist([k._asdict() for k in own], NO_KEYS.schema)
         for place, own in keys.items()
     }
+
+
+def _most_read(events: DataFrame) -> int:
+    """Return up to how many bytes read it is worth to look for events that may turn out to be many,
+    and are then found again by a write job.
+    """
+    joined = bridge.has_join(events)
+    return limits().driver_join_bytes if joined else limits().driver_read_bytes
 
 
 def _directories(table: Table, place: Place, bucket: int) -> list[str]:
