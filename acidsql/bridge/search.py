@@ -140,7 +140,7 @@ def condition_of(
     )
     places = [(a, expressions[a.name()]) for a in elements(whole.references().toSeq())]
     condition = whole.transform(scala_map(spark, places))
-    # Next to a filter that implies one of the alternatives, Spark would drop the whole condition and
+    # Next to a filter that implies one of the alternatives, Spark would drop this condition and
     # prune the columns of the others; ORC fails if a column that it compares is not read.
     return column(spark, no_pushdown(condition) if len(conditions) > 1 else condition)
 
