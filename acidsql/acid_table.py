@@ -72,7 +72,7 @@ def _is_by_name(source: DataFrame, by: str) -> bool:
 
 @dataclass(frozen=True)
 class AcidTable:
-    """A transactional table; ``AcidTable.forName(spark, "t")`` finds it.
+    """Transactional table; ``AcidTable.forName(spark, "t")`` finds it.
 
     Conditions and values are SQL text or columns that name their table (``"t.id = s.id"``).
 
@@ -244,7 +244,7 @@ class AcidTable:
 
 @dataclass(frozen=True)
 class MergeBuilder:
-    """The clauses of a MERGE, run by ``execute()``.
+    """Builder of a MERGE, run by ``execute()``.
 
     Each method returns another builder with one clause more; clauses act in their order. A
     condition, where given, is the clause's ``AND``.
@@ -398,7 +398,7 @@ def _escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class OptimizeBuilder:
-    """A compaction, run by ``executeCompaction``.
+    """Builder of a compaction, run by ``executeCompaction``.
 
     >>> AcidTable.forName(spark, "pet").optimize().executeCompaction("minor").collect()[0].type
     'minor'

@@ -1,4 +1,4 @@
-"""The errors that acidsql raises.
+"""Errors of acidsql.
 
 Every error has a condition name as Spark's have (``err.getCondition()``), a sentence and a next
 step::
@@ -12,6 +12,7 @@ step::
     │   └── LockTimeoutError      a lock was not granted in time
     ├── TransactionStateError     the transaction is not open any more
     ├── CardinalityError          MERGE matched one target row more than once
+    ├── WriteJobError             Spark's job failed on the statement's rows
     ├── FormatError               a file or directory breaks the on-disk contract
     └── MetastoreError            the metastore cannot be reached or used
 

@@ -200,7 +200,7 @@ def original_file_name(number: int) -> str:
 
 
 def is_original_file(name: str) -> bool:
-    """Say whether a file is named like those of a table before its conversion to ACID.
+    """Return whether a file is named like those of a table before its conversion to ACID.
 
     >>> is_original_file("000000_0_copy_1"), is_original_file("part-00000")
     (True, False)

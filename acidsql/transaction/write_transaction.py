@@ -27,8 +27,8 @@ from acidsql.transaction.write_intent import WriteIntent
 logger = logging.getLogger(__name__)
 
 
-# By operation, those that a partition may be recorded for already so that the operation need not be:
-# of two transactions that update or delete in it one fails, of two that insert none.
+# Per operation, the operations that make recording it for a partition unnecessary if they were
+# recorded: of two transactions that update or delete there one fails, of two that insert none.
 _AS_STRONG = {
     Operation.SELECT: frozenset(Operation),
     Operation.INSERT: frozenset({Operation.INSERT, Operation.UPDATE, Operation.DELETE}),
