@@ -261,8 +261,8 @@ class FileSystem:
         if self.size(target) != expected:
             raise FormatError(
                 "FILE_TOO_SHORT",
-                f"{target} has {self.size(target)} bytes instead of {expected}, because a file that "
-                "was copied into it has changed: run the statement again",
+                f"{target} has {self.size(target)} bytes instead of {expected}, because a file "
+                "that was copied into it has changed: run the statement again",
             )
 
     def same(self, one: str, other: str) -> bool:
