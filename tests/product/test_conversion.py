@@ -121,7 +121,7 @@ def test_an_external_table_is_taken_over_if_that_is_said(
         ("(id INT, v STRING) USING parquet", "its format is parquet, not ORC"),
         (
             "(id INT, v STRING) USING orc CLUSTERED BY (id) INTO 2 BUCKETS",
-            "Spark hashes the columns of its buckets in its own way",
+            "it has Spark's buckets, whose hash is not Hive's",
         ),
         (
             "(v STRING, id INT) USING orc TBLPROPERTIES ('transactional_properties'='insert_only')",
