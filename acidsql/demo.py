@@ -87,7 +87,7 @@ WHEN NOT MATCHED BY SOURCE THEN UPDATE SET salary = a.salary + 100""",
         "row__id that they had before.",
     ),
 )
-"""The tour."""
+"""Statements of the tour, in order."""
 
 _NEXT = """\
 Where to go next

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Name: TypeAlias = tuple[str, ...]
-"""The parts of a qualified name."""
+"""Parts of a qualified name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ _AS_STRONG = {
 }
 
 Change = tuple[Operation, Sequence[tuple[str, ...]]]
-"""An operation, and the partitions that it changed, by values."""
+"""Operation, with the values of the partitions that it changed."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from acidsql.repl.shell import _COMMANDS as COMMANDS
 from acidsql.repl.statements import split
 from acidsql.syntax import builder, parse, statements
 from scripts import draw_costs, record_shell
-from tests.docs import pages
+from tests.docs import pages, references
 
 _ROOT = Path(__file__).parents[2]
 _PACKAGE = _ROOT / "acidsql"
@@ -255,13 +255,9 @@ def test_modules_of_the_documents_exist(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", _INSIDE, ids=lambda path: path.stem)
-def test_functions_of_the_documents_exist(document: Path) -> None:
-    for owner, name in re.findall(r"`(\w+)\.(?!py`|lark`)(\w+)`", document.read_text("utf-8")):
-        modules = [path.read_text("utf-8") for path in _PACKAGE.rglob(f"{owner}.py")]
-        modules += [path.read_text("utf-8") for path in _PACKAGE.glob(f"{owner}/**/*.py")]
-        code = "\n".join(modules or (text for text in sources() if f"class {owner}" in text))
-        if code:  # others are Spark's, or fields of a file
-            assert re.search(rf"(?:def|class) {name}\b", code), f"{owner}.{name}"
+def test_names_in_the_documents_exist(document: Path) -> None:
+    named = references.dotted_names(document.read_text("utf-8"))
+    assert not {name for name in named if not references.exists(name)}
 
 
 def test_architecture_names_functions() -> None:
