@@ -1,5 +1,7 @@
-"""Suite ``changes``: INSERT, UPDATE, DELETE and MERGE, against the SELECT that finds the rows or
-against what PySpark offers without a table format: writing the flat table anew.
+"""Suite ``changes``: INSERT, UPDATE, DELETE and MERGE.
+
+They are compared with the SELECT that finds the rows, or with rewriting the flat table, which is
+what PySpark offers without a table format.
 """
 
 from __future__ import annotations
@@ -101,7 +103,7 @@ def _location(spark: SparkSession) -> str:
 
 
 def _one(number: int) -> str:
-    """A condition that few rows meet: one ticket has about a dozen."""
+    """Return a condition that few rows meet: one ticket has about a dozen."""
     return f"ss_ticket_number = {1000 + number}"
 
 
@@ -230,7 +232,7 @@ def _merge(spark: SparkSession, work: Path, selected: str) -> Case:
     key = "t.ss_ticket_number = s.ss_ticket_number AND t.ss_item_sk = s.ss_item_sk"
 
     def source(number: int) -> str:
-        """Of 60 tickets one; every third of its rows under a number that is new."""
+        """Return a query of one of 60 tickets, with a new ticket number in every third row."""
         moved = (
             f"IF(ss_item_sk % 3 = 0, ss_ticket_number + {10**9 * (number + 1)}, ss_ticket_number)"
         )

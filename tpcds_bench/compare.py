@@ -20,7 +20,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The rows that a query gave, in any order.
+    """Rows that a query gave, in any order.
 
     Args:
         columns: column names.

@@ -1,4 +1,4 @@
-"""Where the time of a statement goes: in Spark's jobs, and in this process between them."""
+"""Profile of a statement: time in Spark's jobs, and in this process between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is handed to Spark's scans, without Spark."""
+"""Tests of the file lists that Spark's scans are given, without Spark."""
 
 from __future__ import annotations
 

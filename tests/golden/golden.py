@@ -1,4 +1,4 @@
-"""The golden tables: directories that Hive 4.1.0 wrote, and how it read them.
+"""Golden tables: directories that Hive 4.1.0 wrote, with the rows that it read.
 
 A folder of ``tables`` has ``create.sql`` (what Hive ran), ``data`` (the table's directory as Hive
 left it), ``meta.json`` (the table as Hive's metastore described it, and the snapshot of that
@@ -69,6 +69,6 @@ def _expected(golden: HiveTable) -> list[dict[str, Any]]:
 
 
 def copy(golden: HiveTable, place: Path) -> Path:
-    """A copy of its directory, in which a test may write."""
+    """Copy the table's directory to a place where a test may write; return its path."""
     shutil.copytree(TABLES / golden.name / "data", place / "t")
     return place / "t"

@@ -1,4 +1,4 @@
-"""Random statements of both dialects, and what becomes of the rows of a table."""
+"""Random statements of both dialects, with the rows of a table after them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _new_rows(story: Story) -> Rows:
 
 
 def _in_one_partition(story: Story, rows: Rows) -> tuple[Rows, tuple[str, ...]] | None:
-    """The rows with the same values of partition columns, none of them NULL."""
+    """Return the rows with the same values of partition columns, none of them NULL."""
     partitions = story.schema.partitions
     values = tuple(
         story.rng.choice([v for v in c.choices if v.shown is not None]) for c in partitions
@@ -103,7 +103,7 @@ def update(story: Story, by: Engine) -> Written | None:
 
 
 def _assigned(story: Story, by: Engine, position: int) -> tuple[str, Callable[[Values], Value]]:
-    """What a column is set to: the expression, and its value for a row."""
+    """Return the expression to which a column is set, and a function that computes its value."""
     columns = story.schema.all_columns
     column = columns[position]
     same = [

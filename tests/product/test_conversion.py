@@ -23,7 +23,7 @@ FIRST = 10_000_001
 
 @pytest.fixture
 def plain(lab: Lab) -> Iterator[str]:
-    """The name of a table that a test makes in Spark's catalog."""
+    """Yield the name of a table that a test makes in Spark's catalog."""
     name = f"plain{id(lab)}"
     yield name
     lab.sql(f"DROP TABLE IF EXISTS {name}")

@@ -1,4 +1,4 @@
-"""The current time, user and database of a statement: one value each, which chooses partitions."""
+"""Tests of the current time, user and database of a statement, by which partitions are pruned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Listed = set[str]
 
 @pytest.fixture(autouse=True)
 def today(lab: Lab) -> Iterator[date]:
-    """The date in a time zone in which it is noon."""
+    """Set a time zone in which it is noon; yield the date there."""
     now = datetime.now(timezone.utc)
     ahead = 12 - now.hour
     with lab.settings(spark__sql__session__timeZone=f"{ahead:+03}:00"):
@@ -38,7 +38,7 @@ def table(lab: Lab) -> str:
 
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> Listed:
-    """The dates whose directories were listed."""
+    """Record the dates whose directories are listed."""
     found: Listed = set()
 
     def note(path: str) -> None:

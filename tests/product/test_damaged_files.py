@@ -1,6 +1,4 @@
-"""Tables whose files or directories are damaged: an error names what is wrong, or the rest is read
-as Hive reads it.
-"""
+"""Tests of damaged files and directories: a clear error, or the rows that Hive reads."""
 
 from __future__ import annotations
 
@@ -87,7 +85,7 @@ def test_damaged_rows_fail_the_query_and_are_named(lab: Lab, table: str, directo
 
 
 def test_a_data_file_without_a_byte_has_no_rows(lab: Lab, table: str) -> None:
-    """As in Hive; a writer that died left it."""
+    """Check an empty file, as a killed writer leaves it; Hive reads no rows either."""
     _file(lab, table, DELTA).write_bytes(b"")
     assert lab.sql(SELECT.format(t=table)) == [(3,)]
     lab.sql(f"UPDATE {table} SET s = 'u' WHERE id = 3")
@@ -103,7 +101,7 @@ def test_a_delete_file_without_a_byte_is_refused(lab: Lab, table: str) -> None:
 
 
 def test_a_file_with_a_foreign_name_is_ignored(lab: Lab, table: str) -> None:
-    """As by Hive, in directories that hold files with row ids."""
+    """Check a foreign file in a directory of files with row ids; Hive ignores it too."""
     file = _file(lab, table, DELTA)
     shutil.copy(file, file.with_name("part-00000.snappy.orc"))
     assert lab.sql(SELECT.format(t=table)) == [(1,), (3,)]
@@ -132,7 +130,7 @@ def test_a_directory_with_a_nonsense_name_is_named(lab: Lab, table: str, name: s
 
 
 def test_a_strange_directory_is_named(lab: Lab, table: str) -> None:
-    """Its files would be from before the table became transactional, and are not named so."""
+    """Check a directory whose files would be original files, but have other names."""
     shutil.copytree(lab.root(table) / DELTA, lab.root(table) / "deltas")
     with pytest.raises(FormatError, match=f"{table}/deltas/bucket_00000 has no row ids") as caught:
         lab.sql(SELECT.format(t=table))

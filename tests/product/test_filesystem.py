@@ -1,4 +1,4 @@
-"""What every file system must do alike; the tests on HDFS take the same steps there."""
+"""Tests of rules for every file system; the tests on HDFS run the same steps."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ ROWS = (
 
 
 def create(lab: Lab, name: str, stored: str, columns: str = COLUMNS, partitioned: str = "") -> str:
-    """A new insert-only table."""
+    """Create an insert-only table; return its name."""
     by = f"PARTITIONED BY ({partitioned})" if partitioned else ""
     lab.sql(f"CREATE TABLE {name} ({columns}) {by} STORED AS {stored} {PROPERTIES}")
     return name

@@ -1,4 +1,4 @@
-"""Every row of docs/limits.md that says what is refused, with a statement for it."""
+"""Tests of docs/limits.md: a statement for every row that says what is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[None]:
-    """The tables that the statements name."""
+    """Create the tables that the statements name."""
     with bad_tables(spark):
         yield
 

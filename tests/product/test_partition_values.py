@@ -1,4 +1,4 @@
-"""Queries of partition columns alone: when they need no scan, and that they are right."""
+"""Tests of queries of partition columns alone: their results, and whether they need a scan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def table(lab: Lab) -> str:
 
 
 def _ask(lab: Lab, text: str) -> tuple[list[tuple[object, ...]], bool]:
-    """The rows of a query, and whether it makes a scan of files."""
+    """Return the rows of a query, and whether it scans files."""
     frame = lab.frame(text)
     rows = sorted((tuple(row) for row in frame.collect()), key=repr)
     return rows, "FileScan" in frame._jdf.queryExecution().executedPlan().toString()

@@ -61,14 +61,16 @@ class Pair:
     plain: SparkSession
 
     def frames(self, text: str, *args: Any, **frames: Any) -> tuple[DataFrame, DataFrame]:
-        """The answers of both to a text, in which $db is the database."""
+        """Run a text, in which $db is the database, over both kinds of tables."""
         return (
             acidsql.sql(self.acid, text.replace("$db", "query_acid"), *args, **frames),
             self.plain.sql(text.replace("$db", "query_plain"), *args, **frames),
         )
 
     def same(self, text: str, *args: Any, ordered: bool = False, **frames: Any) -> Rows:
-        """The rows of a query, after both gave the same columns and rows."""
+        """Return the rows of a query; check that both kinds of tables give the same columns and
+        rows.
+        """
         acid, plain = self.frames(text, *args, **frames)
         assert columns(acid) == columns(plain), text
         found, order = rows(acid), list if ordered else by_text
@@ -76,7 +78,7 @@ class Pair:
         return found
 
     def rows(self, text: str, *args: Any, **frames: Any) -> Rows:
-        """The rows of a query over the ACID tables."""
+        """Return the rows of a query over the ACID tables."""
         return rows(acidsql.sql(self.acid, text, *args, **frames))
 
     def refuse(self, text: str, condition: str) -> None:
@@ -298,8 +300,8 @@ def test_temporary_views_come_before_tables(pair: Pair) -> None:
     recursive = "CREATE OR REPLACE TEMPORARY VIEW dept AS SELECT * FROM both"
     pair.refuse(recursive, "RECURSIVE_VIEW")
     pair.refuse("CREATE VIEW kept AS SELECT pay FROM dept, emp", "INVALID_TEMP_OBJ_REFERENCE")
-    duplicate_keys = "CREATE TEMPORARY VIEW twice AS SELECT * FROM emp a, emp b"
-    pair.refuse(duplicate_keys, "COLUMN_ALREADY_EXISTS")
+    twice = "CREATE TEMPORARY VIEW twice AS SELECT * FROM emp a, emp b"
+    pair.refuse(twice, "COLUMN_ALREADY_EXISTS")
     for view in ("both", "dept"):
         pair.frames(f"DROP VIEW {view}")
     assert len(pair.same("SELECT * FROM dept, emp")) == 15

@@ -1,4 +1,4 @@
-"""ORC passes over stripes, row groups and rows that a statement does not need, and no others."""
+"""Tests that ORC skips stripes, row groups and rows that no statement needs, and no others."""
 
 from __future__ import annotations
 
@@ -110,12 +110,12 @@ def many(spark: Any) -> Iterator[str]:
 
 
 def whole(lab: Lab, table: str) -> DataFrame:
-    """The table without any search."""
+    """Return the rows of the table without a search argument."""
     return acidsql.table(lab.spark, table)
 
 
 def answers(lab: Lab, many: str, query: str, condition: str) -> list[list[str]]:
-    """What a query gives with a search and without one."""
+    """Return the results of a query with a search argument and without one."""
     whole(lab, many).createOrReplaceTempView("whole")
     queries = [query.format(t=t, condition=condition.format(t=t)) for t in (many, "whole")]
     return [sorted(map(repr, lab.sql(text))) for text in queries]
@@ -150,7 +150,7 @@ def test_row_ids_are_looked_for_beside_columns(lab: Lab, many: str) -> None:
 
 
 def scanned_rows(frame: DataFrame) -> int:
-    """The rows that scans of rows gave to Spark when a DataFrame without a shuffle runs."""
+    """Run a DataFrame without a shuffle; return the number of rows that its scans gave to Spark."""
     frame.collect()
     leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
     scans = [leaves.apply(i) for i in range(leaves.size())]

@@ -1,4 +1,4 @@
-"""Changes that the driver writes, beside those that a write job does."""
+"""Tests of changes that the driver writes, compared with those of a write job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROWS = """
 
 
 def _changed(lab: Lab, clustered: str) -> tuple[Any, ...]:
-    """A table after some changes: its tree, its rows, and what its files look like."""
+    """Change a table; return its tree, its rows, and properties of its files."""
     t = lab.create(COLUMNS, partitioned="p int, q string", clustered=clustered)
     lab.sql(f"INSERT INTO {t} {ROWS}")
     before = lab.rows(t)

@@ -1,4 +1,4 @@
-"""The comparison with other engines: its words, its workers, and a small run of it."""
+"""Tests of the comparison with other engines: its protocol, its workers, and a small run of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Engines that do the same steps in turns, for as long as they do not fail."""
+"""Contest of engines that do the same steps in turns, each until it fails."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tpcds_bench.storage import sizes, written
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """An engine that takes part.
+    """Engine that takes part.
 
     Args:
-        name: of the engine.
+        name: name of the engine.
         client: its worker.
         roots: directories of its tables.
     """

@@ -1,4 +1,4 @@
-"""The report of suite ``peers``: for each Spark what every engine needed, and acidsql's ratios."""
+"""Report of suite ``peers``: for each Spark the cost of every engine, and acidsql's ratios."""
 
 from __future__ import annotations
 

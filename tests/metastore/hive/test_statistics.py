@@ -1,6 +1,6 @@
-"""Hive answers ``count(*)`` from what it has counted: that must not be so after a write of ours.
+"""Tests that Hive does not answer ``count(*)`` from statistics after a write of acidsql.
 
-Hive 3.1 does not do that with transactional tables (StatsOptimizer).
+Hive 3.1 never does so with transactional tables (StatsOptimizer).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Hive:
         )
 
     def believes(self) -> bool:
-        """Whether a query would be answered from what is counted of ``db.t``."""
+        """Return whether a query would be answered from the statistics of ``db.t``."""
         seen = self.store.valid_write_ids("db", "t", self.store.valid_txns())
         answer = self.table("t", validWriteIdList=seen.to_string())
         parameters = answer.table.parameters

@@ -19,7 +19,7 @@ _numbers = itertools.count()
 
 
 class Client:
-    """A Spark session of its own, in a new database of a server."""
+    """Spark session of its own, in a new database of a server."""
 
     def __init__(self, spark: SparkSession, uri: str, database: str = "default") -> None:
         self.spark = spark.newSession()
@@ -30,7 +30,7 @@ class Client:
 
     @property
     def session(self) -> AcidSession:
-        """What acidsql keeps for it."""
+        """``AcidSession`` of the Spark session."""
         return AcidSession.of(self.spark)
 
     def sql(self, text: str) -> list[tuple[object, ...]]:
@@ -65,7 +65,7 @@ def client(
 
 
 class Calls:
-    """The calls that are sent to servers."""
+    """Calls that are sent to servers."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, tuple[object, ...]]] = []
@@ -80,7 +80,7 @@ class Calls:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
-    """What is sent from now on."""
+    """Record the calls that are sent from now on."""
     calls = Calls()
     send = Connections.call
 
