@@ -59,7 +59,7 @@ Line = tuple[Run, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What the terminal showed.
+    """Screen of the terminal at one moment.
 
     Attributes:
         lines: of the screen, from the top.

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.docs import references
-from tests.docs.references import PACKAGE
+from tests.docs.references import PACKAGE, ROOT
 
 _MODULES = sorted(PACKAGE.rglob("*.py"))
+_OTHERS = [path for name in ("tpcds_bench", "scripts") for path in (ROOT / name).rglob("*.py")]
 # Functions begin with an imperative verb, all else with a noun. "Whether" may begin a property.
 _NO_VERBS = frozenset(
     {
@@ -32,7 +33,7 @@ _NO_NOUNS = frozenset(
 
 
 def name_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+    return path.relative_to(ROOT).as_posix()
 
 
 def is_function(node: references.Documented) -> bool:
@@ -44,7 +45,7 @@ def is_property(node: references.Documented) -> bool:
     return is_function(node) and any(ast.unparse(d).endswith("property") for d in decorators)
 
 
-@pytest.mark.parametrize("path", _MODULES, ids=name_of)
+@pytest.mark.parametrize("path", [*_MODULES, *sorted(_OTHERS)], ids=name_of)
 def test_docstrings_begin_with_a_verb_or_a_noun(path: Path) -> None:
     wrong = []
     for node, text in references.documented(path):
