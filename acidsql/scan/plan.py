@@ -243,13 +243,8 @@ def _surviving(
     deletes: Deletes,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
 ) -> tuple[list[bridge.UnresolvedPlan], list[bridge.UnresolvedPlan]]:
-    """Build scans of the insert events in some places that are not deleted.
-
-    Args:
-        needed: as in ``_scanned``.
-
-    Returns:
-        Scans without a join, then those with one; at least one in all.
+    """Build scans of the insert events in some places that are not deleted: those without a join,
+    and those with one; at least one in all.
     """
     clean, dirty = inserts.split(deletes)
     row = data_schema(session.spark, snapshot.table)
@@ -288,11 +283,7 @@ def _inserts(
     *,
     originals: bool,
 ) -> _Inserts:
-    """Find the places of the rows in some directories.
-
-    Args:
-        originals: whether to include files from before the table became transactional.
-    """
+    """Find the places of the rows in some directories, and of the originals if these are wanted."""
     acid, raw = _parted(
         directories, lambda d: is_raw(session, snapshot.listings.get(d.path), d.directory)
     )
@@ -313,12 +304,7 @@ def _insert_events(
     row: StructType,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
 ) -> list[bridge.UnresolvedPlan]:
-    """Build scans of insert events, in which ``row`` has the table's columns.
-
-    Args:
-        row: columns of the table that are stored in files.
-        needed: as in ``_scanned``.
-    """
+    """Build scans of insert events, in which ``row`` has the table's columns."""
     parts = []
     compared = compared_types(session, snapshot.table, needed)
     groups = by_columns(session, snapshot, inserts.directories, compared)
