@@ -55,7 +55,7 @@ def write_and_compact(spark: SparkSession, table: HiveTable, now: list[Identifie
 
 
 def _statements(table: HiveTable) -> list[Statement]:
-    """UPDATE, DELETE and MERGE, each of a quarter of the keys; the last quarter is left alone."""
+    """Return an UPDATE, DELETE and MERGE, each of a quarter of the keys; a quarter stays."""
     key = quote(table.columns[0][0])
     changed = quote(table.columns[_changed(table)][0])
     # NULL in a partition column is read otherwise than Hive reads it.

@@ -65,7 +65,7 @@ def _texts(frame: DataFrame) -> list[Column]:
 
 
 def _text(value: Column, kind: DataType) -> Column:
-    """Spark prints the leaves: only it knows the wall clock of the session's time zone."""
+    """Return a column with its leaves as Spark's text, in the session's time zone."""
     if isinstance(kind, BinaryType):
         return F.lower(F.hex(value))
     if isinstance(kind, ArrayType):

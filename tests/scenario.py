@@ -68,7 +68,7 @@ def listing(spark: SparkSession, table: str) -> dict[str, list[int]]:
 
 
 def core(spark: SparkSession, root: str) -> None:
-    """INSERT, UPDATE, DELETE, MERGE and both compactions, on a plain and on a partitioned table.
+    """Run INSERT, UPDATE, DELETE, MERGE and both compactions, with and without partitions.
 
     Args:
         root: directory for the tables, as a path that Spark understands.

@@ -94,7 +94,7 @@ def run(stage: Stage, *, numbers: Iterable[int], rounds: int) -> tuple[QueryResu
 
 
 def passed(results: Sequence[QueryResult]) -> bool:
-    """Tell whether every query passed and no more were rewritten than may be."""
+    """Return whether every query passed, with no more rewrites than allowed."""
     return all(result.passed for result in results) and _rewritten(results) <= MAX_REWRITES
 
 
@@ -140,7 +140,7 @@ def sections(data: Dataset, results: Sequence[QueryResult]) -> tuple[Section, ..
 
 
 def _costs(found: Duel | None) -> tuple[str | float, ...]:
-    """Ratios of wall time and processor time to flat ORC, and seconds over ACID tables."""
+    """Return ratios of wall time and processor time to flat ORC, and seconds over ACID tables."""
     if found is None:
         return "", "", ""
     seconds = statistics.median(sample.wall for sample in found.subject)

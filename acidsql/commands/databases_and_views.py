@@ -177,7 +177,8 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
     name = qualified(session, statement.name)
     if name is None:
         raise AcidLookupError(
-            "SCHEMA_NOT_FOUND", f"{'.'.join(statement.name)} is not in a database of spark_catalog"
+            "SCHEMA_NOT_FOUND",
+            f"{'.'.join(statement.name)} is not in spark_catalog: write database.view",
         )
     existing = find(session, name)
     spark_has_it = existing is None and known_to_spark(session, name)

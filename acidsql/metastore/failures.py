@@ -85,7 +85,7 @@ def partition_values_mismatch(
     return AcidAnalysisError(
         "PARTITION_VALUES_MISMATCH",
         f"partition {values!r} does not have one value for each of the "
-        f"{columns} partition columns of '{lowered(database)}.{lowered(name)}'",
+        f"{columns} partition columns of '{lowered(database)}.{lowered(name)}'; give one for each",
     )
 
 

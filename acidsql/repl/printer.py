@@ -27,12 +27,12 @@ FORMATS = {
 }
 """Names of the formats, with the names that cli_helpers has for them."""
 
-# Made to be read by people: a row count follows.
+# Formats for people, after which the number of rows is shown.
 _SCREEN_FORMATS = frozenset({"table", "unicode", "vertical"})
 _ALIGNED = frozenset({"table", "unicode", "markdown"})
 _NULL = "NULL"
 
-# What Spark puts after the sentences of a message: SQLSTATE, position, then the plan.
+# Text that Spark puts after the sentences of a message: SQLSTATE, position, then the plan.
 _MESSAGE_END = re.compile(
     r"\s*(?:SQLSTATE: \w+|;? line \d+,? pos \d+|\(line \d+, (?:pos|column) \d+\)|\n)"
 )

@@ -156,7 +156,7 @@ def _wait(
     bar = _ProgressBar() if progress else None
     while thread.is_alive() and interrupts.count < 2:
         if interrupts.count:
-            # Again and again: the statement may be between two jobs.
+            # Cancelled repeatedly, because the statement may be between two jobs.
             context.cancelJobGroup(group)
         elif bar is not None:
             bar.show(*_task_counts(context, group))

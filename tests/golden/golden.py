@@ -39,7 +39,7 @@ _AS_NULL = {"partition_empty_string": DEFAULT_PARTITION}
 
 
 def parameters(tables: Iterable[HiveTable], quick: Container[str] | None = None) -> list[Any]:
-    """Tables as arguments of a test; those not in ``quick`` are marked ``golden``."""
+    """Return tables as arguments of a test; those not in ``quick`` are marked ``golden``."""
     found = []
     for table in tables:
         marks = [pytest.mark.golden] if quick is not None and table.name not in quick else []
@@ -48,13 +48,13 @@ def parameters(tables: Iterable[HiveTable], quick: Container[str] | None = None)
 
 
 def expected_rows(spark: SparkSession, golden: HiveTable) -> list[Row]:
-    """Hive's rows, in an order of their own."""
+    """Return Hive's rows, sorted by their text."""
     types = golden.types(spark)
     return sorted((row_of_hive(line["row"], types) for line in _expected(golden)), key=repr)
 
 
 def expected_with_ids(spark: SparkSession, golden: HiveTable) -> list[Identified]:
-    """Hive's rows with their row ids, in the order of these."""
+    """Return Hive's rows with their row ids, sorted by these."""
     types = golden.types(spark)
     lines = _expected(golden)
     return in_order((tuple(line["row__id"]), row_of_hive(line["row"], types)) for line in lines)

@@ -229,7 +229,7 @@ class _Teller:
         return self._step(StepKind.ABORT, by, statements, failure=failure)
 
     def _in_transaction(self, count: int) -> tuple[tuple[str, ...], frozenset[str]]:
-        """Statements of Hive, each after the one before, and the keys that they touch."""
+        """Return statements of Hive in their order, and the keys that they touch."""
         statements, touched = [], set[str]()
         for _ in range(count):
             written = self._written(self._rng.choice(_EVENTS), Engine.HIVE)

@@ -237,7 +237,7 @@ class _Player:
             compare(f"{who}'s keys WHERE {step.probe}", found, sorted(step.probed))
 
     def _check_count(self, step: Step) -> None:
-        """Hive counts from its statistics, if they are said to be accurate."""
+        """Check the count that Hive takes from its statistics, if these are marked as accurate."""
         self._set("hive.compute.query.using.stats", on=True)
         counted = self._hive.run(f"SELECT count(*) FROM {self._history.table}")
         self._set("hive.compute.query.using.stats", on=False)

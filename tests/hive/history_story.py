@@ -112,7 +112,7 @@ class Story:
         )
 
     def new_keys(self, count: int) -> list[int]:
-        """Keys that no row has had."""
+        """Return keys that no row has had."""
         self.last_key += count
         return list(range(self.last_key - count + 1, self.last_key + 1))
 
@@ -136,7 +136,7 @@ class Story:
         return self.batches
 
     def settable(self, by: Engine) -> list[int]:
-        """Positions of the columns that an UPDATE may set: Hive's moves no rows."""
+        """Return the positions of the columns that an UPDATE may set: Hive's moves no rows."""
         columns = self.schema.columns if by is Engine.HIVE else self.schema.all_columns
         fixed = self.schema.bucket_columns if by is Engine.HIVE else ()
         return [i for i, column in enumerate(columns) if column.name not in fixed]

@@ -190,7 +190,7 @@ _KEYS = (INT, BIGINT, STRING, TIMESTAMP, VARCHAR, _decimal(10, 2))
 
 
 def array_of(element: Kind) -> Kind:
-    """Arrays of up to three elements."""
+    """Return a type of arrays of up to three elements."""
     name = f"ARRAY<{element.name}>"
 
     def draw(rng: Random) -> Value:
@@ -205,7 +205,7 @@ def array_of(element: Kind) -> Kind:
 
 
 def map_of(key: Kind, element: Kind) -> Kind:
-    """Maps of up to three entries, in the order of the keys' texts."""
+    """Return a type of maps of up to three entries, in the order of the keys' texts."""
     name = f"MAP<{key.name},{element.name}>"
 
     def draw(rng: Random) -> Value:
@@ -220,7 +220,7 @@ def map_of(key: Kind, element: Kind) -> Kind:
 
 
 def struct_of(*kinds: Kind) -> Kind:
-    """Structs with fields ``f0``, ``f1``, …"""
+    """Return a type of structs with fields ``f0``, ``f1``, …"""
     name = f"STRUCT<{','.join(f'f{i}:{kind.name}' for i, kind in enumerate(kinds))}>"
 
     def draw(rng: Random) -> Value:

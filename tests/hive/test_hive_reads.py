@@ -59,13 +59,13 @@ class Shared:
         return ours
 
     def theirs(self) -> list[Identified]:
-        """Hive's rows."""
+        """Return Hive's rows with their row ids."""
         types = [field.dataType for field in acidsql.table(self.spark, "t").schema.fields]
         return rows_of_hive(self.hive, self.name, types)
 
 
 def _untouched(before: list[Identified], after: list[Identified], keys: set[int]) -> None:
-    """Rows whose keys are not among these are the same, with the same row ids."""
+    """Check that rows without these keys are the same, with the same row ids."""
     for found, other in ((before, after), (after, before)):
         assert {pair for pair in found if int(pair[1][0]) not in keys} <= set(other)
 

@@ -172,7 +172,7 @@ class HiveSubject:
 
 
 def kinds(*names: str) -> list[Any]:
-    """Parameters for ``subject``; those of servers are marked."""
+    """Return parameters for ``subject``; those of servers are marked."""
     return [
         name if name == "embedded" else pytest.param(name, marks=pytest.mark.metastore)
         for name in names

@@ -133,7 +133,7 @@ class Lab:
         return Path(urlparse(acidsql.location(self.spark, table)).path)
 
     def tree(self, table: str) -> list[str]:
-        """Everything below a table's directory: files, and directories with a slash at the end."""
+        """Return everything below a table's directory; directories end with a slash."""
         root = self.root(table)
         return sorted(
             str(path.relative_to(root)) + ("/" if path.is_dir() else "") for path in root.rglob("*")
@@ -192,7 +192,7 @@ class Lab:
 
     @contextmanager
     def settings(self, **values: str) -> Iterator[None]:
-        """Spark settings for a while, their dots written as two underscores."""
+        """Change Spark settings in the block; their dots are written as two underscores."""
         given = {key.replace("__", "."): value for key, value in values.items()}
         before = {key: self.spark.conf.get(key, None) for key in given}
         for key, value in given.items():

@@ -161,7 +161,7 @@ def test_a_bucket_has_one_file_in_each_directory(lab: Lab) -> None:
 
 
 def test_two_columns_are_combined_as_in_java(lab: Lab) -> None:
-    """Hive: 31 * hash(1) + hash('a') = -907245731, of four buckets the second."""
+    """Check Hive's hash 31 * hash(1) + hash('a') = -907245731: the second of four buckets."""
     table = lab.create("s STRING, i INT", clustered="(i, s) INTO 4 BUCKETS", values="('a', 1)")
     assert lab.sql(f"SELECT shiftright(row__id.bucketid, 16) & 4095 FROM {table}") == [
         ((-907245731 & 0x7FFFFFFF) % 4,)

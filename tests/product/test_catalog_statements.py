@@ -34,7 +34,7 @@ def condition_of(run: Callable[[str], DataFrame], text: str) -> str:
 
 
 def answer(frame: DataFrame) -> tuple[str, list[tuple[Any, ...]]]:
-    """Columns with their types, and rows in their order."""
+    """Return the columns with their types, and the rows in their order."""
     return frame.schema.simpleString(), [tuple(row) for row in frame.collect()]
 
 

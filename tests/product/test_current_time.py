@@ -29,7 +29,7 @@ def today(lab: Lab) -> Iterator[date]:
 
 @pytest.fixture
 def table(lab: Lab) -> str:
-    """Rows of nine days, up to tomorrow, by their age in days."""
+    """Return a table with rows of nine days, up to tomorrow, by their age in days."""
     name = lab.create("age INT, v STRING", partitioned="d DATE")
     ages = ", ".join(f"({age}, 'v', date_sub(current_date(), {age}))" for age in range(-1, 8))
     lab.insert(name, ages)
@@ -56,7 +56,7 @@ def _days(today: date, ages: set[int]) -> Listed:
 def test_the_text_of_a_date_behind_many_columns(
     lab: Lab, table: str, listed: Listed, today: date
 ) -> None:
-    """Spark cuts the text of a plan after so many fields: it does not tell what is in it."""
+    """Check a plan whose text Spark cuts off after some fields, before the date."""
     with lab.settings(spark__sql__debug__maxToStringFields="1"):
         listed.clear()
         rows = lab.sql(

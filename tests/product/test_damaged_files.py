@@ -24,7 +24,7 @@ STATEMENTS = (SELECT, "UPDATE {t} SET s = 'u'", "ALTER TABLE {t} COMPACT 'major'
 
 @pytest.fixture
 def table(lab: Lab) -> str:
-    """Rows 1 and 3; row 2 is deleted."""
+    """Return a table with rows 1 and 3; row 2 is deleted."""
     made = lab.create("id INT, s STRING", values="(1, 'a'), (2, 'b')")
     lab.sql(f"DELETE FROM {made} WHERE id = 2")
     lab.insert(made, "(3, 'c')")
@@ -64,7 +64,7 @@ def test_a_damaged_end_of_a_file_is_named(
 
 @pytest.mark.parametrize("directory", [DELTA, DELETE_DELTA])
 def test_damaged_rows_fail_the_query_and_are_named(lab: Lab, table: str, directory: str) -> None:
-    """Spark finds them when it reads them; it never skips a file, whatever its settings are."""
+    """Check that Spark reports damaged rows; it never skips a file, whatever its settings are."""
     named = f"{directory}/bucket_00000"
     if directory == DELTA and minor_version(lab.spark.version) < (4, 0):
         named += "|Buffer size too small"  # Spark 3.5 does not say in which file
@@ -94,7 +94,7 @@ def test_a_data_file_without_a_byte_has_no_rows(lab: Lab, table: str) -> None:
 
 
 def test_a_delete_file_without_a_byte_is_refused(lab: Lab, table: str) -> None:
-    """Hive fails too, or brings the deleted rows back, depending on its reader."""
+    """Check an empty delete file; Hive fails, or reads deleted rows, depending on its reader."""
     _file(lab, table, DELETE_DELTA).write_bytes(b"")
     with pytest.raises(FormatError, match=f"{DELETE_DELTA}/bucket_00000 cannot be read"):
         lab.sql(SELECT.format(t=table))
@@ -181,7 +181,7 @@ def test_a_newer_writer_of_the_same_version_is_read(lab: Lab, table: str) -> Non
 
 
 def test_delete_events_for_rows_that_are_not_there_do_nothing(lab: Lab, table: str) -> None:
-    """Hive's compactor leaves such behind."""
+    """Check delete events without rows, as Hive's compactor leaves them."""
     assert encode(0) == 536870912
     shutil.rmtree(lab.root(table) / DELTA)
     assert lab.sql(SELECT.format(t=table)) == [(3,)]

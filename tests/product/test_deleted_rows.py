@@ -69,7 +69,7 @@ def choose(monkeypatch: pytest.MonkeyPatch, lab: Lab, way: str) -> None:
 def test_scans_of_other_partitions_have_delete_events_of_their_own(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Spark runs one of two scans that it takes for the same, and its rows stand for both."""
+    """Check that Spark does not take two scans for the same, and reuse the rows of one."""
     choose(monkeypatch, lab, way)
     set_limits(monkeypatch, single_pass_bytes=0)
     t = lab.create("id bigint", partitioned="p int")

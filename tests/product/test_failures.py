@@ -64,7 +64,7 @@ def failing(
 
 
 def on_call(number: int, condition: Callable[..., bool]) -> Callable[..., bool]:
-    """True on the call of this number (from 1) for which the condition holds."""
+    """Return a function that is true on the call with this number (from 1) for the condition."""
     calls = [0]
 
     def when(*args: Any) -> bool:

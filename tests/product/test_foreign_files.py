@@ -117,7 +117,9 @@ def test_a_file_whose_complete_part_is_empty_has_no_rows(lab: Lab, table: str) -
 
 
 def test_side_files_count_where_a_streaming_client_writes_only(lab: Lab, table: str) -> None:
-    """Hive looks for them in uncompacted deltas of several write ids alone."""
+    """Check that side files have no effect elsewhere than in uncompacted deltas of several write
+    ids.
+    """
     delta = lab.root(table) / "delta_0000002_0000002"
     _write(delta / "bucket_00000", [(0, 2, encode(0), 0, 2, (20, "s"))])
     _note(delta / "bucket_00000", 0)
@@ -157,7 +159,7 @@ def test_updates_of_acid_v1_are_refused(lab: Lab, table: str) -> None:
 
 
 def test_rows_of_acid_v1_are_read_updated_and_compacted(lab: Lab, table: str) -> None:
-    """Their bucket property is the bare bucket id."""
+    """Check rows whose bucket property is the bare bucket id."""
     _write(
         lab.root(table) / "delta_0000002_0000002" / "bucket_00001",
         [(0, 2, 1, 0, 2, (3, "c")), (0, 2, 1, 1, 2, (4, "d"))],

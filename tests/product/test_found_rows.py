@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(autouse=True)
 def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small tables are searched as large ones are."""
+    """Make small tables use search arguments as large ones do."""
     set_limits(monkeypatch, single_pass_bytes=-1)
 
 
@@ -86,8 +86,9 @@ LONG_CONDITIONS = [
 def test_values_that_were_compared_are_right_in_every_row_group(
     lab: Lab, long: str, condition: str
 ) -> None:
-    """ORC's reader forgets what is NULL, and what is the same in a whole batch, in columns that it
-    looked for rows by.
+    """Check values of columns by which ORC's reader selects rows.
+
+    There it loses NULLs, and values that are the same in a whole batch.
     """
     found, expected = answers(lab, long, "SELECT * FROM {t} WHERE {condition}", condition)
     assert found == expected

@@ -21,7 +21,7 @@ DAYS = [f"2024-01-{day:02}" for day in range(1, 13)]
 
 @pytest.fixture(scope="module")
 def star(spark: Any) -> Iterator[str]:
-    """Sales by day and shop; days, months and shops with names for them."""
+    """Yield a table of sales by day and shop, with tables of days, months and shops."""
     lab = Lab(spark)
     sales = lab.create("id INT, v STRING", partitioned="d DATE, shop STRING")
     lab.sql(

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def table(lab: Lab) -> str:
-    """Two rows in each of four partitions, of which one has NULL for its value."""
+    """Return a table with two rows in each of four partitions, one of them with the value NULL."""
     t = lab.create("id INT", partitioned="p INT, q STRING")
     rows = [f"({i}, {p}, '{q}')" for i in range(2) for p, q in ((1, "a"), (2, "a"), (10, "b"))]
     lab.insert(t, ", ".join([*rows, "(8, NULL, 'c')", "(9, NULL, 'c')"]))

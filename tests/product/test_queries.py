@@ -82,13 +82,13 @@ class Pair:
         return rows(acidsql.sql(self.acid, text, *args, **frames))
 
     def refuse(self, text: str, condition: str) -> None:
-        """Both raise the condition."""
+        """Check that both kinds of tables raise the condition."""
         for run in (partial(acidsql.sql, self.acid), self.plain.sql):
             with pytest.raises((PySparkException, AcidSqlError), match=rf"\[{condition}\b"):
                 run(text)
 
     def tree(self, table: str) -> list[str]:
-        """Everything below the directory of an ACID table."""
+        """Return everything below the directory of an ACID table."""
         root = Path(urlparse(acidsql.location(self.acid, table)).path)
         return sorted(str(path.relative_to(root)) for path in root.rglob("*"))
 

@@ -154,7 +154,7 @@ def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    """Views of plain files."""
+    """Return a session with views of plain files."""
     session = spark.newSession()
     home = tmp_path_factory.mktemp("plain")
     for name, query in ROWS.items():
@@ -168,7 +168,7 @@ def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Spar
 def pair(
     spark: SparkSession, plain: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Pair]:
-    """ACID tables whose rows were inserted, updated, moved, deleted and compacted."""
+    """Yield ACID tables whose rows were inserted, updated, moved, deleted and compacted."""
     yield from _pair(spark, plain, tmp_path_factory.mktemp("acid"))
 
 

@@ -42,7 +42,7 @@ def written(lab: Lab) -> str:
 def test_partitions_of_a_copied_table_are_found(
     lab: Lab, written: str, tmp_path: Path, text: str
 ) -> None:
-    """Another metastore, that knows neither the write ids nor the compaction."""
+    """Check a metastore that knows neither the write ids nor the compaction."""
     other = SessionLab(lab.spark.newSession())
     other.spark.conf.set("spark.acidsql.metastore", str(tmp_path / "other.sqlite"))
     acidsql.sql(

@@ -92,13 +92,13 @@ CONDITIONS = [
 
 @pytest.fixture(autouse=True)
 def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small tables are searched as large ones are."""
+    """Make small tables use search arguments as large ones do."""
     set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 @pytest.fixture(scope="module")
 def many(spark: Any) -> Iterator[str]:
-    """Two files of rows, some of which were deleted and some changed."""
+    """Yield a table of two files, with some rows deleted and some changed."""
     lab = Lab(spark)
     name = lab.create(COLUMNS)
     lab.sql(f"INSERT INTO {name} {ROWS.format(first=0, count=120)}")
@@ -159,7 +159,7 @@ def scanned_rows(frame: DataFrame) -> int:
 
 @pytest.fixture(scope="module")
 def sorted_table(spark: Any) -> Iterator[str]:
-    """Four row groups of 10,000 rows each."""
+    """Yield a table of four row groups of 10,000 rows each."""
     lab = Lab(spark)
     name = lab.create("id INT, t STRING")
     rows = "SELECT CAST(id AS INT), concat('t', id) FROM range(0, 40000, 1, 1)"
@@ -190,7 +190,7 @@ def sorted_table(spark: Any) -> Iterator[str]:
     ],
 )
 def test_row_groups_are_passed_over(lab: Lab, sorted_table: str, query: str, most: int) -> None:
-    """Batches without such a row are not given to Spark at all, so that they may be fewer."""
+    """Check the number of rows; batches without a matching row are not given to Spark at all."""
     rows = scanned_rows(lab.frame(query.format(t=sorted_table)))
     assert (rows > 0) == (most > 0)
     assert rows <= most

@@ -174,7 +174,7 @@ def test_maps_with_dates_as_keys_are_not_written(lab: Lab, kind: str) -> None:
 def test_sparks_orc_writer_loses_entries_of_maps_with_dates_as_keys(
     lab: Lab, tmp_path: Path
 ) -> None:
-    """Why they are refused: if this fails, Spark can write them now."""
+    """Check why such maps are refused: if this fails, Spark can write them now."""
     path = str(tmp_path / "dates")
     pair = "map(DATE'2024-02-29', 1, DATE'2024-03-01', 2) AS m"
     lab.spark.sql(f"SELECT {pair}").write.orc(path)

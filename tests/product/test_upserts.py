@@ -116,7 +116,7 @@ def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
 
 
 def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[str]) -> None:
-    """Spark takes a filter to leave all rows."""
+    """Check a source with a filter, of which Spark assumes that it keeps all rows."""
     t = lab.create("id bigint, u string, v string")
     lab.sql(f"INSERT INTO {t} SELECT id, uuid(), 'old' FROM range(40000)")
     s = lab.create("id bigint, u string, w bigint")

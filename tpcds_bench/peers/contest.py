@@ -53,7 +53,7 @@ class Contest:
         self.failures: list[Failure] = []
 
     def open(self, sources: Sources) -> None:
-        """Tell all engines what data there is."""
+        """Send the sources to all engines."""
         message = asdict(sources)
         self._each("sources", "", lambda member: member.client.ask("open", sources=message))
 

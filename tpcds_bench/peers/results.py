@@ -51,7 +51,7 @@ class StepResult:
         return min(known, key=known.__getitem__) if known else None
 
     def ratio(self, engine: str | None) -> float | None:
-        """Processor time of acidsql divided by that of an engine; None where one is missing."""
+        """Return the processor time of acidsql divided by an engine's; None if one is missing."""
         subject = self.cpu(SUBJECT)
         other = None if engine is None else self.cpu(engine)
         return None if subject is None or not other else subject / other
@@ -133,7 +133,7 @@ class GroupResult:
 
 
 def passed(results: Sequence[GroupResult]) -> bool:
-    """Tell whether every engine did everything, and all the same; a missed goal is no error."""
+    """Return whether all engines did everything with the same results; goals do not count."""
     return not any(result.differences or result.failures for result in results)
 
 

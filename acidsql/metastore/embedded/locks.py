@@ -14,7 +14,7 @@ from acidsql.metastore.embedded.transactions import require_open
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
 from acidsql.metastore.names import partition_name
 
-# Which existing locks a requested one waits for.
+# Types of existing locks for which a requested lock waits.
 WAITS_FOR: dict[LockType, frozenset[LockType]] = {
     LockType.SHARED_READ: frozenset({LockType.EXCLUSIVE}),
     LockType.SHARED_WRITE: frozenset({LockType.EXCL_WRITE, LockType.EXCLUSIVE}),

@@ -250,7 +250,8 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
     except hms.InvalidOperationException as error:
         raise AcidAnalysisError(
             "INVALID_ALTER_TABLE",
-            f"the metastore refuses to change {names[0]}.{names[1]}: {error.message}",
+            f"the metastore refuses to change {names[0]}.{names[1]} ({error.message}): change the "
+            "statement, or see the server's log",
         ) from error
 
 

@@ -44,7 +44,10 @@ def hive_type(text: str) -> str:
     tokens = list(_TOKEN.findall(text))
     made = "".join(_spark_to_hive(tokens))
     if tokens:
-        raise AcidAnalysisError("UNSUPPORTED_DATATYPE", f"{text!r} is not a type of a column")
+        raise AcidAnalysisError(
+            "UNSUPPORTED_DATATYPE",
+            f"{text!r} is not a column type: write one of Spark SQL, such as INT or ARRAY<STRING>",
+        )
     return made
 
 

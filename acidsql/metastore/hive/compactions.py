@@ -173,7 +173,7 @@ def started(
     """Record the compactor's transaction of an entry (``Metastore.compaction_started``)."""
     entry = taken.get(server, compaction_id)
     entry.highestWriteId = highest
-    # Without it the server's cleaner would fail on the entry for ever.
+    # Without runas the server's cleaner would fail on the entry for ever.
     entry.runas = entry.runas or server.user
     server.call("update_compactor_state", entry, txn_id)
 

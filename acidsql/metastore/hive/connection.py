@@ -269,7 +269,7 @@ class Connections:
                 f"{endpoint} took the connection and did not answer within {self._timeout:g} s: "
                 f"{self._silence}",
             ) from error
-        # TLS, HTTP and SASL answer with bytes that are no answer of Thrift.
+        # Servers of TLS, HTTP or SASL answer with bytes that are not Thrift's.
         except (TTransportException, ProtocolError, OSError, EOFError) as error:
             plain.close()
             raise MetastoreError(

@@ -106,8 +106,8 @@ def send(server: Server, table: Any, partitions: Sequence[Any], **context: Any) 
         except hms.InvalidOperationException as error:
             raise AcidAnalysisError(
                 "INVALID_ALTER_TABLE",
-                f"the metastore refuses to change partitions of {table.dbName}.{table.tableName}: "
-                f"{error.message}",
+                f"the metastore refuses to change partitions of {table.dbName}.{table.tableName} "
+                f"({error.message}): change the statement, or see the server's log",
             ) from error
 
 
@@ -130,7 +130,8 @@ def rename(server: Server, table: Any, values: tuple[str, ...], renamed: Partiti
         raise AcidAnalysisError(
             "INVALID_ALTER_TABLE",
             f"the metastore refuses to rename partition {values!r} of "
-            f"{table.dbName}.{table.tableName}: {error.message}",
+            f"{table.dbName}.{table.tableName} ({error.message}): change the statement, or see the "
+            "server's log",
         ) from error
 
 

@@ -54,7 +54,7 @@ def sasl_handshake(mechanism: str, make_client: Callable[[Endpoint], Any]) -> Ha
             transport.open()  # type: ignore[no-untyped-call]
         except TTransportException as error:
             raise _refused(endpoint, mechanism, error) from error
-        # The mechanisms, and the Kerberos library below them, raise what they like.
+        # The mechanisms, and the Kerberos library below them, raise exceptions of many types.
         except Exception as error:
             if isinstance(error, MetastoreError | OSError):
                 raise

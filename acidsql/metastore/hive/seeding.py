@@ -21,7 +21,7 @@ from acidsql.metastore.hive.transactions import (
 from acidsql.metastore.model import TxnType
 from acidsql.metastore.names import lowered
 
-# Most write ids that are allocated and never used, where the server cannot skip them.
+# Limit of the write ids that are allocated and never used, where the server cannot skip them.
 _MOST_SKIPPED = 1000
 # Hive 4 treats missing ids as open until metastore.txn.opentxn.timeout has passed.
 _SETTLING_SECONDS = 30.0

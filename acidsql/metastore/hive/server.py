@@ -92,6 +92,8 @@ def seconds(text: str) -> float:
     unit = match[2] if match else None
     if match is None or unit not in _SECONDS:
         raise MetastoreError(
-            "METASTORE_ERROR", f"the metastore has a time-out of {text!r}, which is no duration"
+            "METASTORE_ERROR",
+            f"the metastore has a time-out of {text!r}, which is not a duration: set "
+            "hive.txn.timeout of the server to a number with a unit, such as 300s",
         )
     return int(match[1]) * float(_SECONDS[unit])

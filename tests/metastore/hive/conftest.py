@@ -31,7 +31,7 @@ def is_hive4(server: MetastoreServer) -> bool:
 
 @pytest.fixture
 def call(server: MetastoreServer) -> Iterator[Callable[..., Any]]:
-    """Calls the server."""
+    """Yield a function that calls the server."""
     connections = Connections(parse_uris(server.uri), user="ann", timeout=60)
     yield connections.call
     connections.close()
@@ -47,7 +47,7 @@ def store(server: MetastoreServer) -> Iterator[HiveMetastore]:
 
 @pytest.fixture
 def other(server: MetastoreServer) -> Iterator[HiveMetastore]:
-    """Another client."""
+    """Yield another client of the server."""
     store = connected(server, "bob")
     yield store
     store.close()

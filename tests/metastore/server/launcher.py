@@ -193,9 +193,10 @@ class MetastoreServer:
 
 
 def _task_settings(version: str) -> dict[str, str]:
-    """Tasks whose classes are there: of the default lists one is missing, and then none runs.
+    """Return settings with the tasks whose classes exist.
 
-    Hive 3.1 starts those of its second list, of which the reaper is one, with its initiator only.
+    One class of the default lists is missing, and then no task runs. Hive 3.1 starts the tasks of
+    its second list, with the reaper, only together with its initiator.
     """
     package = "org.apache.hadoop.hive.metastore.txn"
     if version.startswith("3."):

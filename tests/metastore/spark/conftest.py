@@ -47,7 +47,10 @@ class Client:
 def client(
     spark: SparkSession, metastore_server: Callable[[str], MetastoreServer]
 ) -> Iterator[Callable[..., Client]]:
-    """Makes clients of a version's server, which is emptied first; all use one database."""
+    """Yield a function that makes clients of a version's server.
+
+    The server is emptied first; all clients use one database.
+    """
     database = f"db{next(_numbers)}"
     emptied = set()
     with ExitStack() as stack:
