@@ -1,7 +1,7 @@
 """Every call into the JVM that is not part of PySpark's public API.
 
-``spark_versions`` has what differs between releases. Nothing outside this package touches py4j
-objects other than to hand them back to it. A Scala ``Map`` serves as the partial function of plan
+``spark_versions`` has the differences between releases. Code outside ``bridge`` and ``planning``
+treats py4j objects as opaque. A Scala ``Map`` serves as the partial function of plan
 transformations, so that no callback from the JVM into Python is needed.
 """
 
