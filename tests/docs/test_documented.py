@@ -31,6 +31,7 @@ def page(name: str) -> str:
 
 
 _LIMITS = page("limits")
+_ENABLE = page("enable")
 _ARCHITECTURE = page("architecture")
 _SETTINGS = page("reference/settings")
 _STATEMENTS = page("reference/statements")
@@ -133,7 +134,9 @@ def test_conditions_are_collected_however_they_are_spelled() -> None:
 @pytest.mark.parametrize("condition", sorted(raised()))
 def test_unsupported_feature_is_in_limits(condition: str) -> None:
     name = condition.removeprefix(_UNSUPPORTED)
-    assert re.search(rf"`{name}[_`]|`{condition}", _LIMITS), f"{condition} is not in docs/limits.md"
+    assert re.search(rf"`{name}[_`]|`{condition}", _LIMITS + _ENABLE), (
+        f"{condition} is neither in docs/limits.md nor in docs/enable.md"
+    )
 
 
 @pytest.mark.parametrize("rule", sorted(builder.UNSUPPORTED))
