@@ -5,6 +5,8 @@ treats py4j objects as opaque. A Scala ``Map`` serves as the partial function of
 transformations, so that no callback from the JVM into Python is needed.
 """
 
+from acidsql.bridge.analysis_errors import without_plans
+from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.conditions import Conjunct, matching_rows
@@ -35,6 +37,15 @@ from acidsql.bridge.jvm import (
     jvm_time_zone,
     same,
 )
+from acidsql.bridge.merge import (
+    Clause,
+    MergePlan,
+    analyze_merge,
+    merge_join,
+    merge_pieces,
+    merge_with_broadcast_source,
+)
+from acidsql.bridge.nondeterminism import computed_once
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -65,17 +76,7 @@ from acidsql.bridge.relations import (
     reachable,
 )
 from acidsql.bridge.row_filters import HALF_BITS, WORD_BITS, DeleteBitmap, is_not_deleted
-from acidsql.bridge.row_level import (
-    Clause,
-    MergePlan,
-    analyze_merge,
-    delete_rows,
-    merge_join,
-    merge_pieces,
-    merge_with_broadcast_source,
-    required_rows_query,
-    update_rows,
-)
+from acidsql.bridge.row_level import delete_rows, required_rows_query, update_rows
 from acidsql.bridge.rows import (
     arrow_table,
     collect_to_driver,
@@ -157,6 +158,7 @@ __all__ = [
     "collect_to_driver",
     "column_sql",
     "commands",
+    "computed_once",
     "condition_of",
     "copy_file",
     "count_only_rows",
@@ -226,6 +228,8 @@ __all__ = [
     "type_sql",
     "update_rows",
     "warn_if_untried",
+    "with_attributes",
+    "without_plans",
     "write_bytes",
     "write_orc",
 ]

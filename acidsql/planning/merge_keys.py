@@ -20,8 +20,8 @@ from acidsql.bridge.jvm import (
     scala_seq,
     simple_name,
 )
+from acidsql.bridge.merge import MergePlan
 from acidsql.bridge.plans import frame_of, logical_plan
-from acidsql.bridge.row_level import MergePlan
 from acidsql.bridge.rows import arrow_table
 from acidsql.limits import limits
 from acidsql.planning.value_predicates import OneOf, is_plain, one_of
