@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.hadoop import hadoop_conf
 from acidsql.bridge.jobs import root_message
 from acidsql.bridge.jvm import JavaObject, jvm_class
-from acidsql.errors import FormatError, WriteJobError
+from acidsql.errors import AcidSqlError, FormatError, WriteJobError
 
 _ORC = "org.apache.orc"
 # At most so many rows make a batch, and about so many bytes, if values shrink to a tenth in a file.
@@ -94,6 +94,8 @@ def _failures(what: str) -> Iterator[None]:
     except Py4JJavaError as error:
         reason = root_message(error.java_exception)
         raise WriteJobError("WRITE_JOB_FAILED", f"{what}: {reason}") from error
+    except AcidSqlError:
+        raise
     except PySparkException as error:
         raise WriteJobError("WRITE_JOB_FAILED", f"{what}: {error}") from error
 
