@@ -16,7 +16,11 @@ from acidsql.syntax import parse
 
 _IS_SPARK_3 = pyspark.__version__.startswith("3.")
 _ROW = re.compile(r"^    (?P<lines>[│├└─ ]*)(?P<name>\w+) +(?P<others>-|\w+(?:, \w+)*)  +\S")
-CLASSES = {c for c in vars(errors).values() if inspect.isclass(c) and issubclass(c, AcidSqlError)}
+CLASSES: dict[str, type[AcidSqlError]] = {
+    name: kind
+    for name, kind in vars(errors).items()
+    if inspect.isclass(kind) and issubclass(kind, AcidSqlError)
+}
 
 
 def tree() -> Iterator[tuple[str, str | None, list[str]]]:
@@ -32,7 +36,7 @@ def tree() -> Iterator[tuple[str, str | None, list[str]]]:
 
 def test_the_tree_in_the_docstring_is_that_of_the_classes() -> None:
     drawn = {name: [*([parent] if parent else []), *others] for name, parent, others in tree()}
-    assert drawn == {c.__name__: [base.__name__ for base in c.__bases__] for c in CLASSES}
+    assert drawn == {n: [base.__name__ for base in c.__bases__] for n, c in CLASSES.items()}
 
 
 def made(kind: type[AcidSqlError]) -> AcidSqlError:
@@ -46,7 +50,7 @@ def told(error: AcidSqlError) -> list[object]:
     return [str(error), repr(error), *(getattr(error, f"get{name}")() for name in getters)]
 
 
-@pytest.mark.parametrize("kind", sorted(CLASSES, key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", CLASSES.values(), ids=CLASSES)
 def test_an_error_is_the_same_after_a_journey(kind: type[AcidSqlError]) -> None:
     error = made(kind)
     travelled = pickle.loads(pickle.dumps(error))
@@ -107,6 +111,6 @@ def test_the_end_of_a_statement_is_no_fragment() -> None:
 def test_a_table_that_is_missing_is_an_analysis_exception_with_sparks_parameters() -> None:
     with pytest.raises(pyspark.errors.AnalysisException) as caught:
         raise table_not_found("Db", "t")
-    assert isinstance(caught.value, LookupError)
+    assert isinstance(caught.value, errors.AcidLookupError)
     assert caught.value.getSqlState() == "42P01"
     assert caught.value.getMessageParameters() == {"relationName": "`db`.`t`"}

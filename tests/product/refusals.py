@@ -78,16 +78,14 @@ def refusal(lab: Lab, text: str) -> str | None:
     """The condition with which a statement is refused, None if it is not."""
     try:
         lab.sql(text)
-    except (AcidSqlError, PySparkException) as err:
+    except PySparkException as err:
         return explained(text, err, old=lab.spark.version < "4.1")
     return None
 
 
-def explained(
-    text: str, error: AcidSqlError | PySparkException, *, old: bool = False
-) -> str | None:
+def explained(text: str, error: PySparkException, *, old: bool = False) -> str | None:
     """The condition of an error that says what is wrong, and what to do if it is acidsql's."""
-    condition = error.getErrorClass()
+    condition: str | None = error.getErrorClass()
     if old and (condition or "_LEGACY").startswith(("_LEGACY", "WRITE_JOB_FAILED")):
         return "no condition"  # Spark 3.5 and 4.0 have none for some errors
     explanation = str(error).partition("] ")[2]
