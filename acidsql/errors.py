@@ -21,7 +21,7 @@ Errors of users' expressions keep Spark's own classes and conditions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -204,3 +204,12 @@ class FormatError(AcidSqlError, RuntimeError):
 
 class MetastoreError(AcidSqlError, RuntimeError):
     """The metastore cannot be reached or used."""
+
+
+def quoted_name(parts: Sequence[str]) -> str:
+    """Return a name as Spark has it in the parameters of its errors.
+
+    >>> quoted_name(["db", "t"])
+    '`db`.`t`'
+    """
+    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)

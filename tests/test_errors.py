@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import ast
 import copy
 import inspect
 import pickle
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyspark.errors
 import pytest
@@ -13,6 +15,7 @@ from acidsql import errors
 from acidsql.errors import AcidParseError, AcidSqlError
 from acidsql.metastore.failures import table_not_found
 from acidsql.syntax import parse
+from tests import spark_conditions
 
 _IS_SPARK_3 = pyspark.__version__.startswith("3.")
 _ROW = re.compile(r"^    (?P<lines>[│├└─ ]*)(?P<name>\w+) +(?P<others>-|\w+(?:, \w+)*)  +\S")
@@ -114,3 +117,23 @@ def test_a_table_that_is_missing_is_an_analysis_exception_with_sparks_parameters
     assert isinstance(caught.value, errors.AcidLookupError)
     assert caught.value.getSqlState() == "42P01"
     assert caught.value.getMessageParameters() == {"relationName": "`db`.`t`"}
+
+
+def named_parameters() -> Iterator[tuple[str, set[str]]]:
+    """The conditions of errors that acidsql makes with parameters, and the names of these."""
+    for path in Path(errors.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and len(node.args) > 2:
+                kind, (condition, _, values, *_) = ast.unparse(node.func), node.args
+                if kind in CLASSES and isinstance(values, ast.Dict):
+                    names = {ast.literal_eval(key) for key in values.keys if key}
+                    yield ast.literal_eval(condition), names
+
+
+@pytest.mark.skipif(_IS_SPARK_3, reason="some have other names in Spark 3.5")
+def test_parameters_of_sparks_conditions_have_sparks_names() -> None:
+    found = list(named_parameters())
+    assert {"LOCK_TIMEOUT", "TABLE_OR_VIEW_NOT_FOUND", "COLUMN_NOT_FOUND"} <= {n for n, _ in found}
+    for name, given in found:
+        if name in spark_conditions.conditions():
+            assert given <= spark_conditions.parameters(name), name

@@ -122,7 +122,9 @@ def _copy(spark: SparkSession, reader: JavaObject, stripes: StripeRows, writer: 
     if first != stripes.rows:
         path = stripes.path.toString()
         raise FormatError(
-            "FAILED_READ_FILE", f"{path} gave {first} rows in place of {stripes.rows}"
+            "FAILED_READ_FILE",
+            f"{path} gave {first} rows in place of {stripes.rows}",
+            {"path": path},
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError, quoted_name
 from acidsql.metastore.names import lowered
 
 
@@ -11,7 +11,7 @@ def schema_not_found(name: str) -> AcidLookupError:
     return AcidLookupError(
         "SCHEMA_NOT_FOUND",
         f"database {lowered(name)!r} cannot be found; see SHOW DATABASES",
-        {"schemaName": _quoted(name)},
+        {"schemaName": quoted_name([lowered(name)])},
     )
 
 
@@ -20,7 +20,7 @@ def schema_exists(name: str) -> AcidAnalysisError:
     return AcidAnalysisError(
         "SCHEMA_ALREADY_EXISTS",
         f"database {lowered(name)!r} exists already; choose another name or add IF NOT EXISTS",
-        {"schemaName": _quoted(name)},
+        {"schemaName": quoted_name([lowered(name)])},
     )
 
 
@@ -29,7 +29,7 @@ def schema_not_empty(name: str) -> AcidAnalysisError:
     return AcidAnalysisError(
         "SCHEMA_NOT_EMPTY",
         f"database {lowered(name)!r} has tables; drop them first (SHOW TABLES IN {lowered(name)})",
-        {"schemaName": _quoted(name)},
+        {"schemaName": quoted_name([lowered(name)])},
     )
 
 
@@ -47,7 +47,7 @@ def table_not_found(database: str, name: str) -> AcidLookupError:
         "TABLE_OR_VIEW_NOT_FOUND",
         f"table or view '{lowered(database)}.{lowered(name)}' cannot be found; "
         f"check the name (SHOW TABLES IN {lowered(database)})",
-        {"relationName": _quoted(database, name)},
+        {"relationName": quoted_name([lowered(database), lowered(name)])},
     )
 
 
@@ -57,7 +57,7 @@ def table_exists(database: str, name: str) -> AcidAnalysisError:
         "TABLE_OR_VIEW_ALREADY_EXISTS",
         f"table or view '{lowered(database)}.{lowered(name)}' exists already; "
         "choose another name or add IF NOT EXISTS",
-        {"relationName": _quoted(database, name)},
+        {"relationName": quoted_name([lowered(database), lowered(name)])},
     )
 
 
@@ -126,8 +126,3 @@ def write_id_refused(txn_id: int, reason: str) -> TransactionStateError:
         f"transaction {txn_id} gets no write id, because it {reason}; begin a new transaction",
         {"txnId": str(txn_id)},
     )
-
-
-def _quoted(*names: str) -> str:
-    """A name as Spark writes it in the parameters of its errors."""
-    return ".".join(f"`{lowered(name)}`" for name in names)

@@ -192,7 +192,9 @@ class FileSystem:
         """
         if self.exists(target):
             raise FormatError(
-                "PATH_ALREADY_EXISTS", f"cannot rename {source} to {target}: it exists"
+                "PATH_ALREADY_EXISTS",
+                f"cannot rename {source} to {target}: it exists",
+                {"outputPath": target},
             )
         old, new = _local(source), _local(target)
         if old is not None and new is not None:
