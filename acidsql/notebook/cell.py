@@ -11,7 +11,12 @@ from acidsql.repl.statements import Statement, split
 
 _OPTION = re.compile(r"\s*--(?P<name>\w[\w-]*)(?:\s*=\s*|\s+|$)(?P<value>\S*)")
 _VARIABLE = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*<<")
-_DEFAULT_LIMIT = 100
+
+OPTIONS = ("limit", "spark")
+"""The options of the magics, each with a value."""
+
+DEFAULT_LIMIT = 100
+"""Rows that are shown at most, if the cell does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +65,9 @@ def _options(line: str) -> tuple[dict[str, str], str]:
     """The options that a line begins with, and the rest of it."""
     options: dict[str, str] = {}
     while option := _OPTION.match(line):
-        if option["name"] not in ("limit", "spark"):
-            raise UsageError(
-                f"there is no option --{option['name']}: the options are --limit and --spark"
-            )
+        if option["name"] not in OPTIONS:
+            known = " and ".join(f"--{name}" for name in OPTIONS)
+            raise UsageError(f"there is no option --{option['name']}: the options are {known}")
         if not option["value"]:
             raise UsageError(f"--{option['name']} needs a value")
         options[option["name"]] = option["value"]
@@ -73,7 +77,7 @@ def _options(line: str) -> tuple[dict[str, str], str]:
 
 def _limit(text: str | None) -> int:
     if text is None:
-        return _DEFAULT_LIMIT
+        return DEFAULT_LIMIT
     if not text.isdecimal():
         raise UsageError(f"--limit is {text!r}: give a number of rows")
     return int(text)
