@@ -55,7 +55,7 @@ def files(home: Path) -> list[str]:
 
 
 def test_the_last_result_is_a_table(kernel: Kernel) -> None:
-    (result,) = kernel.run("%%acidsql --limit 1\nSELECT 1;\nSELECT name FROM pet ORDER BY id DESC")
+    result = kernel.answer("%%acidsql --limit 1\nSELECT 1;\nSELECT name FROM pet ORDER BY id DESC")
     assert result.kind == "execute_result"
     assert result.data == {
         "text/plain": (
@@ -72,7 +72,8 @@ def test_the_last_result_is_a_table(kernel: Kernel) -> None:
 
 
 def test_a_line_and_a_variable(kernel: Kernel) -> None:
-    assert kernel.run("%acidsql pets << SELECT count(*) AS n FROM pet") == []
+    messages = kernel.run("%acidsql pets << SELECT count(*) AS n FROM pet")
+    assert [m for m in messages if m.display is None] == []
     assert kernel.text("pets.collect()") == "[Row(n=2)]"
     assert kernel.text("shown = %acidsql SELECT id FROM pet WHERE id < 2\nshown.rows") == "((1,),)"
 
@@ -94,13 +95,17 @@ def test_a_line_and_a_variable(kernel: Kernel) -> None:
                 " " * 15 + "^",
             ],
         ),
-        ("UPDATE pet SET id = 1 / 0", "ArithmeticException", ["error: [DIVIDE_BY_ZERO] "]),
+        (
+            "SELECT id / 0 AS x FROM pet",
+            "ArithmeticException",
+            ["error: [DIVIDE_BY_ZERO] ", "SELECT id / 0 AS x FROM pet", "       ^"],
+        ),
     ],
 )
 def test_an_error_is_its_condition_and_place(
     kernel: Kernel, statement: str, name: str, shown: list[str]
 ) -> None:
-    (error,) = kernel.run(f"%%acidsql\n{statement};\nDROP TABLE pet")
+    error = kernel.answer(f"%%acidsql\n{statement};\nDROP TABLE pet")
     assert (error.kind, error.content["ename"]) == ("error", name)
     lines = error.content["traceback"]
     assert len(lines) == len(shown)
@@ -118,7 +123,7 @@ def test_progress_is_shown_and_taken_away(kernel: Kernel) -> None:
     counts = [(int(p[1]), int(p[2])) for p in places if p]
     assert len(counts) == len(bars) > 1
     assert counts == sorted(counts)
-    assert 0 <= counts[0][0] < counts[-1][0] < counts[-1][1] <= 5
+    assert 0 <= counts[0][0] < counts[-1][0] < counts[-1][1]
     assert all("tasks 00:0" in m.data["text/plain"] for m in bars)
     assert "| 8 |" in result.data["text/plain"]
 
@@ -130,15 +135,12 @@ def test_an_interrupt_cancels_the_statement_and_its_transaction(kernel: Kernel, 
         if message.kind == "display_data":  # its job runs
             kernel.interrupt()
 
-    *_, gone, error = kernel.run(
-        "%%acidsql\nUPDATE pet SET id = slept(id, 60);\nDROP TABLE pet", interrupt
-    )
+    update = "UPDATE pet SET id = slept(id, 60)"
+    *_, gone, error = kernel.run(f"%%acidsql\n{update};\nDROP TABLE pet", interrupt)
     assert gone.data == _NOTHING
     assert (error.kind, error.content["ename"]) == ("error", "KeyboardInterrupt")
     assert error.content["traceback"] == ["cancelled"]
     assert kernel.text("%acidsql SHOW LOCKS").endswith("\n0 rows")
     assert files(home) == before
-    assert (
-        kernel.text("shown = %acidsql SELECT id FROM pet ORDER BY id\nshown.rows") == "((1,), (2,))"
-    )
+    assert kernel.text("shown = %acidsql SELECT min(id) FROM pet\nshown.rows") == "((1,),)"
     assert kernel.text("spark.range(3).count()") == "3"
