@@ -1,4 +1,4 @@
-"""The errors that acidsql raises.
+"""Errors of acidsql.
 
 Each has a condition name as Spark's have (``error.getCondition()``), a SQLSTATE, a sentence and a
 next step. The second column has the classes of PySpark and of Python that it is one of as well::
@@ -92,7 +92,7 @@ class AcidSqlError(PySparkException):  # type: ignore[misc] # PySpark is not che
 
 
 class AcidParseError(AcidSqlError, ParseException, ValueError):  # type: ignore[misc]
-    """The text is not a statement.
+    """Error of a text that is not a statement.
 
     Attributes:
         line: 1-based line of the place where it goes wrong.
@@ -133,7 +133,7 @@ class AcidParseError(AcidSqlError, ParseException, ValueError):  # type: ignore[
 
 
 class _Place(QueryContext):  # type: ignore[misc]
-    """The place of an error in a statement, as PySpark 4 tells it."""
+    """Place of an error in a statement, as PySpark 4 tells it."""
 
     def __init__(self, error: AcidParseError) -> None:
         self._error = error
@@ -165,45 +165,43 @@ class _Place(QueryContext):  # type: ignore[misc]
 
 
 class AcidAnalysisError(AcidSqlError, AnalysisException, ValueError):  # type: ignore[misc]
-    """The statement is understood and cannot be done."""
+    """Error of a statement that is understood and cannot be executed."""
 
 
 class AcidLookupError(AcidAnalysisError, LookupError):
-    """A table, partition or database does not exist."""
+    """Error of a table, partition or database that does not exist."""
 
 
 class ConcurrencyError(AcidSqlError, RuntimeError):
-    """Another transaction stands in the way."""
+    """Failure because of another transaction."""
 
 
 class WriteConflictError(ConcurrencyError):
-    """Two transactions changed the same partition; the later committer
-    loses (first committer wins).
-    """
+    """Conflict of two transactions that changed the same partition; the first to commit wins."""
 
 
 class LockTimeoutError(ConcurrencyError):
-    """A lock was not granted within the time allowed."""
+    """Failure to get a lock within the time allowed."""
 
 
 class TransactionStateError(AcidSqlError, RuntimeError):
-    """The transaction was aborted, or is unknown."""
+    """Error of a transaction that was aborted, or is not known."""
 
 
 class CardinalityError(AcidSqlError, SparkRuntimeException, RuntimeError):  # type: ignore[misc]
-    """MERGE matched one target row with more than one source row."""
+    """Match of one target row with more than one source row in a MERGE."""
 
 
 class WriteJobError(AcidSqlError, SparkRuntimeException, RuntimeError):  # type: ignore[misc]
-    """Spark's job failed over the statement's rows, and Spark has no condition for the reason."""
+    """Failure of Spark's job on the statement's rows, for which Spark has no condition."""
 
 
 class FormatError(AcidSqlError, RuntimeError):
-    """A file or directory breaks the on-disk contract."""
+    """Violation of the on-disk contract by a file or directory."""
 
 
 class MetastoreError(AcidSqlError, RuntimeError):
-    """The metastore cannot be reached or used."""
+    """Failure to reach or use the metastore."""
 
 
 def quoted_name(parts: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The SQLSTATE of each condition.
+"""SQLSTATE of each condition.
 
 Conditions that Spark has keep the SQLSTATE of Spark's ``error-conditions.json``. The others have
 one of the SQL standard where it has a fitting one, else PostgreSQL's, ODBC's or Spark's own.

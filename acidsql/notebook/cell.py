@@ -1,4 +1,4 @@
-"""Takes the text of a cell apart: options, a variable for the answer, statements."""
+"""Cells: the options, the variable and the statements in the text of one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_LIMIT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What a user asked for.
+    """Request of a cell.
 
     Attributes:
         statements: one or more, in order.
@@ -62,7 +62,7 @@ def parse_cell(line: str, body: str | None) -> Cell:
 
 
 def _options(line: str) -> tuple[dict[str, str], str]:
-    """The options that a line begins with, and the rest of it."""
+    """Return the options that a line begins with, and the rest of it."""
     options: dict[str, str] = {}
     while option := _OPTION.match(line):
         if option["name"] not in OPTIONS:

@@ -1,4 +1,4 @@
-"""The magics: runs the statements of a cell, shows the last one's rows or an error."""
+"""Magics: run the statements of a cell, and show the last one's rows or an error."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _run(shell: InteractiveShell, cell: Cell) -> ResultTable | None:
 
 
 def _session(shell: InteractiveShell, variable: str | None) -> SparkSession:
-    """The session of a variable, by default that of ``spark`` or else the active one."""
+    """Return the session of a variable, by default that of ``spark`` or else the active one."""
     found = shell.user_ns.get(variable or "spark")
     if isinstance(found, SparkSession):
         return found
@@ -112,7 +112,7 @@ def _answer(
 
 
 def _shown_as(error: _Error, text: str) -> _Error:
-    """The error, which IPython shows as a text in place of a traceback."""
+    """Make IPython show an error as a text in place of a traceback."""
     error._render_traceback_ = text.splitlines  # type: ignore[attr-defined] # IPython asks for it
     return error
 

@@ -1,4 +1,4 @@
-"""The progress bar of a statement, in the output of its cell."""
+"""Progress bar of a statement, in the output of its cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def progress_of(shell: InteractiveShell) -> Progress | None:
 
 
 class NotebookBar:
-    """A bar that front ends draw, in HTML or as text, and that leaves nothing behind."""
+    """Progress bar that front ends draw, in HTML or as text, and that leaves nothing behind."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -43,7 +43,7 @@ class NotebookBar:
 
 
 def _bundle(completed: int, known: int, seconds: int) -> dict[str, str]:
-    """The bar in the forms that front ends know."""
+    """Return the bar in the forms that front ends know."""
     elapsed = tqdm.format_interval(seconds)
     return {
         "text/plain": tqdm.format_meter(completed, known, seconds, ncols=60, bar_format=BAR),

@@ -1,4 +1,4 @@
-"""Shows a result as a table, in HTML and in plain text."""
+"""Results as tables, in HTML and in plain text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acidsql.repl.runner import Cell, Result
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ResultTable:
-    """The rows that a cell shows. It keeps no DataFrame, so it holds no snapshot of a table.
+    """Rows that a cell shows. It keeps no DataFrame, so it holds no snapshot of a table.
 
     >>> from acidsql.repl.runner import Result
     >>> rows = ((1, "Rex"), (2, None))
@@ -41,7 +41,7 @@ class ResultTable:
         return result_text(self.result, "table").rstrip("\n")
 
     def _repr_html_(self) -> str | None:
-        """The table for a notebook, None for a statement without a result."""
+        """Return the table for a notebook, None for a statement without a result."""
         return _html(self.result) if self.result.columns else None
 
 

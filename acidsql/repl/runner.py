@@ -1,4 +1,4 @@
-"""Runs one statement in its own thread, shows how far it is, and cancels it on Ctrl-C."""
+"""Runner: runs a statement in a thread, shows its progress, and cancels it on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BAR = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} tasks {elapsed}"
 
 LEFT_RUNNING = (
     "left running: the statement did not end when its Spark jobs were cancelled; "
-    "what becomes of it is not shown"
+    "its result will not be shown"
 )
 """What is said of a statement that was not waited for."""
 
@@ -51,10 +51,10 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The first rows of a statement's answer.
+    """First rows of a statement's result.
 
     Attributes:
-        columns: column names, as Spark gives them.
+        columns: column names of the DataFrame.
         numeric: for every column, whether its values are numbers.
         rows: integers and booleans as such, all other values in Spark's own text form, binary ones
             as SQL literals (``X'00FF'``).
@@ -69,11 +69,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(Generic[Answer]):
-    """What became of a statement: a result, an error, or neither when it was left running.
+    """Outcome of a statement: a result, an error, or neither if it was left running.
 
     Attributes:
-        result: what the work gave, None without an answer.
-        error: what the statement raised.
+        result: what the work gave, or None.
+        error: exception that the statement raised, or None.
         interrupted: whether the user pressed Ctrl-C while it ran.
         seconds: wall-clock time.
     """
@@ -145,7 +145,7 @@ def run_statement(
 
 
 def fetch(frame: DataFrame, limit: int) -> Result:
-    """Return the first ``limit`` rows of ``frame`` as text that Spark itself renders."""
+    """Return the first ``limit`` rows of ``frame``, rendered by Spark (see ``Result.rows``)."""
     columns = tuple(frame.columns)
     types = [column.dataType for column in frame.schema.fields]
     if not columns:
@@ -185,7 +185,7 @@ def _wait(
     while thread.is_alive() and interrupts.count < 2:
         seconds = time.monotonic() - started
         if interrupts.count:
-            # Again and again: the statement may be between two jobs.
+            # Cancelled repeatedly, because the statement may be between two jobs.
             context.cancelJobGroup(group)
         elif progress is not None and seconds >= _BAR_DELAY_SECONDS:
             completed, known = _task_counts(context, group)
@@ -197,7 +197,7 @@ def _wait(
 
 
 class TerminalBar:
-    """A bar on standard error."""
+    """Progress bar on standard error."""
 
     def __init__(self) -> None:
         self._bar: tqdm[None] | None = None
@@ -227,7 +227,7 @@ def _task_counts(context: SparkContext, group: str) -> tuple[int, int]:
 
 @contextmanager
 def _noted_interrupts() -> Iterator[_Interrupts]:
-    """Count Ctrl-C instead of raising: an exception could tear a conversation with the JVM."""
+    """Count Ctrl-C instead of raising: an exception could interrupt a call of the JVM."""
     interrupts = _Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts

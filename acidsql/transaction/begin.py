@@ -1,4 +1,4 @@
-"""How a write transaction begins: its locks, its write ids, and what it sees."""
+"""Beginning of a write transaction: its locks, write ids and snapshot."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedTransaction:
-    """A transaction that has its locks, its write ids and its snapshot.
+    """Transaction that has its locks, its write ids and its snapshot.
 
     Attributes:
+        txn_id: its transaction id.
+        txns: transactions that it sees.
         write_ids: its own, by the full name of a table.
-        seen: those that it sees, where that has been asked.
+        seen: write ids that it sees, by the full name of a table; only those that were asked for.
     """
 
     txn_id: int
@@ -35,8 +37,13 @@ class OpenedTransaction:
 def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> OpenedTransaction:
     """Open a transaction, and get its locks, write ids and snapshot.
 
-    One that had to wait begins anew: an UPDATE or DELETE of those that it waited for would make its
-    commit a conflict. One with exclusive locks need not, but for Hive 3.1.
+    If it had to wait for locks, it is aborted and another one opened: an UPDATE or DELETE by the
+    transactions that it waited for would make its commit a conflict. With exclusive locks that is
+    necessary on Hive 3.1 alone.
+
+    Raises:
+        LockTimeoutError: LOCK_TIMEOUT.
+        TransactionStateError: TXN_ABORTED.
     """
     metastore = session.metastore
     deadline = time.monotonic() + session.settings.lock_timeout
@@ -57,7 +64,7 @@ def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> OpenedTransac
 
 
 def _abort(session: AcidSession, txn_id: int) -> None:
-    """Abort a transaction that has written nothing; it ends by its time-out where that fails."""
+    """Abort a transaction that has written nothing; if that fails, it ends by its time-out."""
     session.heartbeater.remove(txn_id)
     try:
         session.metastore.abort_txn(txn_id)
@@ -72,15 +79,15 @@ def _is_exclusive(intents: Sequence[WriteIntent]) -> bool:
 def _begin_shared(
     session: AcidSession, intents: Sequence[WriteIntent], txn_id: int, timeout: float
 ) -> OpenedTransaction | None:
-    """Get write ids first: a server notes them with the lock, and needs them to clean up.
+    """Get write ids, then shared locks, then the snapshot.
 
-    The snapshot is taken under the lock, and sees all that is committed by then, also by
-    transactions that opened later. Nothing with a higher write id than that of this transaction may
-    be in it: Hive would not apply delete events to such rows, and a base would hide what is written
-    now.
+    Write ids come first because a Hive Metastore records them with the lock, and needs them to
+    clean up. The snapshot is taken under the lock and sees all that has committed by then, also by
+    transactions that opened later. It must have no write id above that of this transaction: Hive
+    would not apply delete events to such rows, and a base would hide what is written now.
 
     Returns:
-        None, if the transaction must begin anew.
+        None if the transaction must begin anew.
     """
     metastore = session.metastore
     write_ids = _allocate(session, intents, txn_id)
@@ -103,11 +110,14 @@ def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
 def _begin_exclusive(
     session: AcidSession, intents: Sequence[WriteIntent], txn_id: int, timeout: float
 ) -> OpenedTransaction | None:
-    """Get the locks first, for which this one may have to wait long: then its write ids are above
-    those of everybody before it. A server is told afterwards what they are for.
+    """Get exclusive locks, then the snapshot, then write ids.
+
+    Locks come first because the wait may be long: the write ids are then above those of every
+    earlier writer. A Hive Metastore is told the operations afterwards, by locks that it grants at
+    once.
 
     Returns:
-        None, if the transaction must begin anew.
+        None if the transaction must begin anew.
     """
     metastore = session.metastore
     requests = [i.request() for i in intents]
