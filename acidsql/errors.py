@@ -1,7 +1,7 @@
 """Errors of acidsql.
 
-Each has a condition name as Spark's have (``error.getCondition()``), a SQLSTATE, a sentence and a
-next step. The second column has the classes of PySpark and of Python that it is one of as well::
+Each has a condition name as Spark's have (``getCondition``), a SQLSTATE, a sentence and a next
+step. The second column has the classes of PySpark and of Python that it is one of as well::
 
     AcidSqlError                PySparkException                     root of all
     ├── AcidParseError          ParseException, ValueError           the text is not a statement
