@@ -1,6 +1,6 @@
 """Errors of acidsql.
 
-Each has a condition name as Spark's have (``getCondition``), a SQLSTATE, a sentence and a next
+Each has a condition name as Spark's have (``getCondition``), an SQLSTATE, a sentence and a next
 step. The second column has the classes of PySpark and of Python that it is one of as well::
 
     AcidSqlError                PySparkException                     root of all

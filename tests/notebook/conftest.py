@@ -11,6 +11,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from pyspark.sql import SparkSession
 from traitlets.config import Config
 
+import acidsql
+
 
 @pytest.fixture
 def shell(
@@ -24,7 +26,10 @@ def shell(
         config=config, colors="nocolor", user_module=ModuleType("cells")
     )
     made.user_ns["spark"] = empty
+    acidsql.sql(empty, f"CREATE DATABASE cells LOCATION '{tmp_path / 'cells'}'")
+    acidsql.sql(empty, "USE cells")
     made.run_line_magic("load_ext", "acidsql")
     yield made
     made.run_line_magic("unload_ext", "acidsql")
     InteractiveShell.clear_instance()
+    acidsql.sql(empty, "DROP DATABASE cells CASCADE")

@@ -123,7 +123,7 @@ def test_progress_is_shown_and_taken_away(kernel: Kernel) -> None:
     counts = [(int(p[1]), int(p[2])) for p in places if p]
     assert len(counts) == len(bars) > 1
     assert counts == sorted(counts)
-    assert 0 <= counts[0][0] < counts[-1][0] < counts[-1][1]
+    assert counts[0][0] < counts[-1][0] <= counts[-1][1]
     assert all("tasks 00:0" in m.data["text/plain"] for m in bars)
     assert "| 8 |" in result.data["text/plain"]
 
