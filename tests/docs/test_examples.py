@@ -23,6 +23,7 @@ _FIRST_PAGES = ("docs/tutorial.md", "README.md")  # the tutorial shows transacti
 _OTHER_PAGES = (
     "docs/cookbook.md",
     "docs/enable.md",
+    "docs/notebook.md",
     "docs/reference/statements.md",
     "docs/reference/python.md",
     "docs/reference/settings.md",
