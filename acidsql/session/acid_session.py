@@ -103,7 +103,7 @@ class AcidSession:
         return True
 
     def close(self) -> None:
-        """Release leases, stop heartbeats, close the metastore."""
+        """Release leases, stop heartbeats, close the metastore, forget what was looked up."""
         atexit.unregister(self.close)
         self.leases.release()
         self.heartbeater.stop()
@@ -112,6 +112,9 @@ class AcidSession:
             for key, session in list(self._sessions.items()):
                 if session is self:
                     del self._sessions[key]
+            left = {session.spark.sparkContext for session in self._sessions.values()}
+        for owner in {self, self.spark, self.spark.sparkContext} - left:
+            bridge.JvmCache.clear(owner)
 
 
 def _open_metastore(settings: Settings, user: str) -> Metastore:
