@@ -1,5 +1,7 @@
-"""The public functions. Their examples run with ``spark``, a session, and a table
-``pet (id INT, name STRING)`` with two rows, Rex and Tom, inserted one after the other.
+"""Public functions of acidsql.
+
+Their examples run with ``spark``, a session, and a table ``pet (id INT, name STRING)`` with two
+rows, Rex and Tom, inserted one after the other.
 """
 
 from __future__ import annotations
@@ -69,8 +71,8 @@ def run(
     """Run a statement as ``sql`` does.
 
     Args:
-        on_spark: what to do with a statement that has no ACID tables in it, instead of handing
-            Spark its text with the values of all arguments.
+        on_spark: runs a statement that has no ACID tables in it; by default Spark is handed its
+            text with the values of all arguments.
     """
     formatter = SQLStringFormatter(spark)
     with working(spark) as session:
@@ -84,7 +86,7 @@ def run(
 
 @contextmanager
 def working(spark: SparkSession) -> Iterator[AcidSession]:
-    """Work in the block with what acidsql keeps for a Spark session."""
+    """Enter a block in which acidsql works for a Spark session, and yield its ``AcidSession``."""
     with at_work(), bridge.active(spark):
         yield AcidSession.of(spark)
 
@@ -92,7 +94,7 @@ def working(spark: SparkSession) -> Iterator[AcidSession]:
 def _literals(
     spark: SparkSession, args: Mapping[str, Any] | Sequence[Any] | None
 ) -> Mapping[str, str] | Sequence[str] | None:
-    """Parameter values as SQL text."""
+    """Return parameter values as SQL text."""
     if args is None:
         return None
     if isinstance(args, Mapping):

@@ -1,4 +1,4 @@
-"""The errors that acidsql raises.
+"""Errors of acidsql.
 
 Every error has a condition name as Spark's have (``err.getCondition()``), a sentence and a next
 step::
@@ -12,6 +12,7 @@ step::
     │   └── LockTimeoutError      a lock was not granted in time
     ├── TransactionStateError     the transaction is not open any more
     ├── CardinalityError          MERGE matched one target row more than once
+    ├── WriteJobError             Spark's job failed on the statement's rows
     ├── FormatError               a file or directory breaks the on-disk contract
     └── MetastoreError            the metastore cannot be reached or used
 
@@ -44,8 +45,9 @@ class AcidSqlError(Exception):
 
 
 class AcidParseError(AcidSqlError, ValueError):
-    """The text is not a statement: has 1-based ``line``, 1-based ``column`` and a ``context`` with
-    a caret.
+    """Error of a text that is not a statement.
+
+    It has a 1-based ``line``, a 1-based ``column`` and a ``context`` with a caret.
     """
 
     def __init__(self, message: str, *, line: int, column: int, context: str) -> None:
@@ -58,42 +60,40 @@ class AcidParseError(AcidSqlError, ValueError):
 
 
 class AcidAnalysisError(AcidSqlError, ValueError):
-    """The statement is understood and cannot be done."""
+    """Error of a statement that is understood and cannot be executed."""
 
 
 class AcidLookupError(AcidAnalysisError, LookupError):
-    """A table, partition or database does not exist."""
+    """Error of a table, partition or database that does not exist."""
 
 
 class ConcurrencyError(AcidSqlError, RuntimeError):
-    """Another transaction stands in the way."""
+    """Failure because of another transaction."""
 
 
 class WriteConflictError(ConcurrencyError):
-    """Two transactions changed the same partition; the later committer
-    loses (first committer wins).
-    """
+    """Conflict of two transactions that changed the same partition; the first to commit wins."""
 
 
 class LockTimeoutError(ConcurrencyError):
-    """A lock was not granted within the time allowed."""
+    """Failure to get a lock within the time allowed."""
 
 
 class TransactionStateError(AcidSqlError, RuntimeError):
-    """The transaction was aborted, or is unknown."""
+    """Error of a transaction that was aborted, or is not known."""
 
 
 class CardinalityError(AcidSqlError, RuntimeError):
-    """MERGE matched one target row with more than one source row."""
+    """Match of one target row with more than one source row in a MERGE."""
 
 
 class WriteJobError(AcidSqlError, RuntimeError):
-    """Spark's job failed over the statement's rows, and Spark has no condition for the reason."""
+    """Failure of Spark's job on the statement's rows, for which Spark has no condition."""
 
 
 class FormatError(AcidSqlError, RuntimeError):
-    """A file or directory breaks the on-disk contract."""
+    """Violation of the on-disk contract by a file or directory."""
 
 
 class MetastoreError(AcidSqlError, RuntimeError):
-    """The metastore cannot be reached or used."""
+    """Failure to reach or use the metastore."""

@@ -1,4 +1,4 @@
-"""One Spark session for all tests, in a warehouse of its own."""
+"""Shared Spark session of all tests, in a warehouse of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ os.environ.setdefault(
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A local session whose warehouse and metastore go with the test run."""
+    """Yield a local session whose warehouse and metastore are deleted with the test run."""
     home: Path = tmp_path_factory.mktemp("spark")
     session = (
         SparkSession.builder.master("local[2]")
@@ -45,7 +45,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def empty(spark: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
-    """A session in UTC, where the tests' Hive runs, with an empty metastore of its own."""
+    """Yield a session with an empty metastore of its own, in UTC as the tests' Hive."""
     session = spark.newSession()
     session.conf.set("spark.acidsql.metastore", str(tmp_path / "metastore.sqlite"))
     session.conf.set("spark.sql.session.timeZone", "UTC")

@@ -1,4 +1,4 @@
-"""Everything the benchmark asks of acidsql, through its public interface."""
+"""Use of acidsql by the benchmark, through its public interface alone."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def create_table(
 
 
 class CompactionError(RuntimeError):
-    """A compaction did not do what it had to."""
+    """Error of a compaction that did not do its work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

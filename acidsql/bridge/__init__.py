@@ -1,7 +1,7 @@
 """Every call into the JVM that is not part of PySpark's public API.
 
-``spark_versions`` has what differs between releases. Nothing outside this package touches py4j
-objects other than to hand them back to it. A Scala ``Map`` serves as the partial function of plan
+``spark_versions`` has the differences between releases. Code outside ``bridge`` and ``planning``
+treats py4j objects as opaque. A Scala ``Map`` serves as the partial function of plan
 transformations, so that no callback from the JVM into Python is needed.
 """
 
@@ -82,6 +82,7 @@ from acidsql.bridge.rows import (
     collect_to_driver,
     fits_in_driver,
     has_join,
+    has_local_rows,
     limit_per_task,
     local_rows,
     replace_by_collected,
@@ -176,6 +177,7 @@ __all__ = [
     "hadoop_setting",
     "hadoop_user",
     "has_join",
+    "has_local_rows",
     "hide_columns",
     "input_bytes",
     "insert_into_files",

@@ -1,4 +1,4 @@
-"""What is looked up in the JVM, or made there, once; it ends with the session that it is of."""
+"""Caches of what is looked up in the JVM, or made there; each ends with its session."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True, eq=False)
 class JvmCache:
-    """What was looked up for one owner: a Spark session, its Spark context or its AcidSession.
+    """Cache of one owner: a Spark session, its Spark context, or its AcidSession.
 
     Attributes:
         classes: of the JVM, by their full names.
         objects: singletons of Scala, by the full names of their classes.
         fields: the names of the constructor arguments of a case class, by its full name.
-        results: of functions that are ``cached_per_session``.
+        results: LRU caches of the functions that are ``cached_per_session``.
     """
 
     classes: dict[str, Any] = field(default_factory=dict)
@@ -39,12 +39,12 @@ class JvmCache:
 
     @classmethod
     def clear(cls, owner: object) -> None:
-        """Forget what was looked up for an owner."""
+        """Drop the cache of an owner."""
         cls._caches.pop(owner, None)
 
     @classmethod
     def has(cls, owner: object) -> bool:
-        """Whether anything was looked up for an owner."""
+        """Return whether an owner has a cache."""
         return owner in cls._caches
 
 
@@ -54,10 +54,10 @@ def cached_per_session(
     [Callable[Concatenate[Owner, Arguments], Result]],
     Callable[Concatenate[Owner, Arguments], Result],
 ]:
-    """Remember a function's results until the session ends that is its first argument.
+    """Cache a function's results until the session that is its first argument ends.
 
     Args:
-        maxsize: so many results are kept for a session, those that were used last.
+        maxsize: number of results that are kept for a session, the most recently used ones.
     """
 
     def decorate(
@@ -81,7 +81,7 @@ def cached_per_session(
 def _without_owner(
     function: Callable[Concatenate[Owner, Arguments], Result], owner: Owner
 ) -> Callable[Arguments, Result]:
-    """A function of the other arguments; it does not keep the owner alive."""
+    """Bind the first argument of a function without keeping it alive."""
     reference = ref(owner)
 
     def bound(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:

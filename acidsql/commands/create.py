@@ -36,7 +36,7 @@ from acidsql.transaction.transaction import exclusive_lock
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import write_transaction
 
-# What an insert-only table may be stored as.
+# File formats of insert-only tables, by the words of STORED AS.
 _FORMATS = {
     "orc": FileFormat.ORC,
     "parquet": FileFormat.PARQUET,
@@ -46,7 +46,7 @@ _FORMATS = {
 
 
 def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | None:
-    """Run CREATE TABLE."""
+    """Run CREATE TABLE, also AS SELECT."""
     name = qualified(session, statement.name)
     if name is None:
         raise AcidAnalysisError(
@@ -70,7 +70,7 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
 
 
 def _refuse(statement: CreateTable) -> None:
-    """Say what is not supported, before anything is done."""
+    """Refuse clauses that are not supported, before anything is done."""
     refused = {
         "EXTERNAL": statement.external,
         "OR REPLACE": statement.or_replace,
@@ -114,7 +114,7 @@ def _unsupported(feature: str, reason: str, condition: str | None = None) -> Aci
 def _columns(
     session: AcidSession, statement: CreateTable
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """The columns in files and the partition columns, which may be given with types or by name."""
+    """Return the columns in files and the partition columns of CREATE TABLE."""
     if statement.columns is None:
         raise AcidAnalysisError(
             "MISSING_COLUMNS", "CREATE TABLE has no columns: list them, or write AS SELECT"
@@ -134,7 +134,10 @@ def _columns(
 def _split(
     session: AcidSession, columns: tuple[Column, ...], text: str
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Partition columns given as ``p int`` are new; given as ``p`` they are among the columns."""
+    """Separate partition columns from the columns in files.
+
+    ``PARTITIONED BY (p INT)`` adds a column; ``PARTITIONED BY (p)`` names one of the columns.
+    """
     names = bridge.parse_names(session.spark, text)
     if names is None:
         return columns, columns_of(session.spark, bridge.parse_columns(session.spark, text))
@@ -157,7 +160,7 @@ def _create(
     columns: tuple[Column, ...],
     partition_columns: tuple[Column, ...],
 ) -> Table:
-    """Enter the table in the metastore, with what its directory may hold already."""
+    """Enter a table in the metastore, with the partitions and ids of an existing directory."""
     location = statement.location or child(session.database_location(database), name)
     properties = dict(statement.properties)
     if statement.clustered_by is not None:
@@ -180,7 +183,7 @@ def _create(
     if table.file_format is FileFormat.TEXT:
         check_text_columns(session, table)
     if statement.location is not None or not session.metastore.capabilities.chooses_locations:
-        # A server chooses the places of tables itself, and would have to read every definition.
+        # A server that chooses locations keeps them apart, and the check would read many tables.
         check_location(session, table)
     found = existing(session, table)
     session.files.make_directory(table.location)
@@ -199,7 +202,7 @@ class _Buckets(TypedDict):
 
 
 def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Buckets:
-    """The bucket columns and the number of buckets; none without CLUSTERED BY."""
+    """Return the bucket columns and the number of buckets; none without CLUSTERED BY."""
     if clustering is None:
         return {"bucket_columns": (), "num_buckets": 0}
     names = tuple(name.lower() for name in clustering.columns)
@@ -213,7 +216,7 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
             )
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} duplicate_keys: name it once"
+                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} twice: name it once"
             )
     if not 1 <= clustering.buckets <= MAX_BUCKET_ID + 1:
         raise AcidAnalysisError(
@@ -226,9 +229,7 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
 def _create_as_select(
     session: AcidSession, statement: CreateTable, database: str, name: str
 ) -> DataFrame:
-    """Create the table with the query's columns and insert its rows; if that fails,
-    the table goes again.
-    """
+    """Create a table with the columns of a query and insert its rows; drop it if that fails."""
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
@@ -261,7 +262,7 @@ def _create_as_select(
 
 
 def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
-    """Run DROP TABLE of a transactional table: forget it, then delete its files."""
+    """Run DROP TABLE: remove a transactional table from the metastore, then delete its files."""
     table = find(session, statement.name)
     if table is None:
         return None

@@ -1,4 +1,4 @@
-"""The cleaner: removes what a compaction made obsolete, once no snapshot can need it."""
+"""Cleaner: removes directories that a compaction made obsolete, once no snapshot can need them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
     (CompactionCleaner).
 
     Returns:
-        The highest write id that it looked at.
+        The highest write id that was considered.
     """
     metastore = session.metastore
     place = find_partition(session, table, compaction.partition)
@@ -38,7 +38,7 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
         aborted=frozenset(t for t in txns.aborted if t <= watermark),
     )
     seen = metastore.valid_write_ids(table.database, table.name, capped)
-    # A server does not tell. Nothing within the mark is open any more, so all of it may count.
+    # A server does not tell it. No transaction up to the mark is open, so all write ids count.
     highest = compaction.highest_write_id
     if highest is None:
         highest = seen.high_water_mark
@@ -56,8 +56,8 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
 
 
 def _remove_staging(session: AcidSession, location: str) -> None:
-    """Remove what writers that died left behind."""
-    # Listed first: what is there now belongs to a transaction that was opened before.
+    """Remove the staging directories of transactions that are not open any more."""
+    # Listed before the open transactions: these directories belong to older transactions.
     names = session.files.names(location)
     running = {t.txn_id for t in session.metastore.open_txns() if t.state is TxnState.OPEN}
     for name in names:

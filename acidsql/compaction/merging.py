@@ -1,7 +1,7 @@
-"""What a compaction writes: merged deltas, or a base.
+"""Directories that a compaction writes: merged deltas, or a base.
 
-Where it can, it copies stripes (``copying``); the rest is done by Spark, which reads, sorts and
-writes every row.
+Where it can, it copies stripes (``copying``). Otherwise Spark reads, sorts and writes every row
+(``rewriting``).
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def write_merged(
     """Write the merged directories of the only partition of a snapshot.
 
     Returns:
-        Their paths in staging, where they have the names that they are to have in the partition.
+        Their paths in staging; the last part is the name that each has in the partition.
     """
     deltas = snapshot.partitions[0].state.deltas
     low = min((d.min_write_id for d in deltas), default=LONG_MIN)
-    # The base of a table that nobody wrote to since its conversion has no write id.
+    # A table without writes since its conversion has no write id; LONG_MIN is its base's.
     high = max((d.max_write_id for d in deltas), default=LONG_MIN)
     if snapshot.table.insert_only:
         return [_write_plain(session, snapshot, staging, base_name(high, txn_id))]
@@ -84,10 +84,10 @@ def _write_deltas(
     """Write a pair of merged deltas.
 
     Args:
-        anew: a directory for stripes that are written anew.
-        own: the write id of all deltas if they have but one. Hive's vectorised reader applies no
-            delete event of a compacted directory to rows of the same single write id
-            (VectorizedOrcAcidRowBatchReader): they are gone from both.
+        anew: directory for rewritten stripes.
+        own: write id of all deltas if they have only one, else None. Hive's vectorised reader does
+            not apply delete events of a compacted directory to rows of the same single write id
+            (VectorizedOrcAcidRowBatchReader), so these rows and events are left out of both deltas.
     """
     inserts, deletes = staged
     if own is not None or not copy_deltas(session, snapshot, inserts, anew):

@@ -1,9 +1,8 @@
-"""The worker: takes a compaction from the queue, and has the directories of a partition merged into
-one delta pair (minor) or one base (major).
+"""Worker: takes a compaction from the queue and merges the directories of a partition.
 
-Rows keep their identity, so a compaction conflicts with nobody; no write id is
-allocated. What it writes becomes visible when its transaction commits, because the names
-carry the transaction's id (``_v``).
+The result is one pair of deltas (minor) or one base (major). Rows keep their row ids, so a
+compaction conflicts with nobody, and no write id is allocated. The new directories become visible
+when the worker's transaction commits, because their names have its id (``_v``).
 """
 
 from __future__ import annotations
@@ -47,17 +46,17 @@ from acidsql.transaction.transaction import Status, Transaction, transaction
 logger = logging.getLogger(__name__)
 
 _INSERT_ONLY = "an insert-only table has major compactions only"
-_NO_TABLE = "the table is not there any more"
+_NO_TABLE = "the table does not exist any more"
 _NOT_ENOUGH = "there is nothing to merge: none of the compaction thresholds is met"
 
 
 def worker_name(session: AcidSession) -> str:
-    """Who works: host and process, and a number, so that no other request has the name."""
+    """Return a unique name for a worker: host, process and a random number."""
     return f"{session.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
 def run_once(session: AcidSession) -> int | None:
-    """Do the oldest compaction that is left to anybody, such as one that Hive requested.
+    """Do the oldest compaction that is not reserved for a worker, such as one that Hive requested.
 
     Returns:
         Its id; None if there is none.
@@ -90,15 +89,17 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
 
 
 def _why_not(session: AcidSession, table: Table | None, compaction: Compaction) -> str | None:
-    """What acidsql cannot do of a queue that it shares with Hive."""
+    """Return the reason why acidsql cannot do an entry of a queue that it shares with Hive, or
+    None.
+    """
     if table is None:
         return _NO_TABLE
     if compaction.type not in (CompactionType.MINOR, CompactionType.MAJOR):
-        return f"acidsql does no compaction of type {compaction.type.value}: leave it to Hive"
+        return f"acidsql has no compaction of type {compaction.type.value}: leave it to Hive"
     if table.insert_only and compaction.type is not CompactionType.MAJOR:
         return _INSERT_ONLY
     if compaction.partition is None and table.partition_columns:
-        return "a partitioned table is compacted by its partitions: name one"
+        return "a partitioned table is compacted partition by partition: name a partition"
     if table.file_format is FileFormat.ORC:
         return why_not_written(data_schema(session.spark, table))
     return None
@@ -142,20 +143,23 @@ def _record_failure(session: AcidSession, compaction: Compaction, error: BaseExc
 
 
 def find_partition(session: AcidSession, table: Table, name: str | None) -> Partition:
-    """The partition that a queue entry names; the table itself for None."""
+    """Find the partition that a queue entry names; None stands for the table itself."""
     if name is None:
         return Partition(values=(), location=table.location)
     columns = [c.name for c in table.partition_columns]
     for partition in session.metastore.partitions(table.database, table.name):
         if partition_name(columns, partition.values) == name:
             return partition
-    raise FormatError("PARTITION_NOT_FOUND", f"{table.full_name} has no partition {name} any more")
+    raise FormatError(
+        "PARTITION_NOT_FOUND",
+        f"{table.full_name} has no partition {name} any more: compact another one",
+    )
 
 
 def _snapshot(
     session: AcidSession, table: Table, compaction: Compaction, txn_id: int
 ) -> TableSnapshot:
-    """What a compactor may merge: everything below the lowest open write id."""
+    """Take the snapshot that a compactor merges: everything below the lowest open write id."""
     metastore = session.metastore
     place = find_partition(session, table, compaction.partition)
     txns = metastore.valid_txns(txn_id)
@@ -173,7 +177,7 @@ def _snapshot(
 
 
 def is_enough(state: AcidState, compaction_type: CompactionType) -> bool:
-    """Whether there is something to merge (Hive: AcidCompactionService.isEnoughToCompact)."""
+    """Return whether there is enough to merge (Hive: AcidCompactionService.isEnoughToCompact)."""
     deltas = len(state.deltas)
     if compaction_type is CompactionType.MAJOR:
         return bool(state.originals) or deltas + (1 if state.base else 0) > 1

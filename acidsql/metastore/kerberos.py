@@ -1,4 +1,4 @@
-"""How to authenticate to a server."""
+"""Kerberos principal of a metastore server."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ _HOST = "_HOST"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kerberos:
-    """The server's Kerberos principal.
+    """Kerberos principal of a metastore server.
 
     Attributes:
         principal: ``hive/_HOST@REALM``; ``_HOST`` stands for the host of the URI.
-        host: to put in the place of ``_HOST`` instead, such as the name behind a load balancer.
+        host: host name that replaces ``_HOST``, such as the name behind a load balancer; None means
+            the host of the URI.
     """
 
     principal: str
@@ -21,10 +22,10 @@ class Kerberos:
 
     @property
     def service(self) -> str:
-        """The first part of the principal."""
+        """Service part of the principal: ``hive`` in ``hive/_HOST@REALM``."""
         return self.principal.partition("@")[0].partition("/")[0]
 
     def host_of(self, connected_to: str) -> str:
-        """The host part of the principal, on a connection to a host."""
+        """Return the host part of the principal for a connection to the host ``connected_to``."""
         named = self.principal.partition("@")[0].partition("/")[2]
         return (self.host or connected_to).lower() if named in ("", _HOST) else named

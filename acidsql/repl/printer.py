@@ -1,4 +1,4 @@
-"""Renders results and errors as text."""
+"""Rendering of results and errors as text."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ FORMATS = {
 }
 """Names of the formats, with the names that cli_helpers has for them."""
 
-# Made to be read by people: a row count follows.
+# Formats for people, after which the number of rows is shown.
 _SCREEN_FORMATS = frozenset({"table", "unicode", "vertical"})
 _ALIGNED = frozenset({"table", "unicode", "markdown"})
 _NULL = "NULL"
 
-# What Spark puts after the sentences of a message: SQLSTATE, position, then the plan.
+# Text that Spark puts after the sentences of a message: SQLSTATE, position, then the plan.
 _MESSAGE_END = re.compile(
     r"\s*(?:SQLSTATE: \w+|;? line \d+,? pos \d+|\(line \d+, (?:pos|column) \d+\)|\n)"
 )
@@ -44,7 +44,7 @@ _SPARK_CONTEXT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """A place in a statement: 1-based ``line``, 0-based ``column`` in characters."""
+    """Position in a statement: 1-based ``line``, 0-based ``column`` in characters."""
 
     line: int
     column: int
@@ -75,12 +75,12 @@ def result_text(result: Result, format_name: str) -> str:
 
 
 def error_text(error: Exception, statement: Statement, source: str | None = None) -> str:
-    """Return what the user sees of ``error``: one line, and where known a caret under its place.
+    """Return the text of ``error`` for the user: one line, and a caret under its position if known.
 
     Args:
-        error: what the statement raised.
+        error: exception that the statement raised.
         statement: the statement, whose line numbers count from its source's first line.
-        source: name of the file that the statement stands in, if it does.
+        source: name of the file that has the statement, or None.
     """
     position = locate(error, statement.text)
     line = statement.line + (position.line - 1 if position else 0)
@@ -99,10 +99,10 @@ def summary(error: Exception) -> str:
 
 
 def locate(error: Exception, text: str) -> Position | None:
-    """Return where in the statement ``text`` an error is, None if it does not say.
+    """Return the position of an error in the statement ``text``, or None if it has none.
 
-    Spark may have seen a rewritten text, so a place counts only where that text
-    agrees with the user's.
+    Spark may have seen a rewritten text, so a position counts only where that text agrees with the
+    user's.
     """
     if isinstance(error, AcidParseError):
         lines = text.split("\n")

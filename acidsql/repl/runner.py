@@ -1,4 +1,4 @@
-"""Runs one statement in its own thread, with a progress bar, and cancels it on Ctrl-C."""
+"""Runner: runs a statement in a thread, with a progress bar, and cancels it on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _BAR = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} tasks {elapsed}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The first rows of a statement's answer.
+    """First rows of a statement's result.
 
     Attributes:
-        columns: column names, as Spark gives them.
+        columns: column names of the DataFrame.
         numeric: for every column, whether its values are numbers.
         rows: integers and booleans as such, all other values in Spark's own text form, binary ones
             as SQL literals (``X'00FF'``).
@@ -48,11 +48,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a statement: a result, an error, or neither when it was left running.
+    """Outcome of a statement: a result, an error, or neither if it was left running.
 
     Attributes:
-        result: the rows, None without an answer.
-        error: what the statement raised.
+        result: the rows, or None.
+        error: exception that the statement raised, or None.
         interrupted: whether the user pressed Ctrl-C while it ran.
         seconds: wall-clock time.
     """
@@ -116,7 +116,7 @@ def run_statement(
 
 
 def fetch(frame: DataFrame, limit: int) -> Result:
-    """Return the first ``limit`` rows of ``frame`` as text that Spark itself renders."""
+    """Return the first ``limit`` rows of ``frame``, rendered by Spark (see ``Result.rows``)."""
     columns = tuple(frame.columns)
     types = [column.dataType for column in frame.schema.fields]
     if not columns:
@@ -156,7 +156,7 @@ def _wait(
     bar = _ProgressBar() if progress else None
     while thread.is_alive() and interrupts.count < 2:
         if interrupts.count:
-            # Again and again: the statement may be between two jobs.
+            # Cancelled repeatedly, because the statement may be between two jobs.
             context.cancelJobGroup(group)
         elif bar is not None:
             bar.show(*_task_counts(context, group))
@@ -166,7 +166,7 @@ def _wait(
 
 
 class _ProgressBar:
-    """A bar on standard error that short statements never get to see."""
+    """Progress bar on standard error, which appears after half a second."""
 
     def __init__(self) -> None:
         self._bar: tqdm[None] | None = None
@@ -197,7 +197,7 @@ def _task_counts(context: SparkContext, group: str) -> tuple[int, int]:
 
 @contextmanager
 def _noted_interrupts() -> Iterator[_Interrupts]:
-    """Count Ctrl-C instead of raising: an exception could tear a conversation with the JVM."""
+    """Count Ctrl-C instead of raising: an exception could interrupt a call of the JVM."""
     interrupts = _Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts

@@ -1,4 +1,4 @@
-"""Reads, runs and prints, statement after statement."""
+"""Shell: reads, runs and prints, statement after statement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EXIT_WORDS = frozenset({"exit", "quit"})
 
 
 class Ending(Enum):
-    """How a piece of input ended."""
+    """Ending of a piece of input."""
 
     DONE = "all statements ran"
     FAILED = "a statement failed; the ones after it did not run"
@@ -34,12 +34,12 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the user chose.
+    """Settings of the shell.
 
     Attributes:
         format_name: one of ``printer.FORMATS``.
-        limit: rows of a result to fetch at most.
-        timing: whether to tell how long a statement took.
+        limit: most rows of a result to fetch.
+        timing: whether to show how long a statement took.
         progress: whether to draw a progress bar.
         tracebacks: whether to show Python's traceback after an error.
     """
@@ -52,12 +52,12 @@ class Settings:
 
 
 class Shell:
-    """Runs statements of one session and prints their results.
+    """Shell of one session, which runs statements and prints their results.
 
     Args:
         spark: session to run in.
         execute: runs one statement, as ``acidsql.sql`` does.
-        settings: what the user chose; commands change it.
+        settings: initial settings; commands change them.
     """
 
     def __init__(self, *, spark: SparkSession, execute: Execute, settings: Settings) -> None:
@@ -123,7 +123,7 @@ class Shell:
         if outcome.error is None:
             sys.stderr.write(
                 "left running: the statement did not end when its Spark jobs were cancelled; "
-                "what becomes of it is not shown\n"
+                "its result will not be shown\n"
             )
             return Ending.CANCELLED
         if outcome.interrupted and "cancel" in str(outcome.error).lower():
@@ -149,12 +149,12 @@ class Shell:
         )
 
     def _table_names(self) -> tuple[str, ...]:
-        """Return the tables and views of the current database, asked for once per statement."""
+        """Return the tables and views of the current database, fetched once per statement."""
         if self._tables is None:
             try:
                 result = fetch(self._execute(self._spark, "SHOW TABLES"), limit=10_000)
             except (PySparkException, ValueError, RuntimeError):
-                # The database may be gone; the next statement will say so.
+                # The database may be gone; the next statement will report it.
                 self._tables = ()
             else:
                 name = result.columns.index("tableName")
@@ -163,7 +163,7 @@ class Shell:
 
 
 def _read(prompt: PromptSession[str]) -> str | None:
-    """Return the next input, None at its end."""
+    """Return the next input, or None at its end."""
     while True:
         try:
             return prompt.prompt()

@@ -1,4 +1,4 @@
-"""Text to statement: runs the grammar, and says where a statement of ours is malformed."""
+"""Parser from text to statement, with the errors of malformed statements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acidsql.syntax.grammar import load_grammar
 from acidsql.syntax.lexer import blank_comments
 from acidsql.syntax.statements import Statement
 
-# A text that breaks off after one of these terminals or rules cannot be anything of Spark's.
+# A text with a syntax error after one of these terminals or rules cannot be meant for Spark.
 OURS = frozenset(
     {
         "COMPACT", "COMPACTIONS", "LOCKS", "REWRITE", "TRANSACTIONAL", "TRANSACTIONS",
@@ -97,7 +97,7 @@ def _is_ours(err: UnexpectedInput, code: str) -> bool:
 
 
 def _describe(err: UnexpectedInput, code: str) -> tuple[int, str]:
-    """Return where the text goes wrong, and what is wrong there."""
+    """Return the position of a syntax error, and its message."""
     accepted = err.interactive_parser.accepts()  # type: ignore[no-untyped-call] # lark has none
     expected = sorted({_TERMINALS.get(name, name) for name in accepted}, key=str.swapcase)
     hint = f", expected {' or '.join(expected)}" if len(expected) <= _LONGEST_HINT else ""

@@ -1,4 +1,4 @@
-"""How a write transaction begins: its locks, its write ids, and what it sees."""
+"""Beginning of a write transaction: its locks, write ids and snapshot."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from acidsql.transaction.write_intent import WriteIntent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedTransaction:
-    """A transaction that has its locks, its write ids and its snapshot.
+    """Transaction that has its locks, its write ids and its snapshot.
 
     Attributes:
+        txns: transactions that it sees.
         write_ids: its own, by the full name of a table.
-        seen: those that it sees, where that has been asked.
+        seen: write ids that it sees, by the full name of a table; only those that were asked for.
     """
 
     transaction: Transaction
@@ -33,8 +34,13 @@ class OpenedTransaction:
 def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> Iterator[OpenedTransaction]:
     """Open a transaction, and get its locks, write ids and snapshot; the block commits it.
 
-    One that had to wait begins anew: an UPDATE or DELETE of those that it waited for would make its
-    commit a conflict. One with exclusive locks need not, but for Hive 3.1.
+    If it had to wait for locks, it is aborted and another one opened: an UPDATE or DELETE by the
+    transactions that it waited for would make its commit a conflict. With exclusive locks that is
+    necessary on Hive 3.1 alone.
+
+    Raises:
+        LockTimeoutError: LOCK_TIMEOUT.
+        TransactionStateError: TXN_ABORTED.
     """
     deadline = time.monotonic() + session.settings.lock_timeout
     attempt = _begin_exclusive if _is_exclusive(intents) else _begin_shared
@@ -53,15 +59,15 @@ def _is_exclusive(intents: Sequence[WriteIntent]) -> bool:
 def _begin_shared(
     opened: Transaction, intents: Sequence[WriteIntent], timeout: float
 ) -> OpenedTransaction | None:
-    """Get write ids first: a server notes them with the lock, and needs them to clean up.
+    """Get write ids, then shared locks, then the snapshot.
 
-    The snapshot is taken under the lock, and sees all that is committed by then, also by
-    transactions that opened later. Nothing with a higher write id than that of this transaction may
-    be in it: Hive would not apply delete events to such rows, and a base would hide what is written
-    now.
+    Write ids come first because a Hive Metastore records them with the lock, and needs them to
+    clean up. The snapshot is taken under the lock and sees all that has committed by then, also by
+    transactions that opened later. It must have no write id above that of this transaction: Hive
+    would not apply delete events to such rows, and a base would hide what is written now.
 
     Returns:
-        None, if the transaction must begin anew.
+        None if the transaction must begin anew.
     """
     metastore = opened.session.metastore
     write_ids = _allocate(opened, intents)
@@ -84,11 +90,14 @@ def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
 def _begin_exclusive(
     opened: Transaction, intents: Sequence[WriteIntent], timeout: float
 ) -> OpenedTransaction | None:
-    """Get the locks first, for which this one may have to wait long: then its write ids are above
-    those of everybody before it. A server is told afterwards what they are for.
+    """Get exclusive locks, then the snapshot, then write ids.
+
+    Locks come first because the wait may be long: the write ids are then above those of every
+    earlier writer. A Hive Metastore is told the operations afterwards, by locks that it grants at
+    once.
 
     Returns:
-        None, if the transaction must begin anew.
+        None if the transaction must begin anew.
     """
     metastore = opened.session.metastore
     requests = [i.request() for i in intents]

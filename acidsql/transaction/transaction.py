@@ -1,5 +1,5 @@
-"""A transaction of the metastore: opened, kept alive, and committed or rolled back when its block
-ends. Statements, compactions and locks on whole tables all go through ``transaction``.
+"""Transactions of the metastore: opened, kept alive, and committed or rolled back at the end of a
+block. Statements, compactions and exclusive locks all use the context manager ``transaction``.
 """
 
 from __future__ import annotations
@@ -19,32 +19,35 @@ logger = logging.getLogger(__name__)
 
 
 class Status(Enum):
-    """How far a transaction has come.
+    """State of a transaction.
 
     OPEN → COMMITTING → COMMITTED or IN_DOUBT; from OPEN or COMMITTING → ABORTED → ROLLED_BACK.
     """
 
     OPEN = "open"
-    # The metastore was asked to commit, and has not answered.
+    # The commit was requested and not answered.
     COMMITTING = "committing"
     COMMITTED = "committed"
-    # It may have committed, so what it did stays: nobody sees it unless it did.
+    # It may have committed, so its changes stay; they are invisible if it has not.
     IN_DOUBT = "in doubt"
-    # It did not commit and never will; what it did is still there, or some of it.
+    # It has not committed and never will; its changes, or some of them, are still there.
     ABORTED = "aborted"
-    # What it did is taken back.
+    # The same, and its changes are undone.
     ROLLED_BACK = "rolled back"
 
 
 @dataclass(slots=True, kw_only=True)
 class Transaction:
-    """A transaction of the metastore, made by ``transaction``.
+    """Open transaction of the metastore, and how it ended; made by ``transaction``.
 
     Attributes:
-        aborts_in_doubt: abort it also if the commit was not answered. A statement is not: its
-            user, who may know more by then, decides (SHOW TRANSACTIONS).
-        at_end: what is done when the transaction has ended, whichever way.
-        reverts: what takes back, in the opposite order, what was done.
+        session: the session.
+        txn_id: its transaction id.
+        at_end: callbacks for when the transaction has ended, whichever way.
+        aborts_in_doubt: whether to abort even if the commit was requested and not answered. A
+            statement's transaction is left to its user then (SHOW TRANSACTIONS).
+        status: its state.
+        reverts: functions that undo the changes; they are called last to first.
     """
 
     session: AcidSession
@@ -55,7 +58,7 @@ class Transaction:
     reverts: list[Callable[[], object]] = field(default_factory=list)
 
     def wait_for_locks(self, requests: Sequence[LockRequest], timeout: float | None = None) -> bool:
-        """Get the locks of the transaction, as ``locking.wait_for_locks``.
+        """Acquire locks, as ``locking.wait_for_locks`` does.
 
         Args:
             timeout: seconds; by default ``spark.acidsql.lock.timeout``.
@@ -68,8 +71,8 @@ class Transaction:
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the transaction is aborted.
-            TransactionStateError: TXN_ABORTED, it was aborted before.
-            MetastoreError: it is not known whether the transaction has committed.
+            TransactionStateError: TXN_ABORTED, it was aborted earlier.
+            MetastoreError: it is unknown whether the transaction has committed.
         """
         self.status = Status.COMMITTING
         try:
@@ -80,18 +83,18 @@ class Transaction:
         self.status = Status.COMMITTED
 
     def roll_back(self, error: BaseException | None = None) -> None:
-        """Abort, and take back what was done, unless it has committed or may have.
+        """Abort, and undo the changes, unless the transaction has or may have committed.
 
-        An error of that is logged: the first one is what the user needs.
+        Errors of this are logged: the first error is the one that the user has to see.
 
         Args:
-            error: the reason.
+            error: that first error.
         """
         if self.status is Status.COMMITTED:
             return
         asked = self.status is Status.COMMITTING
         unanswered = asked and isinstance(error, MetastoreError) and not self.aborts_in_doubt
-        # An abort fails if the commit was made after all.
+        # The abort raises if the transaction is committed after all.
         if unanswered or (not self._abort() and asked):
             self.status = Status.IN_DOUBT
             logger.error("txn %s: fate unknown after %s; what it wrote stays", self.txn_id, error)
@@ -101,12 +104,12 @@ class Transaction:
             while self.reverts:
                 self.reverts.pop()()
         except (AcidSqlError, OSError):
-            logger.exception("txn %s: could not take back what it had done", self.txn_id)
+            logger.exception("txn %s: could not undo its changes", self.txn_id)
             return
         self.status = Status.ROLLED_BACK
 
     def _abort(self) -> bool:
-        """Have the metastore abort it; False if that failed."""
+        """Abort in the metastore; return False if that failed."""
         if self.status is Status.ABORTED:
             return True
         try:
@@ -121,9 +124,9 @@ class Transaction:
 def transaction(
     session: AcidSession, txn_type: TxnType = TxnType.DEFAULT, *, aborts_in_doubt: bool = False
 ) -> Iterator[Transaction]:
-    """Open a transaction and keep it alive for a block, which must call ``commit``.
+    """Open a transaction and keep it alive in the block, which must call ``commit``.
 
-    It is rolled back if the block raises, or ends without having asked for the commit.
+    It is rolled back if the block raises, or ends without a commit.
     """
     with ExitStack() as at_end:
         txn_id = session.metastore.open_txn(session.user, session.host, txn_type)
@@ -144,7 +147,7 @@ def transaction(
 
 @contextmanager
 def exclusive_lock(session: AcidSession, table: Table) -> Iterator[None]:
-    """Wait until nobody else writes a table, and keep others away during a block."""
+    """Hold an EXCLUSIVE lock on a table in the block; the lock waits for all others."""
     request = LockRequest(
         database=table.database,
         table=table.name,

@@ -1,4 +1,4 @@
-"""Every DML case: rows, counts and error conditions, as Spark's row-level commands have them."""
+"""Tests of every DML case: rows, counts and conditions, as of Spark's row-level commands."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _parameters(cases: Iterable[dict[str, Any]]) -> Iterator[Any]:
 
 @pytest.fixture
 def session(spark: SparkSession) -> Iterator[SparkSession]:
-    """The shared session, its settings, views and tables as before afterwards."""
+    """Yield the shared session; restore its settings, views and tables afterwards."""
     before = dict(spark.sparkContext.getConf().getAll())
     changed = {key: spark.conf.get(key, None) for key in ("spark.sql.caseSensitive",)}
     settings = {row.key: row.value for row in spark.sql("SET").collect()}
@@ -64,7 +64,7 @@ def _temporary_views(spark: SparkSession) -> set[str]:
 
 
 def _tables(spark: SparkSession) -> set[str]:
-    """The tables and views in the database ``default``."""
+    """Return the names of tables and views in the database ``default``."""
     rows = acidsql.sql(spark, "SHOW TABLES IN default").collect()
     return {row.tableName for row in rows if not row.isTemporary}
 

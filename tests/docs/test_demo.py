@@ -1,4 +1,4 @@
-"""The tour, as ``scripts/demo`` runs it, and what it draws."""
+"""Tests of the tour, as ``scripts/demo`` runs it, and of its picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every golden table under Hive's snapshot: Hive's rows, row ids, partition values and types."""
+"""Tests of every golden table under Hive's snapshot: rows, row ids, partition values and types."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_hive_wrote_reads_as_in_hive(
 
 
 def _counted(spark: SparkSession, golden: HiveTable) -> int | None:
-    """The number of rows that the tails of the files tell."""
+    """Return the number of rows according to the tails of the files."""
     session = AcidSession.of(spark)
     txns = ValidTxnList.from_string(golden.valid_txns)
     table = acid_table(session, ("t",))

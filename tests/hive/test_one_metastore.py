@@ -146,7 +146,7 @@ def waiting_for_a_lock(ours: Ours) -> None:
 def test_hive_waits_for_us_and_nothing_is_lost(
     ours: Ours, hive: Hive, t: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An UPDATE of Hive has an EXCL_WRITE lock if so told, and looks again when it gets it."""
+    """Check that Hive's UPDATE with an EXCL_WRITE lock waits, and then sees our rows."""
     hive.run("SET hive.txn.xlock.write=true", session="excluding")
     ours.sql(f"CREATE TABLE {t} (id INT, n INT) PARTITIONED BY (p INT) {ACID}")
     ours.sql(f"INSERT INTO {t} VALUES (1, 0, 1), (2, 0, 2)")
@@ -185,7 +185,7 @@ def test_we_wait_for_hive_and_nothing_is_lost(ours: Ours, hive: Hive, t: str) ->
 def test_later_committer_loses_where_neither_waits(
     ours: Ours, hive: Hive, t: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where ``hive.txn.xlock.write`` is false, as Hive has it, both take the same lock."""
+    """Check Hive's default, ``hive.txn.xlock.write`` false: both take the same lock."""
     ours.sql(f"CREATE TABLE {t} (id INT, n INT) PARTITIONED BY (p INT) {ACID}")
     ours.sql(f"INSERT INTO {t} VALUES (1, 0, 1), (2, 0, 2)")
 
@@ -210,7 +210,7 @@ def test_later_committer_loses_where_neither_waits(
 def test_what_a_dead_client_left_is_nothing_to_hive(
     ours: Ours, hive: Hive, t: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its transaction is aborted as the reaper does it, and its directories are still there."""
+    """Check directories of a transaction that was aborted as the reaper does it."""
     ours.sql(f"CREATE TABLE {t} (id INT, v STRING) PARTITIONED BY (p INT) {ACID}")
     for p in (1, 2):
         ours.sql(f"INSERT INTO {t} VALUES ({p}, 'a', {p}), ({p + 2}, 'b', {p})")

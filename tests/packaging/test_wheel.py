@@ -1,4 +1,4 @@
-"""What ``pip install acidsql`` gives: the wheel alone, in an environment that has nothing else."""
+"""Tests of the wheel alone, in an environment that has nothing else."""
 
 from __future__ import annotations
 

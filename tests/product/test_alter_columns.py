@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 
 def described(lab: Lab, table: str) -> list[tuple[str, str]]:
-    """Names and types of the columns in files."""
+    """Return names and types of the columns in files."""
     columns = lab.session.metastore.table("default", table).columns
     return [(c.name, c.type.lower()) for c in columns]
 

@@ -20,13 +20,13 @@ BeforeCommit = Callable[[Callable[[], Any]], None]
 
 
 def partitions(lab: Lab, table: str) -> list[str]:
-    """The names of a table's partitions."""
+    """Return the names of a table's partitions."""
     return [name for (name,) in lab.sql(f"SHOW PARTITIONS {table}")]
 
 
 @pytest.fixture
 def t(lab: Lab) -> str:
-    """A table with partitions on two levels."""
+    """Return a table with partitions on two levels."""
     name = lab.create("v int", partitioned="p int, q string")
     lab.insert(name, "(1, 1, 'a'), (2, 1, 'b'), (3, 2, 'a')")
     return name

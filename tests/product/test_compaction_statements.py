@@ -24,7 +24,7 @@ NOTHING_TO_MERGE = "there is nothing to merge: none of the compaction thresholds
 
 
 def entries(lab: Lab, text: str) -> list[tuple[Any, ...]]:
-    """Partition, type, state, write id and error of each queue entry in an answer."""
+    """Return partition, type, state, write id and error of each queue entry in a result."""
     frame = lab.frame(text)
     assert frame.schema.simpleString() == COMPACTIONS
     names = ("partname", "type", "state", "highestwriteid", "errormessage")

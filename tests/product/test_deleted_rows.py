@@ -1,4 +1,4 @@
-"""The ways in which deleted rows are left out of a scan."""
+"""Tests of the ways in which a scan leaves deleted rows out."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def choose(monkeypatch: pytest.MonkeyPatch, lab: Lab, way: str) -> None:
 def test_scans_of_other_partitions_have_delete_events_of_their_own(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Spark runs one of two scans that it takes for the same, and its rows stand for both."""
+    """Check that Spark does not take two scans for the same, and reuse the rows of one."""
     choose(monkeypatch, lab, way)
     set_limits(monkeypatch, single_pass_bytes=0)
     t = lab.create("id bigint", partitioned="p int")
@@ -85,7 +85,7 @@ def test_scans_of_other_partitions_have_delete_events_of_their_own(
 def test_no_condition_is_asked_of_deleted_rows(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Who deletes what a condition fails on is not to see it fail again."""
+    """Check that a row on which a condition fails is not evaluated once it is deleted."""
     choose(monkeypatch, lab, way)
     t = lab.create("a int, s string", values="(0, 'x'), (1, '1'), (2, '2'), (4, '4')")
     lab.sql(f"DELETE FROM {t} WHERE a = 0")

@@ -1,4 +1,4 @@
-"""A raise at each step of each command leaves the table as it was, and the next statement works."""
+"""Tests that an error at any step of a command leaves the table as it was and usable."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STATEMENTS = {
 
 
 class Injected(Exception):
-    """An error that nothing in the product expects."""
+    """Error that nothing in the product expects."""
 
 
 def failing(
@@ -65,7 +65,7 @@ def failing(
 
 
 def on_call(number: int, condition: Callable[..., bool]) -> Callable[..., bool]:
-    """True on the call of this number (from 1) for which the condition holds."""
+    """Return a function that is true on the call with this number (from 1) for the condition."""
     calls = [0]
 
     def when(*args: Any) -> bool:
@@ -76,7 +76,7 @@ def on_call(number: int, condition: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def into_the_table(_files: FileSystem, _source: str, target: str) -> bool:
-    """Whether a rename puts a directory where readers see it."""
+    """Return whether a rename puts a directory where readers see it."""
     return STAGING_PREFIX not in target
 
 

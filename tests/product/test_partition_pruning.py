@@ -1,4 +1,4 @@
-"""Partitions that a statement does not need are neither fetched nor listed."""
+"""Tests that partitions are neither fetched nor listed if a statement does not require them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES = [(i, d, f"r{i}") for i in range(4) for d in ("2024-01-01", "2024-01-02"
 
 @dataclass
 class Listed:
-    """The partitions whose directories were listed."""
+    """Partitions whose directories were listed."""
 
     partitions: list[str] = field(default_factory=list)
 

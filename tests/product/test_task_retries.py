@@ -1,4 +1,4 @@
-"""A task that fails and runs again leaves one file per bucket, and no row twice."""
+"""Tests that a task that fails and runs again leaves one file per bucket, and no row twice."""
 
 from __future__ import annotations
 

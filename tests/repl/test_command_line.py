@@ -1,4 +1,4 @@
-"""The command ``acidsql`` as a user starts it: options, exit codes, and the interactive shell."""
+"""Tests of the command ``acidsql`` as a user starts it: options, exit codes, interactive shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shell in this process: results, errors and what happens after them."""
+"""Tests of a shell in this process: results, errors and what happens after them."""
 
 from __future__ import annotations
 

@@ -189,4 +189,4 @@ def test_what_could_not_be_taken_back_is_told(
 ) -> None:
     opened, left = ended(session, then=failing(ValueError()), revert=failing(OSError("no rename")))
     assert (opened.status, left) == (Status.ABORTED, ["first", "second"])
-    assert "could not take back" in caplog.text
+    assert "could not undo its changes" in caplog.text

@@ -1,4 +1,4 @@
-"""Authentication to a metastore by SASL, as Hadoop's servers do it (HadoopThriftAuthBridge).
+"""Authentication to a metastore by SASL, as in Hadoop's servers (HadoopThriftAuthBridge).
 
 Kerberos needs the extra ``acidsql[kerberos]`` and a ticket (``kinit``).
 """
@@ -22,7 +22,7 @@ _LENGTH = struct.Struct(">I")
 
 
 def kerberos_handshake(kerberos: Kerberos) -> Handshake:
-    """Authenticate with the ticket of the user.
+    """Return a handshake that authenticates with the user's Kerberos ticket.
 
     Raises:
         MetastoreError: METASTORE_AUTHENTICATION, by the handshake.
@@ -37,11 +37,11 @@ def kerberos_handshake(kerberos: Kerberos) -> Handshake:
 
 
 def sasl_handshake(mechanism: str, make_client: Callable[[Endpoint], Any]) -> Handshake:
-    """A handshake by a mechanism of SASL.
+    """Return a handshake by a mechanism of SASL.
 
     Args:
         mechanism: its name.
-        make_client: a ``puresasl.client.SASLClient`` for a server.
+        make_client: makes a ``puresasl.client.SASLClient`` for a server.
     """
 
     def handshake(connected: socket.socket, endpoint: Endpoint) -> Any:
@@ -54,7 +54,7 @@ def sasl_handshake(mechanism: str, make_client: Callable[[Endpoint], Any]) -> Ha
             transport.open()  # type: ignore[no-untyped-call]
         except TTransportException as error:
             raise _refused(endpoint, mechanism, error) from error
-        # The mechanisms, and the Kerberos library below them, raise what they like.
+        # The mechanisms, and the Kerberos library below them, raise exceptions of many types.
         except Exception as error:
             if isinstance(error, MetastoreError | OSError):
                 raise
@@ -87,7 +87,9 @@ def _puresasl() -> Any:
 
 
 class _Client:
-    """A ``SASLClient`` with the interface of Cyrus' library, which the transport expects."""
+    """Adapter that gives a ``SASLClient`` the interface of Cyrus' library, as the transport expects
+    it.
+    """
 
     def __init__(self, client: Any, mechanism: str) -> None:
         self._client = client
@@ -100,14 +102,14 @@ class _Client:
         return True, self._client.process(challenge)
 
     def encode(self, data: bytes) -> tuple[bool, bytes]:
-        """What is sent for some bytes: with its length if it is protected, else the bytes alone."""
+        """Return True and the bytes to send, with their length before them if protected."""
         if not self._protects:
             return True, data
         wrapped = self._client.wrap(data)
         return True, _LENGTH.pack(len(wrapped)) + wrapped
 
     def decode(self, data: bytes) -> tuple[bool, bytes]:
-        """The bytes of what was sent, which has its length before it."""
+        """Return True and the bytes that were sent, without the length before them."""
         return True, self._client.unwrap(data[_LENGTH.size :])
 
     def getError(self) -> str:  # noqa: N802 - Cyrus' spelling

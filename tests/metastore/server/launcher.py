@@ -1,7 +1,7 @@
-"""A real Hive Metastore on loopback, with an embedded Derby database and no Hadoop daemons.
+"""Real Hive Metastore on loopback, with an embedded Derby database and no Hadoop daemons.
 
-Java 17 and Maven are needed. What a version runs on is fetched and prepared once, in the user's
-cache directory; each server works in a home of its own and ends with the process that started it.
+Java 17 and Maven are needed. What a version needs is fetched and prepared once, in the user's cache
+directory; each server works in a home of its own and ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ rootLogger.appenderRef.file.ref = file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """What servers of one version share.
+    """Installation that the servers of one version share.
 
     Attributes:
         jars: the class path.
@@ -72,11 +72,11 @@ class Installation:
 
 @dataclass(slots=True, kw_only=True)
 class MetastoreServer:
-    """One server; it may be stopped and started again, with the same database and port.
+    """Metastore server; it may be stopped and started again, with the same database and port.
 
     Attributes:
-        home: everything that it writes is below.
-        settings: of ``metastore-site.xml``, beside those that every server here has.
+        home: directory of everything that it writes.
+        settings: settings of ``metastore-site.xml``, beside those of every server here.
     """
 
     installation: Installation
@@ -97,7 +97,7 @@ class MetastoreServer:
 
     @property
     def warehouse(self) -> Path:
-        """Where tables are, unless they say otherwise."""
+        """Directory in which tables lie by default."""
         return self.home / "warehouse"
 
     def start(self) -> None:
@@ -158,7 +158,7 @@ class MetastoreServer:
         return rows
 
     def said(self) -> str:
-        """The end of what the server wrote, for messages of failures."""
+        """Return the end of the server's output, for messages of failures."""
         logs = [self.home / name for name in ("out", "log")]
         return "\n".join(log.read_text(errors="replace")[-3000:] for log in logs if log.exists())
 
@@ -193,9 +193,10 @@ class MetastoreServer:
 
 
 def _task_settings(version: str) -> dict[str, str]:
-    """Tasks whose classes are there: of the default lists one is missing, and then none runs.
+    """Return settings with the tasks whose classes exist.
 
-    Hive 3.1 starts those of its second list, of which the reaper is one, with its initiator only.
+    One class of the default lists is missing, and then no task runs. Hive 3.1 starts the tasks of
+    its second list, with the reaper, only together with its initiator.
     """
     package = "org.apache.hadoop.hive.metastore.txn"
     if version.startswith("3."):
@@ -213,7 +214,7 @@ def _site(settings: Mapping[str, str]) -> str:
 
 
 def answers(port: int) -> bool:
-    """Whether a metastore answers ``getVersion`` there."""
+    """Return whether a metastore on a port answers ``getVersion``."""
     call = b"\x80\x01\x00\x01\x00\x00\x00\x0agetVersion\x00\x00\x00\x01\x00"
     try:
         with socket.create_connection(("127.0.0.1", port), 2) as connection:
@@ -249,7 +250,7 @@ def _prepare(version: str, work: Path) -> None:
 
 
 def _jars(version: str, place: Path) -> str:
-    """The class path; what Maven resolved stands in for the archive's old Derby and logging."""
+    """Return the class path; Maven's jars replace the archive's old Derby and logging."""
     replaced: tuple[str, ...] = ("derby-", "log4j-", "slf4j-")
     if version == "4.1.0":
         replaced += ("datanucleus-", "hive-")
