@@ -1,7 +1,7 @@
 """Hive full-ACID (v2) ORC tables from PySpark: ``acidsql.sql(spark, "UPDATE t SET …")``."""
 
 from acidsql.acid_table import AcidTable
-from acidsql.api import location, release, sql, table
+from acidsql.api import location, release, run_cleaner, run_compaction, sql, table
 from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
 
@@ -12,6 +12,8 @@ __all__ = [
     "enable",
     "location",
     "release",
+    "run_cleaner",
+    "run_compaction",
     "sql",
     "table",
 ]

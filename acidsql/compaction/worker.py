@@ -55,7 +55,7 @@ def worker_name(session: AcidSession) -> str:
     return f"{session.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
-def run_once(session: AcidSession) -> int | None:
+def run_next(session: AcidSession) -> int | None:
     """Do the oldest compaction that is not reserved for a worker, such as one that Hive requested.
 
     Returns:
