@@ -8,6 +8,7 @@ transformations, so that no callback from the JVM into Python is needed.
 from acidsql.bridge.analysis_errors import without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
+from acidsql.bridge.column_defaults import check_default
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.conditions import Conjunct, matching_rows
 from acidsql.bridge.current_values import CurrentValues
@@ -37,6 +38,7 @@ from acidsql.bridge.jvm import (
     jvm_time_zone,
     same,
 )
+from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
 from acidsql.bridge.merge import (
     Clause,
     MergePlan,
@@ -133,6 +135,7 @@ __all__ = [
     "Expression",
     "FoundPath",
     "JavaObject",
+    "JvmCache",
     "LogicalPlan",
     "MergePlan",
     "NamedColumns",
@@ -149,8 +152,10 @@ __all__ = [
     "append_bytes",
     "arrow_table",
     "assemble_file",
+    "cached_per_session",
     "can_hash",
     "catalog_table",
+    "check_default",
     "check_expression",
     "coalesce_tasks",
     "codegen_barrier",

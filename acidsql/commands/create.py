@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TypedDict
 
 from pyspark.sql import DataFrame
@@ -14,10 +13,10 @@ from acidsql.commands import events, result
 from acidsql.commands.adopt_table import check_location, existing
 from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.commands.insert import write_query
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.insert_only.read import check_text_columns
-from acidsql.metastore.model import Column, FileFormat, LockRequest, LockType, Operation, Table
+from acidsql.metastore.model import Column, FileFormat, Operation, Table
 from acidsql.planning.name_resolution import (
     already_exists,
     find,
@@ -33,7 +32,7 @@ from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.transaction import exclusive_lock
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import write_transaction
 
@@ -54,6 +53,7 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
             "REQUIRES_SINGLE_PART_NAMESPACE",
             f"{'.'.join(statement.name)} does not name a table of spark_catalog: write "
             f"database.table",
+            {"identifier": quoted_name(statement.name)},
         )
     database, table_name = name
     session.metastore.database_location(database)
@@ -148,6 +148,7 @@ def _split(
         raise AcidAnalysisError(
             "COLUMN_NOT_FOUND",
             f"partition column {missing[0]} has no type: write {missing[0]} with its type",
+            {"colName": quoted_name([missing[0]])},
         )
     chosen = tuple(by_name[n.lower()] for n in names)
     return tuple(c for c in columns if c not in chosen), chosen
@@ -214,15 +215,22 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
                 "COLUMN_NOT_FOUND",
                 f"CLUSTERED BY names {name}, which is not stored in files: choose among "
                 f"{', '.join(known)}",
+                {"colName": quoted_name([name])},
             )
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} twice: name it once"
+                "COLUMN_ALREADY_EXISTS",
+                f"CLUSTERED BY names {name} twice: name it once",
+                {"columnName": quoted_name([name])},
             )
     if not 1 <= clustering.buckets <= MAX_BUCKET_ID + 1:
         raise AcidAnalysisError(
             "INVALID_BUCKET_COUNT",
             f"CLUSTERED BY … INTO {clustering.buckets} BUCKETS: choose 1 to {MAX_BUCKET_ID + 1}",
+            {
+                "numBuckets": str(clustering.buckets),
+                "bucketingMaxBuckets": str(MAX_BUCKET_ID + 1),
+            },
         )
     return {"bucket_columns": names, "num_buckets": clustering.buckets}
 
@@ -269,33 +277,11 @@ def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
         return None
     if table.table_type.value != "MANAGED_TABLE":
         raise AcidAnalysisError(
-            "EXPECT_TABLE_NOT_VIEW", f"{table.full_name} is a view: use DROP VIEW"
+            "EXPECT_TABLE_NOT_VIEW",
+            f"{table.full_name} is a view: use DROP VIEW",
+            {"viewName": quoted_name([table.database, table.name]), "operation": "DROP TABLE"},
         )
-    with exclusive(session, table):
+    with exclusive_lock(session, table):
         session.metastore.drop_table(table.database, table.name)
     session.files.delete(table.location)
     return result.nothing(session.spark)
-
-
-@contextmanager
-def exclusive(session: AcidSession, table: Table) -> Iterator[None]:
-    """Hold an EXCLUSIVE lock on a table in the block; the lock waits for all others."""
-    metastore = session.metastore
-    txn_id = metastore.open_txn(session.user, session.host)
-    session.heartbeater.add(txn_id)
-    try:
-        request = LockRequest(
-            database=table.database,
-            table=table.name,
-            partition=None,
-            type=LockType.EXCLUSIVE,
-            operation=Operation.SELECT,
-        )
-        wait_for_locks(metastore, txn_id, [request], session.settings.lock_timeout)
-        yield
-        metastore.commit_txn(txn_id)
-    except BaseException:
-        metastore.abort_txn(txn_id)
-        raise
-    finally:
-        session.heartbeater.remove(txn_id)

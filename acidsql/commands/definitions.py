@@ -14,7 +14,7 @@ from pyspark.sql.types import (
 )
 
 from acidsql import bridge
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column
 from acidsql.schema.acid_file import ROW_ID_COLUMN, read_name
 from acidsql.session.acid_session import AcidSession
@@ -84,13 +84,15 @@ def check_columns(
 
     Raises:
         AcidAnalysisError: COLUMN_ALREADY_EXISTS, RESERVED_COLUMN_NAME, MISSING_COLUMNS,
-            INVALID_PARTITION_COLUMN_DATA_TYPE, UNSUPPORTED_FEATURE.
+            INVALID_PARTITION_COLUMN_DATA_TYPE, INVALID_DEFAULT_VALUE, UNSUPPORTED_FEATURE.
     """
     names = [c.name.lower() for c in [*columns, *partition_columns]]
     for name in names:
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"the table has two columns {name}: rename one of them"
+                "COLUMN_ALREADY_EXISTS",
+                f"the table has two columns {name}: rename one of them",
+                {"columnName": quoted_name([name])},
             )
     if ROW_ID_COLUMN in names:
         raise AcidAnalysisError(
@@ -115,6 +117,7 @@ def check_columns(
             raise AcidAnalysisError(
                 "INVALID_PARTITION_COLUMN_DATA_TYPE",
                 f"partition column {column.name} has type {column.type}: use a primitive type",
+                {"type": column.type},
             )
     for column in [*columns, *partition_columns]:
         if column.default is not None:
@@ -122,7 +125,7 @@ def check_columns(
 
 
 def _check_default(session: AcidSession, column: Column) -> None:
-    """Have Spark evaluate a default without any columns; its errors are raised."""
+    """Refuse a default that Spark refuses; its values of char and varchar are strings."""
     declared = bridge.parse_type(session.spark, column.type)
     cast = "STRING" if isinstance(declared, CharType | VarcharType) else column.type
-    session.spark.sql(f"SELECT CAST(({column.default}) AS {cast})").collect()
+    bridge.check_default(session.spark, column.name, str(column.default), cast)
