@@ -8,6 +8,7 @@ from acidsql.bridge.jvm import CATALYST, LogicalPlan, elements, scala_object, si
 from acidsql.bridge.plans import frame_of
 from acidsql.bridge.sql_text import parse
 from acidsql.errors import AcidAnalysisError
+from acidsql.syntax.lexer import quote
 
 
 def check_default(spark: SparkSession, name: str, default: str, type_text: str) -> None:
@@ -28,12 +29,28 @@ def check_default(spark: SparkSession, name: str, default: str, type_text: str) 
     execution = frame._jdf.queryExecution()
     plan = execution.analyzed()
     patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
-    if plan.containsPattern(patterns.PLAN_EXPRESSION()):
-        raise _invalid("SUBQUERY_EXPRESSION", name, default, "contains a subquery")
-    if not plan.deterministic():
-        raise _invalid("NON_DETERMINISTIC", name, default, "is not deterministic")
-    if not _is_constant(execution.optimizedPlan()):
-        raise _invalid("NOT_CONSTANT", name, default, "has no value before a statement runs")
+    problems = {
+        "INVALID_DEFAULT_VALUE.SUBQUERY_EXPRESSION": (
+            "contains a subquery",
+            plan.containsPattern(patterns.PLAN_EXPRESSION()),
+        ),
+        "INVALID_DEFAULT_VALUE.NON_DETERMINISTIC": (
+            "is not deterministic",
+            not plan.deterministic(),
+        ),
+        "INVALID_DEFAULT_VALUE.NOT_CONSTANT": (
+            "has no value before a statement runs",
+            not _is_constant(execution.optimizedPlan()),
+        ),
+    }
+    for condition, (reason, found) in problems.items():
+        if found:
+            raise AcidAnalysisError(
+                condition,
+                f"the DEFAULT {default} of column {name} {reason}: give a constant or a function "
+                "of the current time, user or database, or write the value in each statement",
+                {"colName": quote(name), "defaultValue": default},
+            )
     frame.collect()
 
 
@@ -42,11 +59,3 @@ def _is_constant(plan: LogicalPlan) -> bool:
     if simple_name(plan) == "Project" and simple_name(plan.child()) == "OneRowRelation":
         return all(value.child().foldable() for value in elements(plan.projectList()))
     return simple_name(plan) == "LocalRelation"
-
-
-def _invalid(problem: str, name: str, default: str, reason: str) -> AcidAnalysisError:
-    return AcidAnalysisError(
-        f"INVALID_DEFAULT_VALUE.{problem}",
-        f"the DEFAULT {default} of column {name} {reason}: give a constant or a function of the "
-        "current time, user or database, or write the value in each statement",
-    )

@@ -31,6 +31,11 @@ from acidsql.bridge.row_level_checks import check_merge_condition, check_merge_v
 _ACTIONS = ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
 
 
+def _kind(action: LogicalPlan) -> str:
+    """Return what an action does: ``update``, ``delete`` or ``insert``."""
+    return simple_name(action).removesuffix("Action").lower()
+
+
 def analyze_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """Analyse a ``MergeIntoTable``; each action gets one assignment per column, in the table's
     order, then those of ``apart``.
@@ -46,7 +51,7 @@ def analyze_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     on = partly.mergeCondition().left()
     if not on.resolved():
         return analyze(spark, plan)
-    check_merge_condition(spark, "ON", on)
+    check_merge_condition(spark, "SEARCH", on)
     changes: dict[str, JavaObject] = {"mergeCondition": on}
     for field in _ACTIONS:
         actions = []
@@ -54,17 +59,17 @@ def analyze_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
             if not action.resolved():
                 return analyze(spark, plan)
             for condition in defined(action.condition()):
-                check_merge_condition(spark, "WHEN", condition)
+                check_merge_condition(spark, _kind(action).upper(), condition)
             actions.append(_aligned_action(spark, partly.targetTable().output(), action))
         changes[field] = scala_seq(spark, actions)
     return session_state(spark).analyzer().execute(copy_node(spark, partly, changes))
 
 
 def _aligned_action(spark: SparkSession, output: JavaObject, action: LogicalPlan) -> JavaObject:
-    kind = simple_name(action)
-    if kind == "DeleteAction":
+    kind = _kind(action)
+    if kind == "delete":
         return action
-    method = "alignInsertAssignments" if kind == "InsertAction" else "alignUpdateAssignments"
+    method = "alignInsertAssignments" if kind == "insert" else "alignUpdateAssignments"
     check_merge_values(spark, [a.value() for a in elements(action.assignments())])
     kept, computed = apart(spark, action.assignments())
     aligned = align(spark, method, output, kept)
@@ -110,16 +115,13 @@ class MergePlan:
     not_matched_by_source: tuple[Clause, ...]
 
 
-_CLAUSE_KINDS = {"UpdateAction": "update", "DeleteAction": "delete", "InsertAction": "insert"}
-
-
 def _clause(spark: SparkSession, action: LogicalPlan, columns: int) -> Clause:
     """Build a clause of an analysed action.
 
     Args:
         columns: number of the table's columns.
     """
-    kind = _CLAUSE_KINDS[simple_name(action)]
+    kind = _kind(action)
     assignments = [] if kind == "delete" else elements(action.assignments())
     values = [(a.key(), column(spark, a.value())) for a in assignments]
     conditions = [column(spark, condition) for condition in defined(action.condition())]

@@ -22,9 +22,14 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.errors import AcidAnalysisError
 
+# Spark's mark of expressions in which there is one of a kind.
+_PATTERNS = {"WindowExpression": "WINDOW_EXPRESSION", "AggregateExpression": "AGGREGATE_EXPRESSION"}
+# Their children are what they take from the row outside, of which Spark has checks of its own.
+_SUBQUERIES = ("Exists", "ListQuery", "ScalarSubquery")
+
 
 def check_where(spark: SparkSession, condition: Expression) -> None:
-    """Refuse a WHERE of UPDATE or DELETE that has no value for each row, or another each time.
+    """Refuse a WHERE of UPDATE or DELETE that is of several rows, or not deterministic.
 
     Args:
         condition: resolved.
@@ -39,6 +44,7 @@ def check_where(spark: SparkSession, condition: Expression) -> None:
             "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE",
             f"WHERE has the window function {window.sql()}: compute it in a subquery, as in "
             "WHERE id IN (SELECT …)",
+            {"clauseName": "WHERE"},
         )
     aggregate = _first(spark, condition, "AggregateExpression")
     if aggregate is not None:
@@ -46,25 +52,29 @@ def check_where(spark: SparkSession, condition: Expression) -> None:
             "INVALID_WHERE_CONDITION",
             f"WHERE has the aggregate function {aggregate.sql()}: compute it in a scalar subquery, "
             "as in WHERE v > (SELECT avg(v) …)",
+            {"condition": _quoted(condition), "expressionList": str(aggregate.sql())},
         )
     if not condition.deterministic():
         raise AcidAnalysisError(
             "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
             f"WHERE is not deterministic ({condition.sql()}), so that it does not say which rows "
             "are meant: store the value in a column first, and compare that",
+            {"sqlExprs": _quoted(condition)},
         )
 
 
-def check_merge_condition(spark: SparkSession, clause: str, condition: Expression) -> None:
+def check_merge_condition(spark: SparkSession, place: str, condition: Expression) -> None:
     """Refuse a condition that Spark refuses in MERGE.
 
     Args:
-        clause: ON or WHEN.
+        place: ``SEARCH`` for ON, else the action of the WHEN clause: ``UPDATE``, ``DELETE`` or
+            ``INSERT``.
         condition: resolved.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_MERGE_CONDITION, UNSUPPORTED_EXPR_FOR_OPERATOR.
     """
+    clause = "ON" if place == "SEARCH" else f"WHEN … THEN {place}"
     subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
     problems = {
         "NON_DETERMINISTIC": not condition.deterministic(),
@@ -77,14 +87,15 @@ def check_merge_condition(spark: SparkSession, clause: str, condition: Expressio
                 f"UNSUPPORTED_MERGE_CONDITION.{problem}",
                 f"the {clause} condition {condition.sql()} of MERGE holds something that it may "
                 f"not ({problem.lower().replace('_', ' ')}): compute it in the source instead",
+                {"condName": place, "cond": _quoted(condition)},
             )
     window = _first(spark, condition, "WindowExpression")
     if window is not None:
-        raise _unsupported(f"the {clause} condition of MERGE", "window", window)
+        raise _of_several_rows("MergeIntoTable", f"the {clause} condition of MERGE", window)
 
 
 def check_set(spark: SparkSession, values: Sequence[Expression]) -> None:
-    """Refuse functions of several rows in the values of UPDATE … SET.
+    """Refuse values of UPDATE that are of several rows.
 
     Args:
         values: resolved.
@@ -97,16 +108,16 @@ def check_set(spark: SparkSession, values: Sequence[Expression]) -> None:
         if aggregate is not None:
             raise AcidAnalysisError(
                 "MISSING_GROUP_BY",
-                f"SET of UPDATE has the aggregate function {aggregate.sql()}, and no rows to "
-                "aggregate: compute it in a scalar subquery, as in SET v = (SELECT max(v) …)",
+                f"SET has the aggregate function {aggregate.sql()}, and an UPDATE has no GROUP BY: "
+                "compute it in a scalar subquery, as in SET v = (SELECT max(v) …)",
             )
         window = _first(spark, value, "WindowExpression")
         if window is not None:
-            raise _unsupported("SET of UPDATE", "window", window)
+            raise _of_several_rows("UpdateTable", "SET of UPDATE", window)
 
 
 def check_merge_values(spark: SparkSession, values: Sequence[Expression]) -> None:
-    """Refuse functions of several rows in the values of MERGE: those of SET and of VALUES.
+    """Refuse values of MERGE that are of several rows: those of SET and of VALUES.
 
     Args:
         values: resolved.
@@ -115,27 +126,25 @@ def check_merge_values(spark: SparkSession, values: Sequence[Expression]) -> Non
         AcidAnalysisError: UNSUPPORTED_EXPR_FOR_OPERATOR.
     """
     for value in values:
-        for what, kind in {
-            "window": "WindowExpression",
-            "aggregate": "AggregateExpression",
-        }.items():
+        for kind in _PATTERNS:
             found = _first(spark, value, kind)
             if found is not None:
-                raise _unsupported("SET or VALUES of MERGE", what, found)
+                raise _of_several_rows("MergeIntoTable", "SET or VALUES of MERGE", found)
 
 
-def _unsupported(place: str, what: str, found: Expression) -> AcidAnalysisError:
+def _of_several_rows(operator: str, place: str, found: Expression) -> AcidAnalysisError:
+    what = "aggregate" if simple_name(found) == "AggregateExpression" else "window"
     return AcidAnalysisError(
         "UNSUPPORTED_EXPR_FOR_OPERATOR",
-        f"{place} has the {what} function {found.sql()}, which is of several rows: compute it in "
-        "a scalar subquery, or in the source of a MERGE",
+        f"{place} has the {what} function {found.sql()}, whose value is of several rows: compute "
+        "it in a scalar subquery, or join a query that has it",
+        {"operator": operator, "invalidExprSqls": _quoted(found)},
     )
 
 
-# Spark's mark of expressions in which there is one of a kind.
-_PATTERNS = {"AggregateExpression": "AGGREGATE_EXPRESSION", "WindowExpression": "WINDOW_EXPRESSION"}
-# Their children are what they take from the row outside, of which Spark has checks of its own.
-_SUBQUERIES = ("Exists", "ListQuery", "ScalarSubquery")
+def _quoted(expression: Expression) -> str:
+    """Return the SQL text of an expression as Spark's parameters of messages have it."""
+    return f'"{expression.sql()}"'
 
 
 def _first(
