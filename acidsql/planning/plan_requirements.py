@@ -135,9 +135,7 @@ def _copies(plan: LogicalPlan) -> dict[int, Occurrence]:
                 repeated |= {occurrence} if identity(leaf) in found else set()
                 found[identity(leaf)] = occurrence
     # Conditions cannot be assigned to copies with the same identity.
-    return {
-        copy: occurrence for copy, occurrence in found.items() if occurrence not in repeated
-    }
+    return {copy: occurrence for copy, occurrence in found.items() if occurrence not in repeated}
 
 
 def _counted(aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:
