@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.acid_table import AcidTable
-from acidsql.api import location, release, sql, table
+from acidsql.api import location, release, run_cleaner, run_compaction, sql, table
 from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
 
@@ -19,6 +19,8 @@ __all__ = [
     "enable",
     "location",
     "release",
+    "run_cleaner",
+    "run_compaction",
     "sql",
     "table",
 ]

@@ -15,6 +15,7 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 
 from acidsql import bridge
 from acidsql.commands import dispatch
+from acidsql.compaction import cleaner, worker
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
@@ -172,3 +173,46 @@ def release(spark: SparkSession) -> None:
     ['succeeded']
     """
     AcidSession.of(spark).leases.release()
+
+
+def run_compaction(spark: SparkSession) -> int | None:
+    """Run the oldest compaction in the queue that is not reserved for a worker, in this session.
+
+    On a Hive Metastore 4 these are the compactions that Hive or its initiator requested: a loop as
+    in the example does the work of Hive's compactor worker. Hive 3.1 leaves none to others.
+    ``ALTER TABLE … COMPACT`` runs its own compaction at once.
+
+    Returns:
+        Its id in ``SHOW COMPACTIONS``; None if there is no such compaction.
+
+    Raises:
+        AcidSqlError: the compaction failed; the queue has the error as well.
+
+    >>> while (compaction_id := acidsql.run_compaction(spark)) is not None:
+    ...     print("compaction", compaction_id, "is done")
+    """
+    with working(spark) as session:
+        return worker.run_next(session)
+
+
+def run_cleaner(spark: SparkSession) -> list[int]:
+    """Remove the directories that compactions made obsolete and that no open transaction may read.
+
+    ``ALTER TABLE … COMPACT`` does it as well. A Hive Metastore has a cleaner of its own, and leaves
+    nothing to this one, unless ``hive.compactor.cleaner.on`` is false.
+
+    Returns:
+        The ids of the compactions whose obsolete directories were removed; they are ``succeeded``
+        in ``SHOW COMPACTIONS`` then.
+
+    >>> before = acidsql.table(spark, "pet")
+    >>> [row.state for row in acidsql.sql(spark, "ALTER TABLE pet COMPACT 'major'").collect()]
+    ['ready for cleaning']
+    >>> before.count()  # the directories of its snapshot are still there
+    2
+    >>> acidsql.release(spark)
+    >>> len(acidsql.run_cleaner(spark))
+    1
+    """
+    with working(spark) as session:
+        return cleaner.clean(session)

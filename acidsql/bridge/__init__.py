@@ -35,6 +35,7 @@ from acidsql.bridge.jvm import (
     jvm_time_zone,
     same,
 )
+from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -132,6 +133,7 @@ __all__ = [
     "Expression",
     "FoundPath",
     "JavaObject",
+    "JvmCache",
     "LogicalPlan",
     "MergePlan",
     "NamedColumns",
@@ -148,6 +150,7 @@ __all__ = [
     "append_bytes",
     "arrow_table",
     "assemble_file",
+    "cached_per_session",
     "can_hash",
     "catalog_table",
     "check_expression",

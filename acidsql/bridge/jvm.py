@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NewType
 
 from py4j.java_gateway import JavaClass, JavaMember
+from py4j.protocol import STATIC_PREFIX
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
+from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
 from acidsql.bridge.spark_versions import differences, missing_internal
 
 JavaObject = Any  # py4j has no static types
@@ -31,6 +32,7 @@ Expression = NewType("Expression", TreeNode)
 CATALYST = "org.apache.spark.sql.catalyst"
 SOURCES = "org.apache.spark.sql.execution.datasources"
 _PYTHON = "org.apache.spark.api.python.PythonUtils"
+_CLASS_NAMES = f"{STATIC_PREFIX}org.apache.commons.lang3.ClassUtils"
 # Largest number of items that List.of, and of pairs that Map.of, takes.
 _FEW = 10
 
@@ -57,10 +59,9 @@ def jvm_class(spark: SparkSession, name: str) -> JavaObject:
     Raises:
         AcidAnalysisError: this release of Spark has no such class (UNSUPPORTED_SPARK_VERSION).
     """
-    jvm = _jvm(spark)
-    known: dict[str, JavaObject] = jvm.__dict__.setdefault("_acidsql_classes", {})
+    known = JvmCache.of(spark.sparkContext).classes
     if name not in known:
-        found = jvm
+        found = _jvm(spark)
         for part in name.split("."):
             found = getattr(found, part)
         if not isinstance(found, JavaClass):
@@ -71,8 +72,7 @@ def jvm_class(spark: SparkSession, name: str) -> JavaObject:
 
 def scala_object(spark: SparkSession, name: str) -> JavaObject:
     """Return the singleton instance of a Scala object, cached for each JVM."""
-    jvm = _jvm(spark)
-    known: dict[str, JavaObject] = jvm.__dict__.setdefault("_acidsql_objects", {})
+    known = JvmCache.of(spark.sparkContext).objects
     if name not in known:
         known[name] = getattr(jvm_class(spark, name + "$"), "MODULE$")
     return known[name]
@@ -121,7 +121,7 @@ def long_array(spark: SparkSession, packed: bytes) -> JavaObject:
 _NUL = "\0"
 
 
-@lru_cache(maxsize=1)
+@cached_per_session(1)
 def _separator(spark: SparkSession) -> JavaObject:
     return jvm_class(spark, "java.util.regex.Pattern").compile(_NUL)
 
@@ -136,24 +136,17 @@ def java_type(spark: SparkSession, schema: StructType) -> JavaObject:
     return jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(schema.json())
 
 
+@cached_per_session(1)
 def session_state(spark: SparkSession) -> JavaObject:
-    """Return the ``SessionState`` of a session (parser, analyser, catalog, settings), cached on
-    it.
-    """
-    known: dict[str, JavaObject] = spark.__dict__
-    if "_acidsql_state" not in known:
-        known["_acidsql_state"] = spark._jsparkSession.sessionState()
-    return known["_acidsql_state"]
+    """Return the ``SessionState`` of a session (parser, analyser, catalog, settings)."""
+    return spark._jsparkSession.sessionState()
 
 
 def simple_name(node: JavaObject) -> str:
     """Return the class name of a Java object without its package."""
-    return str(_class_names(node._gateway_client).getSimpleName(node, ""))
-
-
-@lru_cache(maxsize=1)
-def _class_names(gateway_client: JavaObject) -> JavaObject:
-    return _KnownClass("org.apache.commons.lang3.ClassUtils", gateway_client)
+    # Not looked up, which would be another round trip.
+    name_of = JavaMember("getSimpleName", None, _CLASS_NAMES, node._gateway_client)
+    return str(name_of(node, ""))
 
 
 def field_names(spark: SparkSession, node: JavaObject) -> list[str]:
@@ -162,7 +155,7 @@ def field_names(spark: SparkSession, node: JavaObject) -> list[str]:
     Scala 2.12 does not provide them; there they are the first final fields of the class.
     """
     name = str(node.getClass().getName())
-    known: dict[str, list[str]] = _jvm(spark).__dict__.setdefault("_acidsql_fields", {})
+    known = JvmCache.of(spark.sparkContext).fields
     if name not in known:
         arity = node.productArity()
         if differences(spark).has_named_fields:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from acidsql.bridge.jvm import (
     scala_seq,
     session_state,
 )
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.spark_versions import differences
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -54,7 +55,7 @@ class DeleteBitmap:
     bits: Numbers
 
 
-@lru_cache(maxsize=256)
+@cached_per_session(256)
 def guard(spark: SparkSession, columns: tuple[str, ...]) -> Expression:
     """Build the condition that at least one of some columns is 0 or more; NULL counts as negative.
 
@@ -93,7 +94,7 @@ def is_not_deleted(spark: SparkSession, bitmap: DeleteBitmap, columns: Sequence[
     return _with(spark, condition, zip(places, [*levels, bits], strict=True))
 
 
-@lru_cache(maxsize=256)
+@cached_per_session(256)
 def _look_up(
     spark: SparkSession, columns: tuple[str, ...]
 ) -> tuple[JavaObject, Sequence[JavaObject]]:
@@ -137,7 +138,7 @@ def _position(spark: SparkSession, numbers: JavaObject, wanted: Expression) -> E
     )
 
 
-@lru_cache(maxsize=256)
+@cached_per_session(256)
 def _types(spark: SparkSession) -> tuple[JavaObject, JavaObject]:
     """Return the Spark types of a Java ``long[]`` and of an array of BIGINT without nulls."""
     java_class = jvm_class(spark, "java.lang.Class").forName("[J")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, cast
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.plans import frame_of, input_bytes, java_frame, logical_plan
 from acidsql.bridge.spark_versions import differences
 
@@ -84,7 +84,7 @@ def rows_per_task(frame: DataFrame, read: int, size: int) -> int:
     return 1 << rows.bit_length() - 1 if rows else 0
 
 
-@lru_cache(maxsize=16)
+@cached_per_session(16)
 def _result_bytes(spark: SparkSession) -> int:
     """Return the limit in bytes of the rows that one job brings to the driver."""
     configured = spark.sparkContext._jsc.sc().conf().getSizeAsBytes(_MAX_RESULT_SIZE, "1g")

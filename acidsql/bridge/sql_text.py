@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -24,6 +23,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError
 
@@ -67,7 +67,7 @@ def type_sql(spark: SparkSession, data_type: DataType) -> str:
     return _type_sql(spark, data_type.json())
 
 
-@lru_cache(maxsize=1024)
+@cached_per_session(1024)
 def _type_sql(spark: SparkSession, json_text: str) -> str:
     return str(jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(json_text).sql())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit, raise_error
@@ -22,6 +22,7 @@ from acidsql.bridge.jvm import (
     scala_seq,
     session_state,
 )
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.plans import (
     alias_shows_hidden,
     aliases_are_fresh,
@@ -185,7 +186,7 @@ def _bare_values(spark: SparkSession, schema: StructType) -> dict[str, Column]:
     return columns
 
 
-_known_bare_columns = lru_cache(maxsize=256)(_bare_columns)
+_known_bare_columns = cached_per_session(256)(_bare_columns)
 
 
 def hide_columns(rows: UnresolvedPlan, hidden: int, name: Sequence[str]) -> LogicalPlan:

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.adopt_table import POSITIONAL_NAME, check_location
-from acidsql.commands.create import exclusive
 from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden, is_original_file, original_file_name, parse_directory
@@ -31,6 +30,7 @@ from acidsql.storage.listings import Listings
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import read_tail
 from acidsql.syntax import alter_statements as ast
+from acidsql.transaction.transaction import exclusive_lock
 
 _MILLISECONDS = 1000
 _SAID_OTHERWISE = ("external", "transactional")
@@ -65,7 +65,7 @@ def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | N
     plain = replace(plain, table=replace(plain.table, properties=properties))
     _check(session, plain, set_here, of_spark=registered is None)
     # Without a server plain tables are in no metastore that has locks.
-    alone = exclusive(session, plain.table) if registered else nullcontext()
+    alone = exclusive_lock(session, plain.table) if registered else nullcontext()
     with alone, ExitStack() as undo:
         _rename_files(session, plain, undo.callback, of_spark=registered is None)
         session.metastore.convert_table(plain)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TypedDict
 
 from pyspark.sql import DataFrame
@@ -17,7 +16,7 @@ from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.insert_only.read import check_text_columns
-from acidsql.metastore.model import Column, FileFormat, LockRequest, LockType, Operation, Table
+from acidsql.metastore.model import Column, FileFormat, Operation, Table
 from acidsql.planning.name_resolution import (
     already_exists,
     find,
@@ -33,7 +32,7 @@ from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.transaction import exclusive_lock
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import write_transaction
 
@@ -282,31 +281,7 @@ def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
             f"{table.full_name} is a view: use DROP VIEW",
             {"viewName": quoted_name([table.database, table.name]), "operation": "DROP TABLE"},
         )
-    with exclusive(session, table):
+    with exclusive_lock(session, table):
         session.metastore.drop_table(table.database, table.name)
     session.files.delete(table.location)
     return result.nothing(session.spark)
-
-
-@contextmanager
-def exclusive(session: AcidSession, table: Table) -> Iterator[None]:
-    """Hold an EXCLUSIVE lock on a table in the block; the lock waits for all others."""
-    metastore = session.metastore
-    txn_id = metastore.open_txn(session.user, session.host)
-    session.heartbeater.add(txn_id)
-    try:
-        request = LockRequest(
-            database=table.database,
-            table=table.name,
-            partition=None,
-            type=LockType.EXCLUSIVE,
-            operation=Operation.SELECT,
-        )
-        wait_for_locks(metastore, txn_id, [request], session.settings.lock_timeout)
-        yield
-        metastore.commit_txn(txn_id)
-    except BaseException:
-        metastore.abort_txn(txn_id)
-        raise
-    finally:
-        session.heartbeater.remove(txn_id)

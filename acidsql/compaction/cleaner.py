@@ -11,13 +11,19 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 
 
-def clean(session: AcidSession) -> None:
-    """Clean after every compaction that no open transaction, reader or writer, is older than."""
+def clean(session: AcidSession) -> list[int]:
+    """Clean after every compaction that no open transaction, reader or writer, is older than.
+
+    Returns:
+        The ids of these compactions.
+    """
     session.leases.prune(collect=True)
-    for compaction in session.metastore.ready_to_clean():
+    ready = session.metastore.ready_to_clean()
+    for compaction in ready:
         table = session.metastore.find_table(compaction.database, compaction.table)
         highest = 0 if table is None else _clean(session, table, compaction)
         session.metastore.compaction_cleaned(compaction.compaction_id, highest)
+    return [compaction.compaction_id for compaction in ready]
 
 
 def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:

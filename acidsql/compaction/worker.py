@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Sequence
+from functools import partial
 
 from acidsql.compaction.merging import write_merged
 from acidsql.errors import AcidSqlError, FormatError
@@ -41,7 +41,7 @@ from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.transaction import Status, Transaction, transaction
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def worker_name(session: AcidSession) -> str:
     return f"{session.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
-def run_once(session: AcidSession) -> int | None:
+def run_next(session: AcidSession) -> int | None:
     """Do the oldest compaction that is not reserved for a worker, such as one that Hive requested.
 
     Returns:
@@ -76,12 +76,16 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
     if table is None or reason is not None:
         metastore.compaction_refused(compaction.compaction_id, reason or _NO_TABLE)
         return
+    opened = None
     try:
-        txn_id = metastore.open_txn(session.user, session.host, TxnType.COMPACTION)
-    except AcidSqlError as error:
-        metastore.compaction_failed(compaction.compaction_id, error.message)
+        with transaction(session, TxnType.COMPACTION, aborts_in_doubt=True) as opened:
+            _work(opened, compaction, table)
+    except BaseException as error:
+        # The abort, which comes first, also ends an entry that waits for the cleaner already: such
+        # a one cannot fail by itself.
+        if opened is None or opened.status in (Status.ABORTED, Status.ROLLED_BACK):
+            _record_failure(session, compaction, error)
         raise
-    _work(session, compaction, table, txn_id)
 
 
 def _why_not(session: AcidSession, table: Table | None, compaction: Compaction) -> str | None:
@@ -101,56 +105,39 @@ def _why_not(session: AcidSession, table: Table | None, compaction: Compaction) 
     return None
 
 
-def _work(session: AcidSession, compaction: Compaction, table: Table, txn_id: int) -> None:
-    metastore = session.metastore
-    session.heartbeater.add(txn_id)
-    published: list[str] = []
-    staging = child(table.location, f"{STAGING_PREFIX}{txn_id}")
-    try:
-        lock = LockRequest(
-            database=table.database,
-            table=table.name,
-            partition=compaction.partition,
-            type=LockType.SHARED_READ,
-            operation=Operation.SELECT,
-        )
-        wait_for_locks(metastore, txn_id, [lock], session.settings.lock_timeout)
-        snapshot = _snapshot(session, table, compaction, txn_id)
-        metastore.compaction_started(
-            compaction.compaction_id, txn_id, snapshot.write_ids.high_water_mark
-        )
-        state = snapshot.partitions[0].state
-        if is_enough(state, compaction.type):
-            write_merged(session, snapshot, compaction.type, staging, txn_id, published)
-            metastore.compaction_done(compaction.compaction_id)
-        elif state.obsolete or state.aborted:
-            metastore.compaction_done(compaction.compaction_id)
-        else:
-            metastore.compaction_refused(compaction.compaction_id, _NOT_ENOUGH)
-        metastore.commit_txn(txn_id)
-    except BaseException as error:
-        _give_up(session, compaction, txn_id, published, error)
-        raise
-    finally:
-        session.heartbeater.remove(txn_id)
-        session.files.delete(staging)
+def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
+    session, metastore = opened.session, opened.session.metastore
+    staging = child(table.location, f"{STAGING_PREFIX}{opened.txn_id}")
+    opened.at_end.callback(session.files.delete, staging)
+    lock = LockRequest(
+        database=table.database,
+        table=table.name,
+        partition=compaction.partition,
+        type=LockType.SHARED_READ,
+        operation=Operation.SELECT,
+    )
+    opened.wait_for_locks([lock])
+    snapshot = _snapshot(session, table, compaction, opened.txn_id)
+    metastore.compaction_started(
+        compaction.compaction_id, opened.txn_id, snapshot.write_ids.high_water_mark
+    )
+    state = snapshot.partitions[0].state
+    if is_enough(state, compaction.type):
+        for merged in write_merged(session, snapshot, compaction.type, staging, opened.txn_id):
+            target = child(snapshot.partitions[0].location, merged.rpartition("/")[2])
+            opened.reverts.append(partial(session.files.delete, target))
+            session.files.rename(merged, target)
+        metastore.compaction_done(compaction.compaction_id)
+    elif state.obsolete or state.aborted:
+        metastore.compaction_done(compaction.compaction_id)
+    else:
+        metastore.compaction_refused(compaction.compaction_id, _NOT_ENOUGH)
+    opened.commit()
 
 
-def _give_up(
-    session: AcidSession,
-    compaction: Compaction,
-    txn_id: int,
-    published: Sequence[str],
-    error: BaseException,
-) -> None:
-    """Abort, delete the published directories, and record the error."""
+def _record_failure(session: AcidSession, compaction: Compaction, error: BaseException) -> None:
     try:
-        # The abort comes first: it raises if the transaction is committed after all, and then
-        # nothing is deleted. It also fails an entry that waits for the cleaner already.
-        session.metastore.abort_txn(txn_id)
         session.metastore.compaction_failed(compaction.compaction_id, str(error))
-        for path in published:
-            session.files.delete(path)
     except (AcidSqlError, OSError):
         logger.exception("compaction %s: could not record its failure", compaction.compaction_id)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from acidsql.bridge.jvm import JavaObject, LogicalPlan, simple_name
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.relations import file_relation, rows_of
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
@@ -38,7 +38,7 @@ def placeholder(
     return rows_of(spark, _without_files(spark, schema, partitions, occurrence))
 
 
-@lru_cache(maxsize=256)
+@cached_per_session(256)
 def _without_files(
     spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
 ) -> JavaObject:

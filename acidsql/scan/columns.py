@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
@@ -111,7 +110,7 @@ def _made_columns(
     )
 
 
-_known_columns = lru_cache(maxsize=256)(_made_columns)
+_known_columns = bridge.cached_per_session(256)(_made_columns)
 
 
 def project(

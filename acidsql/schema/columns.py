@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import (
@@ -95,7 +94,7 @@ def _field(spark: SparkSession, column: Column) -> StructField:
     return StructField(column.name, _without_char(declared), column.nullable, metadata)
 
 
-@lru_cache(maxsize=1024)
+@bridge.cached_per_session(1024)
 def schema_of(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
     """Build Spark's schema of columns in the metastore.
 

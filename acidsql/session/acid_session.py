@@ -124,7 +124,7 @@ class AcidSession:
         return True
 
     def close(self) -> None:
-        """Release the leases, stop the heartbeats and close the metastore."""
+        """Release the leases, stop the heartbeats, close the metastore and clear the caches."""
         atexit.unregister(self.close)
         self.leases.release()
         self.heartbeater.stop()
@@ -133,6 +133,9 @@ class AcidSession:
             for key, session in list(self._sessions.items()):
                 if session is self:
                     del self._sessions[key]
+            left = {session.spark.sparkContext for session in self._sessions.values()}
+        for owner in {self, self.spark, self.spark.sparkContext} - left:
+            bridge.JvmCache.clear(owner)
 
 
 def _open_metastore(settings: Settings, user: str) -> Metastore:

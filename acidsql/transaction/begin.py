@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from acidsql.errors import AcidSqlError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.model import LockType, Operation, TxnType
+from acidsql.metastore.model import LockType, Operation
 from acidsql.session.acid_session import AcidSession
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.transaction import Transaction, transaction
 from acidsql.transaction.write_intent import WriteIntent
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,20 +19,20 @@ class OpenedTransaction:
     """Transaction that has its locks, its write ids and its snapshot.
 
     Attributes:
-        txn_id: its transaction id.
         txns: transactions that it sees.
         write_ids: its own, by the full name of a table.
         seen: write ids that it sees, by the full name of a table; only those that were asked for.
     """
 
-    txn_id: int
+    transaction: Transaction
     txns: ValidTxnList
     write_ids: Mapping[str, int]
     seen: Mapping[str, ValidWriteIdList]
 
 
-def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> OpenedTransaction:
-    """Open a transaction, and get its locks, write ids and snapshot.
+@contextmanager
+def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> Iterator[OpenedTransaction]:
+    """Open a transaction, and get its locks, write ids and snapshot; the block commits it.
 
     If it had to wait for locks, it is aborted and another one opened: an UPDATE or DELETE by the
     transactions that it waited for would make its commit a conflict. With exclusive locks that is
@@ -45,31 +42,14 @@ def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> OpenedTransac
         LockTimeoutError: LOCK_TIMEOUT.
         TransactionStateError: TXN_ABORTED.
     """
-    metastore = session.metastore
     deadline = time.monotonic() + session.settings.lock_timeout
+    attempt = _begin_exclusive if _is_exclusive(intents) else _begin_shared
     while True:
-        txn_id = metastore.open_txn(session.user, session.host, TxnType.DEFAULT)
-        session.heartbeater.add(txn_id)
-        try:
-            left = max(0.0, deadline - time.monotonic())
-            opened = (_begin_exclusive if _is_exclusive(intents) else _begin_shared)(
-                session, intents, txn_id, left
-            )
-        except BaseException:
-            _abort(session, txn_id)
-            raise
-        if opened is not None:
-            return opened
-        _abort(session, txn_id)
-
-
-def _abort(session: AcidSession, txn_id: int) -> None:
-    """Abort a transaction that has written nothing; if that fails, it ends by its time-out."""
-    session.heartbeater.remove(txn_id)
-    try:
-        session.metastore.abort_txn(txn_id)
-    except AcidSqlError:
-        logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)
+        with transaction(session) as opened:
+            begun = attempt(opened, intents, max(0.0, deadline - time.monotonic()))
+            if begun is not None:
+                yield begun
+                return
 
 
 def _is_exclusive(intents: Sequence[WriteIntent]) -> bool:
@@ -77,7 +57,7 @@ def _is_exclusive(intents: Sequence[WriteIntent]) -> bool:
 
 
 def _begin_shared(
-    session: AcidSession, intents: Sequence[WriteIntent], txn_id: int, timeout: float
+    opened: Transaction, intents: Sequence[WriteIntent], timeout: float
 ) -> OpenedTransaction | None:
     """Get write ids, then shared locks, then the snapshot.
 
@@ -89,9 +69,9 @@ def _begin_shared(
     Returns:
         None if the transaction must begin anew.
     """
-    metastore = session.metastore
-    write_ids = _allocate(session, intents, txn_id)
-    if wait_for_locks(metastore, txn_id, [i.request() for i in intents], timeout):
+    metastore = opened.session.metastore
+    write_ids = _allocate(opened, intents)
+    if opened.wait_for_locks([i.request() for i in intents], timeout):
         return None
     txns = metastore.valid_txns()
     seen = {
@@ -100,7 +80,7 @@ def _begin_shared(
     }
     if any(_sees_later(seen[name], write_ids[name]) for name in seen):
         return None
-    return OpenedTransaction(txn_id=txn_id, txns=txns, write_ids=write_ids, seen=seen)
+    return OpenedTransaction(transaction=opened, txns=txns, write_ids=write_ids, seen=seen)
 
 
 def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
@@ -108,7 +88,7 @@ def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
 
 
 def _begin_exclusive(
-    session: AcidSession, intents: Sequence[WriteIntent], txn_id: int, timeout: float
+    opened: Transaction, intents: Sequence[WriteIntent], timeout: float
 ) -> OpenedTransaction | None:
     """Get exclusive locks, then the snapshot, then write ids.
 
@@ -119,25 +99,24 @@ def _begin_exclusive(
     Returns:
         None if the transaction must begin anew.
     """
-    metastore = session.metastore
+    metastore = opened.session.metastore
     requests = [i.request() for i in intents]
     quiet = [replace(r, operation=Operation.SELECT, dynamic_partitions=False) for r in requests]
     told_later = metastore.capabilities.learns_writes_from_locks
     first = quiet if told_later else requests
-    waited = wait_for_locks(metastore, txn_id, first, timeout)
+    waited = opened.wait_for_locks(first, timeout)
     changes = any(i.operation in (Operation.UPDATE, Operation.DELETE) for i in intents)
     if waited and changes and metastore.waiting_may_conflict:
         return None
     txns = metastore.valid_txns()
-    write_ids = _allocate(session, intents, txn_id)
+    write_ids = _allocate(opened, intents)
     told = [replace(r, type=LockType.SHARED_READ) for r in requests if r not in quiet]
     if told_later and told:
-        metastore.lock(txn_id, told)
-    return OpenedTransaction(txn_id=txn_id, txns=txns, write_ids=write_ids, seen={})
+        metastore.lock(opened.txn_id, told)
+    return OpenedTransaction(transaction=opened, txns=txns, write_ids=write_ids, seen={})
 
 
-def _allocate(session: AcidSession, intents: Sequence[WriteIntent], txn_id: int) -> dict[str, int]:
+def _allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
+    allocate = opened.session.metastore.allocate_write_id
     tables = [intent.table for intent in intents]
-    return {
-        t.full_name: session.metastore.allocate_write_id(txn_id, t.database, t.name) for t in tables
-    }
+    return {t.full_name: allocate(opened.txn_id, t.database, t.name) for t in tables}

@@ -1,13 +1,12 @@
-"""Write transactions: opened, locked, kept alive, and committed as a whole or undone."""
+"""Write transactions: what a transaction does to each of its tables, committed or undone."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from acidsql.errors import AcidLookupError, AcidSqlError, FormatError, MetastoreError
+from acidsql.errors import AcidLookupError, FormatError
 from acidsql.format.names import (
     STAGING_PREFIX,
     base_name,
@@ -22,10 +21,8 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
 from acidsql.transaction.begin import OpenedTransaction, begin
+from acidsql.transaction.transaction import Status, Transaction
 from acidsql.transaction.write_intent import WriteIntent
-
-logger = logging.getLogger(__name__)
-
 
 # Per operation, the operations that make recording it for a partition unnecessary if they were
 # recorded: of two transactions that update or delete there one fails, of two that insert none.
@@ -45,10 +42,9 @@ class WriteTransaction:
     """Part of a transaction that changes one table.
 
     Attributes:
-        session: the session.
+        transaction: the whole transaction.
         intent: operation on the table.
         table: its definition when the lock was granted.
-        txn_id: of the transaction.
         write_id: of this transaction in the table.
         txns: transactions that the statement sees.
         listings: of the statement.
@@ -57,17 +53,15 @@ class WriteTransaction:
         placed: number of directories that were moved to their places.
         reverts: functions that undo the changes; they are called last to first.
         discarded: files and directories outside the table that are deleted after the commit.
-        keeps_staging: whether staging has files that a revert would move back.
-        committing: whether the commit was requested.
+        has_moved_to_staging: whether staging has files that a revert would move back.
         added: new partitions.
         touched: partitions that were written to, by values.
         named: operations and partitions that the metastore was told of.
     """
 
-    session: AcidSession
+    transaction: Transaction
     intent: WriteIntent
     table: Table
-    txn_id: int
     write_id: int
     txns: ValidTxnList
     listings: Listings
@@ -76,12 +70,21 @@ class WriteTransaction:
     placed: int = 0
     reverts: list[Callable[[], object]] = field(default_factory=list)
     discarded: list[str] = field(default_factory=list)
-    keeps_staging: bool = False
-    committing: bool = False
+    has_moved_to_staging: bool = False
     added: list[Partition] = field(default_factory=list)
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
+
+    @property
+    def session(self) -> AcidSession:
+        """Session of the statement."""
+        return self.transaction.session
+
+    @property
+    def txn_id(self) -> int:
+        """Transaction id."""
+        return self.transaction.txn_id
 
     def publish(self, finished: Sequence[FinishedDirectory]) -> None:
         """Move finished directories to their places, where nobody sees them before the commit.
@@ -160,7 +163,7 @@ class WriteTransaction:
 
         files.rename(source, target)
         self.reverts.append(move_back)
-        self.keeps_staging |= target.startswith(f"{self.staging}/")
+        self.has_moved_to_staging |= target.startswith(f"{self.staging}/")
 
     def discard(self, path: str) -> None:
         """Hide a directory, and delete it after the commit."""
@@ -300,15 +303,12 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
         WriteConflictError: another transaction changed rows in the same partition and committed
             first.
     """
-    for transaction, changed in changes:
-        transaction.record(changed)
-        transaction.committing = True
-    first = changes[0][0]
-    first.session.metastore.commit_txn(first.txn_id)
-    for transaction, _ in changes:
-        transaction.reverts.clear()
-        for path in transaction.discarded:
-            transaction.session.files.delete(path)
+    for write, changed in changes:
+        write.record(changed)
+    changes[0][0].transaction.commit()
+    for write, _ in changes:
+        for path in write.discarded:
+            write.session.files.delete(path)
 
 
 @contextmanager
@@ -318,8 +318,8 @@ def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[Wri
     The block must call ``commit``. If the commit fails, the files are removed too, unless the
     metastore could not say whether it committed.
     """
-    with write_transactions(session, [intent]) as (transaction,):
-        yield transaction
+    with write_transactions(session, [intent]) as (write,):
+        yield write
 
 
 @contextmanager
@@ -329,62 +329,40 @@ def write_transactions(
     """Open one transaction on several tables, which commits as a whole (``commit_all``) or is
     undone.
     """
-    opened = begin(session, intents)
-    writes: list[WriteTransaction] = []
-    listings = Listings(session.files, opened.txn_id)
-    try:
-        writes += [_open(session, intent, opened, listings) for intent in intents]
+    with begin(session, intents) as begun:
+        transaction = begun.transaction
+        listings = Listings(session.files, transaction.txn_id)
+        writes: list[WriteTransaction] = []
+        transaction.at_end.callback(_delete_staging, transaction, writes, listings)
+        for intent in intents:
+            writes.append(_open(intent, begun, listings))
+            transaction.reverts.append(writes[-1].undo)
         yield tuple(writes)
-    except BaseException as error:
-        _undo(session, opened.txn_id, writes, error)
-        raise
-    finally:
-        session.heartbeater.remove(opened.txn_id)
-        kept = {t.staging for t in writes if t.reverts and t.keeps_staging}
-        for transaction in writes:
-            if transaction.staging not in kept:
-                session.files.delete(transaction.staging)
-        listings.delete_copies(kept)
 
 
-def _open(
-    session: AcidSession, intent: WriteIntent, opened: OpenedTransaction, listings: Listings
-) -> WriteTransaction:
-    # Read again, since it may have been altered after the statement found it.
-    table = session.metastore.table(intent.table.database, intent.table.name)
+def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> WriteTransaction:
+    transaction = begun.transaction
+    # Read again: it may have been altered since the statement looked it up.
+    table = transaction.session.metastore.table(intent.table.database, intent.table.name)
     return WriteTransaction(
-        session=session,
+        transaction=transaction,
         intent=intent,
         table=table,
-        txn_id=opened.txn_id,
-        write_id=opened.write_ids[table.full_name],
-        txns=opened.txns,
+        write_id=begun.write_ids[table.full_name],
+        txns=begun.txns,
         listings=listings,
-        staging=child(table.location, f"{STAGING_PREFIX}{opened.txn_id}"),
-        seen=opened.seen.get(table.full_name),
+        staging=child(table.location, f"{STAGING_PREFIX}{transaction.txn_id}"),
+        seen=begun.seen.get(table.full_name),
     )
 
 
-def _undo(
-    session: AcidSession,
-    txn_id: int,
-    opened: Sequence[WriteTransaction],
-    error: BaseException,
+def _delete_staging(
+    transaction: Transaction, writes: Sequence[WriteTransaction], listings: Listings
 ) -> None:
-    """Abort a transaction after an error, and undo its changes.
-
-    Errors of this are logged: the first error is the one that the user has to see.
-    """
-    if isinstance(error, MetastoreError) and any(t.committing for t in opened):
-        # It may have committed, so its files stay; they are invisible if it has not.
-        logger.error("txn %s: fate unknown after %s; its directories stay", txn_id, error)
-        return
-    try:
-        session.metastore.abort_txn(txn_id)
-    except (AcidSqlError, OSError):
-        logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)
-    try:
-        for transaction in opened:
-            transaction.undo()
-    except (AcidSqlError, OSError):
-        logger.exception("txn %s: could not take back what it had done", txn_id)
+    """Delete the staging directories, except those with files that could not be moved back."""
+    is_left = transaction.status in (Status.ABORTED, Status.IN_DOUBT)
+    kept = {w.staging for w in writes if is_left and w.has_moved_to_staging}
+    for write in writes:
+        if write.staging not in kept:
+            transaction.session.files.delete(write.staging)
+    listings.delete_copies(kept)

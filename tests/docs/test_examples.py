@@ -132,6 +132,7 @@ def pets(spark: SparkSession) -> Iterator[dict[str, object]]:
     acidsql.sql(spark, "DROP DATABASE examples CASCADE")
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize(("name", "value"), dict(public()).items())
 def test_public_name_has_an_example_that_runs(

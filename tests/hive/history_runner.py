@@ -276,9 +276,12 @@ def _failing(hive: Hive, failure: Failure) -> Iterator[None]:
             raise _InjectedError
         hive.call("abort_txn", self.txn_id)
 
+    def leave(_: WriteTransaction) -> None:
+        raise OSError("the process is gone")
+
     with patch.object(WriteTransaction, "record", fail):
         if failure is Failure.KILLED:
-            with patch.object(WriteTransaction, "undo", lambda _: None):
+            with patch.object(WriteTransaction, "undo", leave):
                 yield
         else:
             yield

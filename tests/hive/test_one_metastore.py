@@ -11,7 +11,6 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import acidsql
-from acidsql.compaction import worker
 from acidsql.errors import TransactionStateError, WriteConflictError
 from acidsql.metastore.model import LockState
 from tests.hive.conftest import Ours
@@ -264,7 +263,7 @@ def test_compaction_from_hive_is_done_by_us(ours: Ours, hive: Hive, t: str) -> N
         ours.sql(f"INSERT INTO {t} VALUES ({number}, 1)")
     hive.run(f"UPDATE {t} SET id = 7 WHERE id = 2")
     hive.run(f"ALTER TABLE {t} PARTITION (p = 1) COMPACT 'major'")
-    done = worker.run_once(ours.session)
+    done = acidsql.run_compaction(ours.spark)
     assert done is not None
     state = {row[0]: row[5] for row in hive.run("SHOW COMPACTIONS")}
     assert state[str(done)] == "ready for cleaning"
