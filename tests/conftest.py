@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,23 @@ os.environ.setdefault(
     "SPARK_SUBMIT_OPTS",
     "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
 )
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what ``sample`` leaves out: all but n parameters, evenly spread, of a test."""
+    parametrized: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sample"):
+            parametrized[item.nodeid.partition("[")[0]].append(item)
+    for cases in parametrized.values():
+        marker = cases[0].get_closest_marker("sample")
+        assert marker is not None
+        (kept,) = marker.args
+        chosen = {number * len(cases) // kept for number in range(kept)}
+        for number, item in enumerate(cases):
+            if number not in chosen:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

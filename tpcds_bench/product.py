@@ -12,7 +12,6 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 import acidsql
-from acidsql.errors import AcidSqlError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from tpcds_bench.data import Column
 
-FAILURES = (AcidSqlError, PySparkException, Py4JError)
+FAILURES = (PySparkException, Py4JError)
 """What a statement that cannot be done raises."""
 
 

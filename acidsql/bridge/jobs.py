@@ -32,6 +32,7 @@ def job_errors() -> Iterator[None]:
             raise WriteJobError(
                 "NOT_NULL_ASSERT_VIOLATION",
                 f"NULL was given for {column}, which is NOT NULL: give a value, or COALESCE it",
+                {"walkedTypePath": column},
             ) from error
         raise WriteJobError(
             "WRITE_JOB_FAILED", f"Spark could not write the rows of the statement: {message}"

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.hadoop import hadoop_conf
 from acidsql.bridge.jobs import root_message
 from acidsql.bridge.jvm import JavaObject, jvm_class
-from acidsql.errors import FormatError, WriteJobError
+from acidsql.errors import AcidSqlError, FormatError, WriteJobError
 
 _ORC = "org.apache.orc"
 # Most rows of a batch, its approximate size, and how much smaller encoded values are assumed to be.
@@ -97,6 +97,8 @@ def _failures(what: str) -> Iterator[None]:
     except Py4JJavaError as error:
         reason = root_message(error.java_exception)
         raise WriteJobError("WRITE_JOB_FAILED", f"{what}: {reason}") from error
+    except AcidSqlError:
+        raise
     except PySparkException as error:
         raise WriteJobError("WRITE_JOB_FAILED", f"{what}: {error}") from error
 
@@ -123,7 +125,9 @@ def _copy(spark: SparkSession, reader: JavaObject, stripes: StripeRows, writer: 
     if first != stripes.rows:
         path = stripes.path.toString()
         raise FormatError(
-            "FAILED_READ_FILE", f"{path} gave {first} rows in place of {stripes.rows}"
+            "FAILED_READ_FILE",
+            f"{path} gave {first} rows in place of {stripes.rows}",
+            {"path": path},
         )
 
 

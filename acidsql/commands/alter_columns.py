@@ -15,7 +15,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.definitions import check_columns
 from acidsql.commands.type_widening import CONVERSIONS, convertible
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
@@ -174,11 +174,16 @@ def _position(table: Table, columns: Columns, name: Name) -> int:
             "CANNOT_ALTER_PARTITION_COLUMN",
             f"{name[0]} is a partition column of {table.full_name}: name one that is stored in "
             "files",
+            {
+                "columnName": quoted_name([name[0]]),
+                "tableName": quoted_name([table.database, table.name]),
+            },
         )
     if wanted not in names:
         raise AcidAnalysisError(
             "COLUMN_NOT_FOUND",
             f"{table.full_name} has no column {name[0]}: it has {', '.join(names)}",
+            {"colName": quoted_name([name[0]])},
         )
     return names.index(wanted)
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from acidsql.commands import result
 from acidsql.commands.partitions import full_values, matching, meeting, required, the_one
 from acidsql.commands.protect_acid_tables import owner_of
-from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.format.names import is_hidden
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
@@ -162,4 +162,8 @@ def _exists(table: Table, values: Sequence[str]) -> AcidAnalysisError:
         "PARTITIONS_ALREADY_EXIST",
         f"{table.full_name} has a partition {table.partition_name(values)} already: add "
         "IF NOT EXISTS, or drop it first",
+        {
+            "partitionList": table.partition_name(values),
+            "tableName": quoted_name([table.database, table.name]),
+        },
     )

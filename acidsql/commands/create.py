@@ -13,7 +13,7 @@ from acidsql.commands import events, result
 from acidsql.commands.adopt_table import check_location, existing
 from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.commands.insert import write_query
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.insert_only.read import check_text_columns
 from acidsql.metastore.model import Column, FileFormat, Operation, Table
@@ -53,6 +53,7 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
             "REQUIRES_SINGLE_PART_NAMESPACE",
             f"{'.'.join(statement.name)} does not name a table of spark_catalog: write "
             f"database.table",
+            {"identifier": quoted_name(statement.name)},
         )
     database, table_name = name
     session.metastore.database_location(database)
@@ -147,6 +148,7 @@ def _split(
         raise AcidAnalysisError(
             "COLUMN_NOT_FOUND",
             f"partition column {missing[0]} has no type: write {missing[0]} with its type",
+            {"colName": quoted_name([missing[0]])},
         )
     chosen = tuple(by_name[n.lower()] for n in names)
     return tuple(c for c in columns if c not in chosen), chosen
@@ -213,15 +215,22 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
                 "COLUMN_NOT_FOUND",
                 f"CLUSTERED BY names {name}, which is not stored in files: choose among "
                 f"{', '.join(known)}",
+                {"colName": quoted_name([name])},
             )
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} twice: name it once"
+                "COLUMN_ALREADY_EXISTS",
+                f"CLUSTERED BY names {name} twice: name it once",
+                {"columnName": quoted_name([name])},
             )
     if not 1 <= clustering.buckets <= MAX_BUCKET_ID + 1:
         raise AcidAnalysisError(
             "INVALID_BUCKET_COUNT",
             f"CLUSTERED BY … INTO {clustering.buckets} BUCKETS: choose 1 to {MAX_BUCKET_ID + 1}",
+            {
+                "numBuckets": str(clustering.buckets),
+                "bucketingMaxBuckets": str(MAX_BUCKET_ID + 1),
+            },
         )
     return {"bucket_columns": names, "num_buckets": clustering.buckets}
 
@@ -268,7 +277,9 @@ def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
         return None
     if table.table_type.value != "MANAGED_TABLE":
         raise AcidAnalysisError(
-            "EXPECT_TABLE_NOT_VIEW", f"{table.full_name} is a view: use DROP VIEW"
+            "EXPECT_TABLE_NOT_VIEW",
+            f"{table.full_name} is a view: use DROP VIEW",
+            {"viewName": quoted_name([table.database, table.name]), "operation": "DROP TABLE"},
         )
     with exclusive_lock(session, table):
         session.metastore.drop_table(table.database, table.name)

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import result
-from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -47,6 +47,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
         raise AcidAnalysisError(
             "SCHEMA_ALREADY_EXISTS",
             f"database {name} exists already: use another name or IF NOT EXISTS",
+            {"schemaName": quoted_name([name])},
         )
     place = statement.location or ""
     if not place and not session.metastore.capabilities.chooses_locations:
@@ -71,6 +72,7 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
         raise AcidAnalysisError(
             "SCHEMA_NOT_EMPTY",
             f"database {name} holds {tables[0]}: drop its tables first, or use CASCADE",
+            {"schemaName": quoted_name([name])},
         )
     session.spark.sql(statement.text)
     for table_name in tables:
@@ -129,7 +131,9 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     place = None if statement.temporary else qualified(session, statement.name)
     if statement.or_replace and (place or ("", statement.name[-1].lower())) in snapshot.views:
         raise AcidAnalysisError(
-            "RECURSIVE_VIEW", f"{'.'.join(statement.name)} would read itself: use another name"
+            "RECURSIVE_VIEW",
+            f"{'.'.join(statement.name)} would read itself: use another name",
+            {"viewIdent": quoted_name(statement.name)},
         )
     columns: tuple[Column, ...] = ()
     if statement.columns is not None:
@@ -140,7 +144,9 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     for name, count in taken.items():
         if count > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"the view has two columns {name}: rename one of them"
+                "COLUMN_ALREADY_EXISTS",
+                f"the view has two columns {name}: rename one of them",
+                {"columnName": quoted_name([name])},
             )
     view = Table(
         database="",
@@ -179,6 +185,7 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
         raise AcidLookupError(
             "SCHEMA_NOT_FOUND",
             f"{'.'.join(statement.name)} is not in spark_catalog: write database.view",
+            {"schemaName": quoted_name(statement.name[:-1])},
         )
     existing = find(session, name)
     spark_has_it = existing is None and known_to_spark(session, name)
@@ -191,7 +198,12 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
         session.spark.sql(f"DROP VIEW {'.'.join(map(quote, name))}")
     if existing is not None and existing.table_type is TableType.MANAGED:
         raise AcidAnalysisError(
-            "EXPECT_VIEW_NOT_TABLE", f"{existing.full_name} is a table: drop it first"
+            "EXPECT_VIEW_NOT_TABLE",
+            f"{existing.full_name} is a table: drop it first",
+            {
+                "tableName": quoted_name([existing.database, existing.name]),
+                "operation": "CREATE OR REPLACE VIEW",
+            },
         )
     placed = replace(view, database=name[0], name=name[1])
     if existing is not None:
@@ -210,7 +222,9 @@ def drop_view(session: AcidSession, statement: DropView) -> DataFrame | None:
         return None
     if view.table_type is not TableType.VIEW:
         raise AcidAnalysisError(
-            "EXPECT_VIEW_NOT_TABLE", f"{view.full_name} is a table: use DROP TABLE"
+            "EXPECT_VIEW_NOT_TABLE",
+            f"{view.full_name} is a table: use DROP TABLE",
+            {"tableName": quoted_name([view.database, view.name]), "operation": "DROP VIEW"},
         )
     session.metastore.drop_table(view.database, view.name)
     return result.nothing(session.spark)

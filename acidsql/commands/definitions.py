@@ -14,7 +14,7 @@ from pyspark.sql.types import (
 )
 
 from acidsql import bridge
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column
 from acidsql.schema.acid_file import ROW_ID_COLUMN, read_name
 from acidsql.session.acid_session import AcidSession
@@ -90,7 +90,9 @@ def check_columns(
     for name in names:
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"the table has two columns {name}: rename one of them"
+                "COLUMN_ALREADY_EXISTS",
+                f"the table has two columns {name}: rename one of them",
+                {"columnName": quoted_name([name])},
             )
     if ROW_ID_COLUMN in names:
         raise AcidAnalysisError(
@@ -115,6 +117,7 @@ def check_columns(
             raise AcidAnalysisError(
                 "INVALID_PARTITION_COLUMN_DATA_TYPE",
                 f"partition column {column.name} has type {column.type}: use a primitive type",
+                {"type": column.type},
             )
     for column in [*columns, *partition_columns]:
         if column.default is not None:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.partitions import the_one
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column, Partition, Table, TableType
 from acidsql.planning.name_resolution import find
 from acidsql.planning.statement import latest_snapshot
@@ -86,6 +86,7 @@ def _describe_column(session: AcidSession, table: Table, wanted: str, mode: str)
     raise AcidAnalysisError(
         "COLUMN_NOT_FOUND",
         f"{table.full_name} has no column {wanted}: see DESCRIBE {table.full_name}",
+        {"colName": quoted_name([wanted])},
     )
 
 

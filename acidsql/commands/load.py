@@ -107,7 +107,9 @@ def _sources(session: AcidSession, statement: LoadData) -> list[str]:
             )
     if not sources:
         raise AcidLookupError(
-            "LOAD_DATA_PATH_NOT_EXISTS", f"there is no file in {path}: check the path"
+            "LOAD_DATA_PATH_NOT_EXISTS",
+            f"there is no file in {path}: check the path",
+            {"path": path},
         )
     return sources
 

@@ -8,7 +8,7 @@ from pyspark.sql.types import StructField
 
 from acidsql import bridge
 from acidsql.commands.partition_normalization import VALUE, typed, usual
-from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.metastore.model import Partition, Table
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
@@ -131,6 +131,7 @@ def _none_found(table: Table, wanted: str) -> AcidLookupError:
     return AcidLookupError(
         "PARTITIONS_NOT_FOUND",
         f"{table.full_name} has no partition ({wanted}): see SHOW PARTITIONS {table.full_name}",
+        {"partitionList": wanted, "tableName": quoted_name([table.database, table.name])},
     )
 
 

@@ -14,7 +14,7 @@ from pyspark.sql.types import CharType, VarcharType
 from acidsql import bridge
 from acidsql.commands import create, events, result, row_level
 from acidsql.commands.insert import insert, query
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.insert_only.write import refuse_row_changes
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.name_resolution import CATALOG
@@ -186,6 +186,7 @@ def _by_column(table: Table, partitions: Mapping[str, object]) -> dict[str, obje
                 "NON_PARTITION_COLUMN",
                 f"{name} is no partition column of {table.full_name}: its partition columns are "
                 f"{', '.join(spelled.values()) or 'none'}",
+                {"columnName": quoted_name([name])},
             )
     return {spelled[name.lower()]: value for name, value in partitions.items()}
 
@@ -210,6 +211,7 @@ def _by_name(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> Da
                 "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",
                 f"the DataFrame has the partition column {name} of {table.full_name}, whose value "
                 "is given: drop the column, or leave the value out",
+                {"staticName": quoted_name([name])},
             )
     return frame.select("*", *[value.alias(name) for name, value in values.items()])
 

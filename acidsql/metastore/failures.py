@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError, quoted_name
 from acidsql.metastore.names import lowered
 
 
 def schema_not_found(name: str) -> AcidLookupError:
     """Return the error for a database that does not exist (SCHEMA_NOT_FOUND)."""
     return AcidLookupError(
-        "SCHEMA_NOT_FOUND", f"database {lowered(name)!r} cannot be found; see SHOW DATABASES"
+        "SCHEMA_NOT_FOUND",
+        f"database {lowered(name)!r} cannot be found; see SHOW DATABASES",
+        {"schemaName": quoted_name([lowered(name)])},
     )
 
 
@@ -18,6 +20,7 @@ def schema_exists(name: str) -> AcidAnalysisError:
     return AcidAnalysisError(
         "SCHEMA_ALREADY_EXISTS",
         f"database {lowered(name)!r} exists already; choose another name or add IF NOT EXISTS",
+        {"schemaName": quoted_name([lowered(name)])},
     )
 
 
@@ -26,6 +29,7 @@ def schema_not_empty(name: str) -> AcidAnalysisError:
     return AcidAnalysisError(
         "SCHEMA_NOT_EMPTY",
         f"database {lowered(name)!r} has tables; drop them first (SHOW TABLES IN {lowered(name)})",
+        {"schemaName": quoted_name([lowered(name)])},
     )
 
 
@@ -43,6 +47,7 @@ def table_not_found(database: str, name: str) -> AcidLookupError:
         "TABLE_OR_VIEW_NOT_FOUND",
         f"table or view '{lowered(database)}.{lowered(name)}' cannot be found; "
         f"check the name (SHOW TABLES IN {lowered(database)})",
+        {"relationName": quoted_name([lowered(database), lowered(name)])},
     )
 
 
@@ -52,6 +57,7 @@ def table_exists(database: str, name: str) -> AcidAnalysisError:
         "TABLE_OR_VIEW_ALREADY_EXISTS",
         f"table or view '{lowered(database)}.{lowered(name)}' exists already; "
         "choose another name or add IF NOT EXISTS",
+        {"relationName": quoted_name([lowered(database), lowered(name)])},
     )
 
 
@@ -98,6 +104,7 @@ def txn_aborted(txn_id: int, cause: str) -> TransactionStateError:
         "TXN_ABORTED",
         f"transaction {txn_id} was aborted: {cause}; "
         "nothing of it is visible, run the statement again",
+        {"txnId": str(txn_id)},
     )
 
 
@@ -107,6 +114,7 @@ def txn_committed(txn_id: int) -> TransactionStateError:
         "TXN_COMMITTED",
         f"transaction {txn_id} is committed already; begin a new transaction, or undo it by a new "
         "statement",
+        {"txnId": str(txn_id)},
     )
 
 
@@ -115,6 +123,7 @@ def no_such_txn(txn_id: int) -> TransactionStateError:
     return TransactionStateError(
         "NO_SUCH_TXN",
         f"transaction {txn_id} was never opened in this metastore; begin a new transaction",
+        {"txnId": str(txn_id)},
     )
 
 
@@ -126,4 +135,5 @@ def write_id_refused(txn_id: int, reason: str) -> TransactionStateError:
     return TransactionStateError(
         "WRITE_ID_REFUSED",
         f"transaction {txn_id} gets no write id, because it {reason}; begin a new transaction",
+        {"txnId": str(txn_id)},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from acidsql import bridge
-from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.metastore.model import Table, TableType
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
@@ -58,6 +58,7 @@ def already_exists(parts: Sequence[str]) -> AcidAnalysisError:
     return AcidAnalysisError(
         "TABLE_OR_VIEW_ALREADY_EXISTS",
         f"{'.'.join(parts)} exists already: use another name, IF NOT EXISTS, or drop it first",
+        {"relationName": quoted_name(parts)},
     )
 
 
@@ -108,6 +109,7 @@ def acid_table(session: AcidSession, parts: Sequence[str]) -> Table:
             "TABLE_OR_VIEW_NOT_FOUND",
             f"there is no table {name}: check the spelling, the current database (USE) and SHOW "
             f"TABLES",
+            {"relationName": quoted_name(parts)},
         )
     if table.table_type is TableType.VIEW:
         raise AcidAnalysisError("EXPECT_TABLE_NOT_VIEW", f"{name} is a view: name a table")

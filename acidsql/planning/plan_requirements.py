@@ -109,17 +109,15 @@ def _copies(plan: bridge.LogicalPlan) -> dict[int, Occurrence]:
         identity are left out.
     """
     found: dict[int, Occurrence] = {}
-    duplicate_keys: set[Occurrence] = set()
+    repeated: set[Occurrence] = set()
     for tree in bridge.with_subqueries(plan):
         for leaf in bridge.leaves(tree):
             occurrence = occurrence_of(leaf)
             if occurrence is not None:
-                duplicate_keys |= {occurrence} if identity(leaf) in found else set()
+                repeated |= {occurrence} if identity(leaf) in found else set()
                 found[identity(leaf)] = occurrence
     # Conditions cannot be assigned to copies with the same identity.
-    return {
-        copy: occurrence for copy, occurrence in found.items() if occurrence not in duplicate_keys
-    }
+    return {copy: occurrence for copy, occurrence in found.items() if occurrence not in repeated}
 
 
 def _counted(aggregates: Iterable[bridge.LogicalPlan]) -> Iterator[bridge.LogicalPlan]:

@@ -59,7 +59,7 @@ def result_text(result: Result, format_name: str) -> str:
     rows: list[tuple[Cell, ...]] = list(result.rows)
     options: dict[str, object] = {"max_field_width": None}
     if format_name != "jsonl":
-        rows = [tuple(_text(cell) for cell in row) for row in rows]
+        rows = [tuple(cell_text(cell) for cell in row) for row in rows]
     if format_name in _ALIGNED:
         options["disable_numparse"] = True
         # tabulate takes alignments for existing cells only
@@ -70,8 +70,8 @@ def result_text(result: Result, format_name: str) -> str:
         format_name=FORMATS[format_name],
         **options,
     )
-    footer = [_footer(result)] if format_name in _SCREEN_FORMATS else []
-    return "".join(f"{line}\n" for line in [*lines, *footer])
+    last = [footer(result)] if format_name in _SCREEN_FORMATS else []
+    return "".join(f"{line}\n" for line in [*lines, *last])
 
 
 def error_text(error: Exception, statement: Statement, source: str | None = None) -> str:
@@ -148,7 +148,8 @@ def _caret(text: str, position: Position) -> str:
     return f"{line}\n{indent}^\n"
 
 
-def _text(cell: Cell) -> str:
+def cell_text(cell: Cell) -> str:
+    """Return a value as text."""
     if cell is None:
         return _NULL
     return str(cell).lower() if isinstance(cell, bool) else str(cell)
@@ -156,7 +157,7 @@ def _text(cell: Cell) -> str:
 
 def _csv_text(result: Result) -> str:
     # cli_helpers leaves line breaks inside a cell unquoted
-    rows = [result.columns, *([_text(cell) for cell in row] for row in result.rows)]
+    rows = [result.columns, *([cell_text(cell) for cell in row] for row in result.rows)]
     return "".join(map(_csv_line, rows))
 
 
@@ -167,7 +168,8 @@ def _csv_line(cells: Sequence[str]) -> str:
     return out.getvalue().removesuffix("\r\n") + "\n"
 
 
-def _footer(result: Result) -> str:
+def footer(result: Result) -> str:
+    """Return how many rows there are, or are shown."""
     count = len(result.rows)
     if result.truncated:
         return f"first {count} rows; there are more (change this with --limit)"

@@ -16,7 +16,15 @@ from pyspark.sql import SparkSession
 from acidsql.repl.completer import StatementCompleter
 from acidsql.repl.printer import FORMATS, error_text, result_text
 from acidsql.repl.prompt import make_prompt
-from acidsql.repl.runner import Execute, Outcome, fetch, run_statement
+from acidsql.repl.runner import (
+    LEFT_RUNNING,
+    Execute,
+    Outcome,
+    Result,
+    TerminalBar,
+    fetch,
+    run_statement,
+)
 from acidsql.repl.statements import Statement, split
 
 _GREETING = 'acidsql on Spark {version}. Statements end with ";", \\? shows the commands.\n'
@@ -104,9 +112,8 @@ class Shell:
         outcome = run_statement(
             self._spark,
             statement.text,
-            execute=self._execute,
-            limit=self.settings.limit,
-            progress=self.settings.progress,
+            work=lambda spark, text: fetch(self._execute(spark, text), self.settings.limit),
+            progress=TerminalBar() if self.settings.progress else None,
         )
         self._tables = None  # the statement may have made or dropped one
         if outcome.result is not None:
@@ -117,16 +124,13 @@ class Shell:
             sys.stderr.write(f"{outcome.seconds:.2f} s\n")
         return ending
 
-    def _report(self, outcome: Outcome, statement: Statement, source: str | None) -> Ending:
+    def _report(self, outcome: Outcome[Result], statement: Statement, source: str | None) -> Ending:
         if outcome.result is not None:
             return Ending.DONE
         if outcome.error is None:
-            sys.stderr.write(
-                "left running: the statement did not end when its Spark jobs were cancelled; "
-                "its result will not be shown\n"
-            )
+            sys.stderr.write(f"{LEFT_RUNNING}\n")
             return Ending.CANCELLED
-        if outcome.interrupted and "cancel" in str(outcome.error).lower():
+        if outcome.cancelled:
             sys.stderr.write("cancelled\n")
             return Ending.CANCELLED
         sys.stderr.write(error_text(outcome.error, statement, source))

@@ -152,6 +152,7 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
                 "UNSUPPORTED_DATATYPE",
                 f"column {field.name!r} has type {text}, which Hive cannot read from an ACID "
                 "table: use TIMESTAMP, a numeric type or a string",
+                {"typeName": text},
             )
         columns.append(
             Column(

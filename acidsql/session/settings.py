@@ -71,7 +71,9 @@ def _seconds(spark: SparkSession, key: str, default: float) -> float:
         return float(text.removesuffix("s"))
     except ValueError as err:
         raise AcidAnalysisError(
-            "INVALID_CONF_VALUE", f"{key} is {text!r}: give a number of seconds"
+            "INVALID_CONF_VALUE",
+            f"{key} is {text!r}: give a number of seconds",
+            {"confName": key, "confValue": text},
         ) from err
 
 

@@ -70,7 +70,9 @@ def read_events(files: FileSystem, path: str) -> pa.Table:
             # Query-based compaction writes the names in lower case.
             table = reader.read(columns=reader.schema.names[1:5])
     except (OSError, pa.ArrowException) as error:
-        raise FormatError("FAILED_READ_FILE", f"{path} cannot be read: {error}") from error
+        raise FormatError(
+            "FAILED_READ_FILE", f"{path} cannot be read: {error}", {"path": path}
+        ) from error
     return table.rename_columns([*RowId._fields, DELETED_BY])
 
 

@@ -199,6 +199,7 @@ class FileSystem:
             raise FormatError(
                 "PATH_ALREADY_EXISTS",
                 f"cannot rename {source} to {target}, which exists: move it away",
+                {"outputPath": target},
             )
         old, new = _local(source), _local(target)
         if old is not None and new is not None:

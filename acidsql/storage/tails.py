@@ -122,5 +122,7 @@ def stripe_keys(files: FileSystem, path: str, stripes: Iterable[int]) -> Iterato
             try:
                 batch = reader.read_stripe(stripe, columns=wanted)
             except (OSError, pa.ArrowException) as error:
-                raise FormatError("FAILED_READ_FILE", f"{path} cannot be read: {error}") from error
+                raise FormatError(
+                    "FAILED_READ_FILE", f"{path} cannot be read: {error}", {"path": path}
+                ) from error
             yield batch.select(wanted)

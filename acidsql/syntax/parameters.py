@@ -80,4 +80,5 @@ def _unbound(parameter: str, remedy: str) -> AcidAnalysisError:
     return AcidAnalysisError(
         "UNBOUND_SQL_PARAMETER",
         f"the statement's parameter {parameter} has no value: pass {remedy}",
+        {"name": parameter},
     )

@@ -74,6 +74,7 @@ def _timeout_error(
         "LOCK_TIMEOUT",
         f"transaction {txn_id} did not get its locks on {wanted} within {timeout:g} s; "
         f"in its way: {held}; run the statement again later, see SHOW LOCKS",
+        {"txnId": str(txn_id), "object": wanted, "timeout": f"{timeout:g}"},
     )
 
 

@@ -111,7 +111,7 @@ def _run_sql(example: Example, names: dict[str, Any], _page: str) -> str:
         try:
             frame = acidsql.sql(spark, statement.text)
             shown = result_text(fetch(frame, 1000), "table")
-        except (acidsql.AcidSqlError, PySparkException) as error:
+        except PySparkException as error:
             shown = error_text(error, statement)
             break
     if example.answer is None:

@@ -16,6 +16,7 @@ from acidsql.repl import main as shell
 from acidsql.repl.printer import FORMATS
 from acidsql.repl.shell import _COMMANDS as COMMANDS
 from acidsql.repl.statements import split
+from acidsql.sqlstates import SQLSTATES, sqlstate
 from acidsql.syntax import builder, parse, statements
 from scripts import draw_costs, record_shell
 from tests.docs import pages, references
@@ -149,7 +150,8 @@ def test_unsupported_clause_is_in_limits(rule: str) -> None:
 
 def error_names() -> set[str]:
     tree = ast.parse((_PACKAGE / "errors.py").read_text("utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return {name for name in classes if name.endswith("Error")}
 
 
 def raised_conditions(text: str) -> Iterator[str]:
@@ -180,6 +182,18 @@ def test_there_are_conditions() -> None:
 @pytest.mark.parametrize("condition", sorted(all_raised()))
 def test_condition_is_documented(condition: str) -> None:
     assert re.search(rf"^\|[^|]*`{re.escape(condition)}", _CONDITIONS, re.MULTILINE)
+
+
+def test_every_condition_has_a_sqlstate() -> None:
+    named = {name.partition(".")[0] for name in all_raised() | raised() | {"PARSE_SYNTAX_ERROR"}}
+    assert set(SQLSTATES) == named - {"SNAPSHOT_EXPIRED"}  # that is in a message of Spark's error
+
+
+def test_documents_tell_the_sqlstate_of_a_condition() -> None:
+    rows = re.findall(r"^\| (`[A-Z][^|]*) \| (\S+) \|.*\|.*\|$", _CONDITIONS, re.MULTILINE)
+    told = {name: state for cell, state in rows for name in re.findall(r"`([^`]+)`", cell)}
+    assert {name: told[name] for name in told} == {name: sqlstate(name) or "-" for name in told}
+    assert len(told) > 90
 
 
 def test_documents_name_no_other_condition() -> None:

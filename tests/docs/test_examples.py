@@ -23,6 +23,7 @@ _FIRST_PAGES = ("docs/tutorial.md", "README.md")  # the tutorial shows transacti
 _OTHER_PAGES = (
     "docs/cookbook.md",
     "docs/enable.md",
+    "docs/notebook.md",
     "docs/reference/statements.md",
     "docs/reference/python.md",
     "docs/reference/settings.md",
@@ -131,6 +132,7 @@ def pets(spark: SparkSession) -> Iterator[dict[str, object]]:
     acidsql.sql(spark, "DROP DATABASE examples CASCADE")
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize(("name", "value"), dict(public()).items())
 def test_public_name_has_an_example_that_runs(

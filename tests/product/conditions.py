@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import PySparkException
 
-from acidsql.errors import AcidSqlError
-
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
 
 
 def condition(lab: Lab, text: str) -> str:
     """Run a statement that must fail; return its condition."""
-    with pytest.raises((AcidSqlError, PySparkException)) as caught:
+    with pytest.raises(PySparkException) as caught:
         lab.sql(text)
     return condition_of(caught.value)
 

@@ -78,18 +78,16 @@ def refusal(lab: Lab, text: str) -> str | None:
     """Return the condition with which a statement is refused, or None if it is not."""
     try:
         lab.sql(text)
-    except (AcidSqlError, PySparkException) as err:
+    except PySparkException as err:
         return explained(text, err, old=lab.spark.version < "4.1")
     return None
 
 
-def explained(
-    text: str, error: AcidSqlError | PySparkException, *, old: bool = False
-) -> str | None:
+def explained(text: str, error: PySparkException, *, old: bool = False) -> str | None:
     """Return the condition of an error; check that it has a sentence, and a next step if it is
     ours.
     """
-    condition = error.getErrorClass()
+    condition: str | None = error.getErrorClass()
     if old and (condition or "_LEGACY").startswith(("_LEGACY", "WRITE_JOB_FAILED")):
         return "no condition"  # Spark 3.5 and 4.0 have none for some errors
     explanation = str(error).partition("] ")[2]

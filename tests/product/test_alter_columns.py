@@ -81,6 +81,7 @@ WIDENED = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("old", "value", "new", "later", "read"), WIDENED)
 def test_old_values_are_read_as_the_new_type(
     lab: Lab, old: str, value: str, new: str, later: str, read: object

@@ -31,6 +31,7 @@ def tables(spark: SparkSession) -> Iterator[None]:
         yield
 
 
+@pytest.mark.sample(3)
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
     "cases",
@@ -201,6 +202,7 @@ def assigning(value: str, column: str = "b") -> Iterator[str]:
     yield f"{_MERGE} WHEN NOT MATCHED THEN INSERT (id, {column}) VALUES (5, {value})"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
     ("policy", "values"),

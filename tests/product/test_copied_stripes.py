@@ -178,6 +178,7 @@ COMPRESS = "ALTER TABLE {t} SET TBLPROPERTIES ('orc.compress'='SNAPPY')"
 STRIDE = "ALTER TABLE {t} SET TBLPROPERTIES ('orc.row.index.stride'='2000')"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", ["minor", "major"])
 @pytest.mark.parametrize(
     ("change", "by_spark"),

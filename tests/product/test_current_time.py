@@ -67,6 +67,7 @@ def test_the_text_of_a_date_behind_many_columns(
     assert listed == _days(today, set(range(-1, 8)))
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("condition", "ages"),
     [

@@ -105,6 +105,7 @@ def make_table(lab: Lab) -> str:
     )
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("statement", "step"), APPLICABLE)
 def test_a_failed_write_leaves_everything_as_it_was(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, statement: str, step: str
@@ -125,6 +126,7 @@ def test_a_failed_write_leaves_everything_as_it_was(
     assert lab.rows(t) != list(before.rows)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "text",
     [
@@ -305,6 +307,7 @@ APPLICABLE_COMPACTIONS = [
 ]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("kind", "step"), APPLICABLE_COMPACTIONS)
 def test_a_failed_compaction_leaves_everything_as_it_was(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, kind: str, step: str

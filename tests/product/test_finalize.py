@@ -20,6 +20,7 @@ def hive_items(file: AcidFile) -> dict[str, str]:
     return {k: v for k, v in file.metadata.items() if k.startswith("hive.")}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("clustered", ["", "(id) INTO 2 BUCKETS"])
 def test_both_ways_of_settling_deletes_give_the_same_files(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
@@ -46,6 +47,7 @@ def test_both_ways_of_settling_deletes_give_the_same_files(
     assert trees[0] == trees[1]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("retained", ["true", "false"])
 @pytest.mark.parametrize("limit", [0, 1000])
 def test_both_ways_of_settling_deletes_find_rows_matched_twice(

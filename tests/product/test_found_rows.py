@@ -82,6 +82,7 @@ LONG_CONDITIONS = [
 ]
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("condition", LONG_CONDITIONS)
 def test_values_that_were_compared_are_right_in_every_row_group(
     lab: Lab, long: str, condition: str

@@ -55,6 +55,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_of_the_session_change_no_answer(lab: Lab, name: str) -> None:
     with lab.settings(**SETTINGS[name]):

@@ -43,6 +43,7 @@ def row_ids_from_zero(files: dict[str, AcidFile]) -> None:
             assert [row_id for _, _, row_id in file.keys] == list(range(len(file.keys))), path
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("spilling", [100], indirect=True)
 @pytest.mark.usefixtures("spilling")
 @pytest.mark.parametrize(

@@ -107,6 +107,7 @@ def test_row_ids_stay_with_their_rows_below_filters_and_limits(lab: Lab, table: 
     assert lab.sql(f"SELECT count(DISTINCT row__id) FROM {table}") == [(len(expected),)]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("splits")
 def test_dml_and_compaction_keep_row_ids(lab: Lab, table: str) -> None:
     assert lab.sql(f"UPDATE {table} SET s = 'u' WHERE id IN (1, 5000, 34999)") == [(3, 3)]

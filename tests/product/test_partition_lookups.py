@@ -90,6 +90,7 @@ def numbers(spark: SparkSession) -> Iterator[str]:
     spark.catalog.dropTempView("numbers_of_days")
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(
     ("query", "partitions"),
     [
@@ -268,6 +269,7 @@ def test_the_other_table_is_read_as_the_statement_sees_it(lab: Lab, star: str) -
         lab.sql("DROP TABLE chosen")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
@@ -298,6 +300,7 @@ def test_partition_columns_of_any_type(
     assert {(3,), (4,), (8,)} <= set(found) or value.startswith("IF")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("statement", "read"),
     [

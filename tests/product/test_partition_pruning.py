@@ -60,6 +60,7 @@ def _all(*numbers: int) -> set[str]:
 NULL_DAY = "d=__HIVE_DEFAULT_PARTITION__"
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(
     ("query", "partitions"),
     [
@@ -132,6 +133,7 @@ def test_views_and_plain_tables(lab: Lab, table: str, listed: Listed) -> None:
     lab.sql("DROP VIEW pruned")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("statement", "read"),
     [

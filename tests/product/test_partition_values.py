@@ -28,6 +28,7 @@ def _ask(lab: Lab, text: str) -> tuple[list[tuple[object, ...]], bool]:
     return rows, "FileScan" in frame._jdf.queryExecution().executedPlan().toString()
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("query", "rows", "scans"),
     [

@@ -208,6 +208,7 @@ ORDERED = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("topic", QUERIES)
 def test_queries_answer_as_over_plain_tables(pair: Pair, topic: str) -> None:
     for text in QUERIES[topic]:

@@ -241,6 +241,7 @@ def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair
     AcidSession.of(acid).close()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", _seeds(10, 150))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:

@@ -52,6 +52,7 @@ def _changed(lab: Lab, clustered: str) -> tuple[Any, ...]:
     return lab.tree(t), repr(lab.rows(t)), looks
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("clustered", ["", "(id) INTO 3 BUCKETS"])
 def test_the_driver_writes_what_a_job_would(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str

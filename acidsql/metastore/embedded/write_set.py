@@ -110,6 +110,7 @@ def conflict(connection: sqlite3.Connection, txn_id: int) -> WriteConflictError 
         "CONCURRENT_WRITE",
         f"transaction {txn_id} was aborted: its {ours} of {where} conflicts with the {theirs} by "
         f"transaction {row['winner']}, which committed first; run the statement again",
+        {"txnId": str(txn_id), "winnerTxnId": str(row["winner"]), "object": where},
     )
 
 

@@ -108,6 +108,11 @@ def _aborted(own: OwnTxns, txn_id: int, error: Any) -> AcidSqlError:
         f"transaction {txn_id} was aborted: its {mine} of {database}.{rest} conflicts with the "
         f"{theirs} by transaction {found['winner']}, which committed first; run the statement "
         "again",
+        {
+            "txnId": str(txn_id),
+            "winnerTxnId": found["winner"],
+            "object": f"{database}.{rest}",
+        },
     )
 
 
