@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.jvm import Expression, elements, scala_map, session_state
+from acidsql import bridge
 
 # Name that stands for the value in a condition.
 _VALUE = "k"
@@ -42,22 +42,20 @@ class OneOf:
     text: str
     coarse: bool
 
-    def of(self, spark: SparkSession, value: Expression) -> Expression:
+    def of(self, spark: SparkSession, value: bridge.Expression) -> bridge.Expression:
         """Build the predicate of a Catalyst expression."""
-        parser = session_state(spark).sqlParser()
-        place = parser.parseExpression(_VALUE)
-        return parser.parseExpression(self.text).transform(scala_map(spark, [(place, value)]))
+        place, condition = (bridge.parse_expression(spark, t) for t in (_VALUE, self.text))
+        return bridge.substitute(spark, condition, [(place, value)])
 
 
-def is_plain(value: Expression) -> bool:
+def is_plain(value: bridge.Expression) -> bool:
     """Return whether equal values of an expression are identical.
 
     They need not be for floating-point numbers, timestamps and CHAR or VARCHAR columns.
     """
-    kind = str(value.dataType().sql())
-    columns = elements(value.references().toSeq())
-    padded = any(a.metadata().contains("__CHAR_VARCHAR_TYPE_STRING") for a in columns)
-    return (kind in _LITERALS or kind.startswith("DECIMAL")) and not padded
+    kind = bridge.data_type_of(value)
+    is_plain_type = kind in _LITERALS or kind.startswith("DECIMAL")
+    return is_plain_type and not bridge.has_char_columns(value)
 
 
 def one_of(values: pa.ChunkedArray, kind: str, most: int) -> OneOf:

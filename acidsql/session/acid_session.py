@@ -80,7 +80,7 @@ class AcidSession:
     @classmethod
     def of(cls, spark: SparkSession) -> AcidSession:
         """Return the ``AcidSession`` of a Spark session; create it if there is none."""
-        key = f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
+        key = bridge.session_key(spark)
         with cls._lock, at_work():
             if key not in cls._sessions:
                 cls._close_others(spark.sparkContext.applicationId)
