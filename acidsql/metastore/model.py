@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 from acidsql.format.partitions import partition_name
 
@@ -16,14 +16,14 @@ from acidsql.format.partitions import partition_name
 RESERVED_WRITE_IDS = 10_000_000
 
 
-class TableType(str, Enum):
+class TableType(StrEnum):
     """What a catalog entry is."""
 
     MANAGED = "MANAGED_TABLE"
     VIEW = "VIRTUAL_VIEW"
 
 
-class FileFormat(str, Enum):
+class FileFormat(StrEnum):
     """Format of a table's files; full ACID tables are ORC."""
 
     ORC = "orc"
@@ -31,7 +31,7 @@ class FileFormat(str, Enum):
     TEXT = "textfile"
 
 
-class TxnState(str, Enum):
+class TxnState(StrEnum):
     """State of a transaction."""
 
     OPEN = "open"
@@ -39,7 +39,7 @@ class TxnState(str, Enum):
     ABORTED = "aborted"
 
 
-class TxnType(str, Enum):
+class TxnType(StrEnum):
     """Kind of a transaction; readers never get write ids."""
 
     DEFAULT = "default"
@@ -47,7 +47,7 @@ class TxnType(str, Enum):
     COMPACTION = "compaction"
 
 
-class LockType(str, Enum):
+class LockType(StrEnum):
     """Lock strengths, weakest first (compatibility: Hive's CheckLockFunction)."""
 
     SHARED_READ = "shared_read"
@@ -56,14 +56,14 @@ class LockType(str, Enum):
     EXCLUSIVE = "exclusive"
 
 
-class LockState(str, Enum):
+class LockState(StrEnum):
     """Answer to a lock request."""
 
     ACQUIRED = "acquired"
     WAITING = "waiting"
 
 
-class Operation(str, Enum):
+class Operation(StrEnum):
     """What a transaction does to an object; UPDATE and DELETE conflict with each other, INSERT
     never does.
     """
@@ -74,7 +74,7 @@ class Operation(str, Enum):
     DELETE = "d"
 
 
-class CompactionType(str, Enum):
+class CompactionType(StrEnum):
     """Kinds of compaction."""
 
     MINOR = "minor"
@@ -85,7 +85,7 @@ class CompactionType(str, Enum):
     SMART_OPTIMIZE = "smart_optimize"
 
 
-class CompactionState(str, Enum):
+class CompactionState(StrEnum):
     """States of SHOW COMPACTIONS, with Hive's words."""
 
     INITIATED = "initiated"
