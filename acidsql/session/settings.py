@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.kerberos import Kerberos, Protection
 
 _METASTORE_FILE = "acidsql_metastore.sqlite"
 _THRIFT = "thrift://"
@@ -119,4 +119,17 @@ def _kerberos(spark: SparkSession) -> Kerberos | None:
     if not principal:
         return None
     host = spark.conf.get("spark.acidsql.metastore.kerberos.host", None)
-    return Kerberos(principal=principal, host=host)
+    return Kerberos(principal=principal, host=host, protection=_protection(spark))
+
+
+def _protection(spark: SparkSession) -> Protection:
+    """The weakest that Hadoop's own setting names."""
+    key = "hadoop.rpc.protection"
+    text = _configured(spark, key) or Protection.AUTHENTICATION.name
+    try:
+        return min(Protection[name.strip().upper()] for name in text.split(","))
+    except KeyError as err:
+        choices = ", ".join(one.name.lower() for one in Protection)
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE", f"{key} is {text!r}: give one or several of {choices}"
+        ) from err
