@@ -18,6 +18,18 @@ class Protection(IntEnum):
     PRIVACY = 4
 
 
+def least_protection(text: str) -> Protection:
+    """Return the weakest protection that a value of ``hadoop.rpc.protection`` names.
+
+    Raises:
+        KeyError: it names something else.
+
+    >>> least_protection("privacy,integrity")
+    <Protection.INTEGRITY: 2>
+    """
+    return min(Protection[name.strip().upper()] for name in text.split(","))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kerberos:
     """The server's Kerberos principal, and how messages are protected.

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.kerberos import Kerberos, Protection
+from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
 
 _METASTORE_FILE = "acidsql_metastore.sqlite"
 _THRIFT = "thrift://"
@@ -127,7 +127,7 @@ def _protection(spark: SparkSession) -> Protection:
     key = "hadoop.rpc.protection"
     text = _configured(spark, key) or Protection.AUTHENTICATION.name
     try:
-        return min(Protection[name.strip().upper()] for name in text.split(","))
+        return least_protection(text)
     except KeyError as err:
         choices = ", ".join(one.name.lower() for one in Protection)
         raise AcidAnalysisError(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from acidsql.metastore.hive.gssapi_mechanism import GssapiMechanism
 from acidsql.metastore.hive.sasl_mechanism import SaslError
-from acidsql.metastore.kerberos import Kerberos, Protection
+from acidsql.metastore.kerberos import Protection, least_protection
 
 AUTHENTICATION, INTEGRITY, PRIVACY = Protection
 _OVERHEAD = 10
@@ -177,5 +177,21 @@ def test_private_messages_are_encrypted_both_ways() -> None:
         mechanism.unwrap(b"xanswer")
 
 
-def test_protection_is_that_of_the_server_unless_more_is_asked_for() -> None:
-    assert Kerberos(principal="hive/_HOST@X").protection is AUTHENTICATION
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        ("authentication", AUTHENTICATION),
+        ("privacy", PRIVACY),
+        ("Integrity", INTEGRITY),
+        ("privacy, integrity", INTEGRITY),
+        ("privacy,integrity,authentication", AUTHENTICATION),
+    ],
+)
+def test_least_of_what_hadoop_s_setting_names(text: str, least: Protection) -> None:
+    assert least_protection(text) is least
+
+
+@pytest.mark.parametrize("text", ["", "auth-conf", "privacy,"])
+def test_values_that_hadoop_does_not_know(text: str) -> None:
+    with pytest.raises(KeyError):
+        least_protection(text)
