@@ -1,9 +1,16 @@
 """Hive full-ACID (v2) ORC tables from PySpark: ``acidsql.sql(spark, "UPDATE t SET …")``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from acidsql.acid_table import AcidTable
-from acidsql.api import location, release, sql, table
+from acidsql.api import location, release, run_cleaner, run_compaction, sql, table
 from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
 
 __all__ = [
     "AcidSqlError",
@@ -12,7 +19,23 @@ __all__ = [
     "enable",
     "location",
     "release",
+    "run_cleaner",
+    "run_compaction",
     "sql",
     "table",
 ]
 __version__ = "0.1.0"
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Give IPython the magics ``%acidsql`` and ``%%acidsql``: ``%load_ext acidsql``."""
+    from acidsql.notebook import magics  # noqa: PLC0415 - IPython is an extra
+
+    magics.register(shell)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Take the magics away again: ``%unload_ext acidsql``."""
+    from acidsql.notebook import magics  # noqa: PLC0415
+
+    magics.unregister(shell)

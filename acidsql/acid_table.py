@@ -1,5 +1,6 @@
-"""``AcidTable``: Delta Lake's Python names for the same commands. The examples run as those of
-``acidsql.api``.
+"""``AcidTable``, which has the methods of Delta Lake's Python API for ACID tables.
+
+The examples run as those of ``acidsql.api``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ Expression: TypeAlias = str | Column
 
 
 def _text(spark: SparkSession, value: Expression) -> str:
-    """The SQL text of one expression; the newline ends a comment that may stand in it."""
+    """Return the SQL text of one expression; the newline ends a comment that may be in it.
+
+    Raises:
+        TypeError: it is neither SQL text nor a Column.
+        ParseException: it is not one expression.
+    """
     if isinstance(value, Column):
         return bridge.column_sql(spark, value)
     if not isinstance(value, str):
@@ -38,7 +44,7 @@ def _optional(spark: SparkSession, keyword: str, condition: Expression | None) -
 def _values(
     spark: SparkSession, argument: str, given: Mapping[str, Expression] | None
 ) -> dict[str, str]:
-    """Columns and their values as SQL text."""
+    """Return columns with their values as SQL text."""
     if not isinstance(given, Mapping) or not given:
         raise TypeError(f"{argument} is {given!r}: give a dict of columns and their values")
     return {_name(spark, column): _text(spark, value) for column, value in given.items()}
@@ -66,7 +72,7 @@ def _is_by_name(source: DataFrame, by: str) -> bool:
 
 @dataclass(frozen=True)
 class AcidTable:
-    """A transactional table; ``AcidTable.forName(spark, "t")`` finds it.
+    """Transactional table; ``AcidTable.forName(spark, "t")`` finds it.
 
     Conditions and values are SQL text or columns that name their table (``"t.id = s.id"``).
 
@@ -119,7 +125,7 @@ class AcidTable:
 
     @property
     def target(self) -> str:
-        """The table's name and alias, as statements that write it name it."""
+        """Name and alias of the table, as they are in statements that write it."""
         return self.name if self.known_as is None else f"{self.name} AS {quote(self.known_as)}"
 
     def update(
@@ -155,7 +161,7 @@ class AcidTable:
         return api.sql(self.spark, f"DELETE FROM {self.target}{where}")
 
     def append(self, source: DataFrame, *, by: str = "name") -> DataFrame:
-        """INSERT INTO; returns one row of counts.
+        """Run an INSERT INTO; return one row of counts.
 
         Args:
             source: the rows.
@@ -179,7 +185,7 @@ class AcidTable:
         partition_overwrite_mode: str | None = None,
         by: str = "name",
     ) -> DataFrame:
-        """INSERT OVERWRITE; returns one row of counts.
+        """Run an INSERT OVERWRITE; return one row of counts.
 
         Args:
             source: the rows.
@@ -238,7 +244,7 @@ class AcidTable:
 
 @dataclass(frozen=True)
 class MergeBuilder:
-    """The clauses of a MERGE, run by ``execute()``.
+    """Builder of a MERGE, run by ``execute()``.
 
     Each method returns another builder with one clause more; clauses act in their order. A
     condition, where given, is the clause's ``AND``.
@@ -386,13 +392,13 @@ class MergeBuilder:
 
 
 def _escaped(text: str) -> str:
-    """Text in which braces mean themselves."""
+    """Escape the braces of a text."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 @dataclass(frozen=True)
 class OptimizeBuilder:
-    """A compaction, run by ``executeCompaction``.
+    """Builder of a compaction, run by ``executeCompaction``.
 
     >>> AcidTable.forName(spark, "pet").optimize().executeCompaction("minor").collect()[0].type
     'minor'

@@ -1,5 +1,7 @@
-"""The public functions. Their examples run with ``spark``, a session, and a table
-``pet (id INT, name STRING)`` with two rows, Rex and Tom, inserted one after the other.
+"""Public functions of acidsql.
+
+Their examples run with ``spark``, a session, and a table ``pet (id INT, name STRING)`` with two
+rows, Rex and Tom, inserted one after the other.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 
 from acidsql import bridge
 from acidsql.commands import dispatch
+from acidsql.compaction import cleaner, worker
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
@@ -69,8 +72,8 @@ def run(
     """Run a statement as ``sql`` does.
 
     Args:
-        on_spark: what to do with a statement that has no ACID tables in it, instead of handing
-            Spark its text with the values of all arguments.
+        on_spark: runs a statement that has no ACID tables in it; by default Spark is handed its
+            text with the values of all arguments.
     """
     formatter = SQLStringFormatter(spark)
     with working(spark) as session:
@@ -84,7 +87,7 @@ def run(
 
 @contextmanager
 def working(spark: SparkSession) -> Iterator[AcidSession]:
-    """Work in the block with what acidsql keeps for a Spark session."""
+    """Enter a block in which acidsql works for a Spark session, and yield its ``AcidSession``."""
     with at_work(), bridge.active(spark):
         yield AcidSession.of(spark)
 
@@ -92,7 +95,7 @@ def working(spark: SparkSession) -> Iterator[AcidSession]:
 def _literals(
     spark: SparkSession, args: Mapping[str, Any] | Sequence[Any] | None
 ) -> Mapping[str, str] | Sequence[str] | None:
-    """Parameter values as SQL text."""
+    """Return parameter values as SQL text."""
     if args is None:
         return None
     if isinstance(args, Mapping):
@@ -170,3 +173,46 @@ def release(spark: SparkSession) -> None:
     ['succeeded']
     """
     AcidSession.of(spark).leases.release()
+
+
+def run_compaction(spark: SparkSession) -> int | None:
+    """Run the oldest compaction in the queue that is not reserved for a worker, in this session.
+
+    On a Hive Metastore 4 these are the compactions that Hive or its initiator requested: a loop as
+    in the example does the work of Hive's compactor worker. Hive 3.1 leaves none to others.
+    ``ALTER TABLE … COMPACT`` runs its own compaction at once.
+
+    Returns:
+        Its id in ``SHOW COMPACTIONS``; None if there is no such compaction.
+
+    Raises:
+        AcidSqlError: the compaction failed; the queue has the error as well.
+
+    >>> while (compaction_id := acidsql.run_compaction(spark)) is not None:
+    ...     print("compaction", compaction_id, "is done")
+    """
+    with working(spark) as session:
+        return worker.run_next(session)
+
+
+def run_cleaner(spark: SparkSession) -> list[int]:
+    """Remove the directories that compactions made obsolete and that no open transaction may read.
+
+    ``ALTER TABLE … COMPACT`` does it as well. A Hive Metastore has a cleaner of its own, and leaves
+    nothing to this one, unless ``hive.compactor.cleaner.on`` is false.
+
+    Returns:
+        The ids of the compactions whose obsolete directories were removed; they are ``succeeded``
+        in ``SHOW COMPACTIONS`` then.
+
+    >>> before = acidsql.table(spark, "pet")
+    >>> [row.state for row in acidsql.sql(spark, "ALTER TABLE pet COMPACT 'major'").collect()]
+    ['ready for cleaning']
+    >>> before.count()  # the directories of its snapshot are still there
+    2
+    >>> acidsql.release(spark)
+    >>> len(acidsql.run_cleaner(spark))
+    1
+    """
+    with working(spark) as session:
+        return cleaner.clean(session)

@@ -1,8 +1,7 @@
-"""A tour in one command: ``python -m acidsql.demo``.
+"""Tour of acidsql in one command: ``python -m acidsql.demo``.
 
-Changes a small table with every kind of statement and shows, after each, its counts, the
-rows with their identity, and the directories that it left. Everything happens in a directory
-that is gone afterwards.
+It changes a small table with every kind of statement and prints after each the counts, the rows
+with their row ids, and the directories that it left. All files are in a temporary directory.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _WIDTH = 78
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A statement, and what to look at in its outcome."""
+    """Statement of the tour, with a remark about its result."""
 
     text: str
     remark: str
@@ -88,7 +87,7 @@ WHEN NOT MATCHED BY SOURCE THEN UPDATE SET salary = a.salary + 100""",
         "row__id that they had before.",
     ),
 )
-"""The tour."""
+"""Statements of the tour, in order."""
 
 _NEXT = """\
 Where to go next
@@ -100,7 +99,7 @@ Where to go next
 
 
 def main() -> None:
-    """Run the tour, printing to standard output; exits with 1 where Spark does not start."""
+    """Run the tour, printing to standard output; exit with 1 if Spark does not start."""
     print("Hive ACID tables with Spark. Starting Spark …", flush=True)
     with tempfile.TemporaryDirectory(prefix="acidsql-demo-") as directory:
         options = {"spark.sql.shuffle.partitions": "2"}
@@ -118,7 +117,7 @@ def main() -> None:
 
 
 def _show(spark: SparkSession, number: int, step: Step) -> None:
-    """Run a step and print what it did."""
+    """Run a step and print its result."""
     print(_rule(f"{number} of {len(STEPS)}"), step.text + ";", "", sep="\n", flush=True)
     answer = outcome(fetch(acidsql.sql(spark, step.text), _MOST_ROWS))
     if answer:
@@ -130,12 +129,12 @@ def _show(spark: SparkSession, number: int, step: Step) -> None:
     print(result_text(fetch(rows, _MOST_ROWS), "table"))
     root = Path(unquote(urlparse(acidsql.location(spark, _TABLE)).path))
     print(*tree(root), "", sep="\n", flush=True)
-    # The rows are fetched: compactions need not keep old directories for that DataFrame.
+    # The rows are fetched, so compactions need not keep old directories for the DataFrame.
     acidsql.release(spark)
 
 
 def outcome(result: Result) -> str:
-    """The counts of a statement, or the states of its compactions; empty if it has none."""
+    """Return the counts of a statement, or the states of its compactions; "" if it has none."""
     cells = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
     if "state" in result.columns:
         return "\n".join(f"{row['type']} compaction: {row['state']}" for row in cells)
@@ -143,7 +142,9 @@ def outcome(result: Result) -> str:
 
 
 def tree(root: Path) -> Iterator[str]:
-    """The lines of a directory tree, what each ACID directory holds beside its name."""
+    """Yield the lines of a directory tree, with the contents of each ACID directory beside its
+    name.
+    """
     lines = list(_lines(root, ""))
     width = max((len(drawn) for drawn, _ in lines), default=0)
     yield f"{root.name}/"
@@ -163,7 +164,7 @@ def _lines(directory: Path, indent: str) -> Iterator[tuple[str, str]]:
 
 
 def _order(name: str) -> tuple[int, int, str]:
-    """Older write ids first; of one write id and statement, deletes first."""
+    """Return the sort key of a name: older write ids first; of one write, deletes first."""
     parsed = parse_directory(name)
     if parsed is None:
         return (0, 0, name)

@@ -1,99 +1,213 @@
-"""The errors that acidsql raises.
+"""Errors of acidsql.
 
-Every error has a condition name as Spark's have (``err.getCondition()``), a sentence and a next
-step::
+Each has a condition name as Spark's have (``getCondition``), an SQLSTATE, a sentence and a next
+step. The second column has the classes of PySpark and of Python that it is one of as well::
 
-    AcidSqlError
-    ├── AcidParseError            the text is not a statement (line, column, caret)
-    ├── AcidAnalysisError         the statement cannot be done: names, types, unsupported features
-    │   └── AcidLookupError       no such table, partition, database
-    ├── ConcurrencyError          another transaction won
-    │   ├── WriteConflictError    two transactions changed the same rows
-    │   └── LockTimeoutError      a lock was not granted in time
-    ├── TransactionStateError     the transaction is not open any more
-    ├── CardinalityError          MERGE matched one target row more than once
-    ├── FormatError               a file or directory breaks the on-disk contract
-    └── MetastoreError            the metastore cannot be reached or used
+    AcidSqlError                PySparkException                     root of all
+    ├── AcidParseError          ParseException, ValueError           the text is not a statement
+    ├── AcidAnalysisError       AnalysisException, ValueError        the statement cannot be done
+    │   └── AcidLookupError     LookupError                          no such table or partition
+    ├── ConcurrencyError        RuntimeError                         another transaction won
+    │   ├── WriteConflictError  -                                    it changed the same partition
+    │   └── LockTimeoutError    -                                    it kept its lock for too long
+    ├── TransactionStateError   RuntimeError                         the transaction is open no more
+    ├── CardinalityError        SparkRuntimeException, RuntimeError  MERGE matched a row twice
+    ├── WriteJobError           SparkRuntimeException, RuntimeError  Spark's job failed
+    ├── FormatError             RuntimeError                         a file or name is not Hive's
+    └── MetastoreError          RuntimeError                         the metastore cannot be used
 
 Errors of users' expressions keep Spark's own classes and conditions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
-class AcidSqlError(Exception):
+from pyspark.errors import (
+    AnalysisException,
+    ParseException,
+    PySparkException,
+    SparkRuntimeException,
+)
+
+from acidsql.sqlstates import sqlstate
+
+try:
+    from pyspark.errors import QueryContext, QueryContextType
+except ImportError:  # PySpark 3.5 has no query contexts
+    QueryContext, QueryContextType = object, None
+
+
+class AcidSqlError(PySparkException):  # type: ignore[misc] # PySpark is not checked
     """Root of all errors of acidsql.
 
     Args:
         condition: upper-case condition name, as in Spark's error classes.
         message: one sentence that says what failed and what to do next.
+        parameters: the values in the message by name: Spark's names if the condition is Spark's.
     """
 
-    def __init__(self, condition: str, message: str) -> None:
-        super().__init__(f"[{condition}] {message}")
+    def __init__(
+        self, condition: str, message: str, parameters: Mapping[str, str] | None = None
+    ) -> None:
+        # Only a message is taken by every release of PySpark. The getters here know the rest.
+        super().__init__(message)
+        self.args = (condition, message)
         self.condition = condition
         self.message = message
+        self.parameters = dict(parameters or {})
 
-    def getCondition(self) -> str:  # noqa: N802 - PySpark's spelling
-        """Return the condition name, as PySpark's exceptions do."""
+    def getCondition(self) -> str:  # noqa: N802 - PySpark's spelling, as below
+        """Return the condition name."""
         return self.condition
 
-    def getErrorClass(self) -> str:  # noqa: N802 - PySpark 3.5's spelling
+    def getErrorClass(self) -> str:  # noqa: N802
         """Return the condition name under the name that PySpark 3.5 uses."""
         return self.condition
 
+    def getSqlState(self) -> str | None:  # noqa: N802
+        """Return the five characters of the condition's SQLSTATE."""
+        return sqlstate(self.condition)
 
-class AcidParseError(AcidSqlError, ValueError):
-    """The text is not a statement: has 1-based ``line``, 1-based ``column`` and a ``context`` with
-    a caret.
+    def getMessageParameters(self) -> dict[str, str]:  # noqa: N802
+        """Return the values in the message by name; empty if the condition names none."""
+        return dict(self.parameters)
+
+    def getMessage(self) -> str:  # noqa: N802
+        """Return the condition name in brackets, and the message."""
+        return f"[{self.condition}] {self.message}"
+
+    def getQueryContext(self) -> list[Any]:  # noqa: N802
+        """Return the places in the statement that the error is about, where it is about one."""
+        return []
+
+    def __str__(self) -> str:
+        return self.getMessage()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # PySpark's part of an error holds the table of all its conditions, and is made anew.
+        return type(self), (self.condition, self.message, self.parameters)
+
+
+class AcidParseError(AcidSqlError, ParseException, ValueError):  # type: ignore[misc]
+    """Error of a text that is not a statement.
+
+    Attributes:
+        line: 1-based line of the place where it goes wrong.
+        column: 1-based column of that place.
+        context: that line, with a caret below the place.
+        offset: 0-based position of that place in the statement.
+        fragment: the word that should not stand there, empty at the end of the text.
     """
 
-    def __init__(self, message: str, *, line: int, column: int, context: str) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int,
+        column: int,
+        context: str,
+        offset: int = 0,
+        fragment: str = "",
+    ) -> None:
         super().__init__(
             "PARSE_SYNTAX_ERROR", f"{message} (line {line}, column {column})\n{context}"
         )
         self.line = line
         self.column = column
         self.context = context
+        self.offset = offset
+        self.fragment = fragment
+        self._sentence = message
+
+    def getQueryContext(self) -> list[Any]:  # noqa: N802
+        """Return the place where the text goes wrong; PySpark 3.5 has no such thing."""
+        return [] if QueryContextType is None else [_Place(self)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        place = {name: getattr(self, name) for name in ("line", "column", "context")}
+        rest = {name: getattr(self, name) for name in ("offset", "fragment")}
+        return partial(type(self), **place, **rest), (self._sentence,)
 
 
-class AcidAnalysisError(AcidSqlError, ValueError):
-    """The statement is understood and cannot be done."""
+class _Place(QueryContext):  # type: ignore[misc]
+    """Place of an error in a statement, as PySpark 4 tells it."""
+
+    def __init__(self, error: AcidParseError) -> None:
+        self._error = error
+
+    def contextType(self) -> Any:  # noqa: N802
+        return QueryContextType.SQL
+
+    def objectType(self) -> str:  # noqa: N802
+        return ""
+
+    def objectName(self) -> str:  # noqa: N802
+        return ""
+
+    def startIndex(self) -> int:  # noqa: N802
+        return self._error.offset
+
+    def stopIndex(self) -> int:  # noqa: N802
+        return self._error.offset + max(len(self._error.fragment), 1) - 1
+
+    def fragment(self) -> str:
+        return self._error.fragment
+
+    def callSite(self) -> str:  # noqa: N802
+        return ""
+
+    def summary(self) -> str:
+        error = self._error
+        return f"== SQL (line {error.line}, position {error.column}) ==\n{error.context}\n"
+
+
+class AcidAnalysisError(AcidSqlError, AnalysisException, ValueError):  # type: ignore[misc]
+    """Error of a statement that is understood and cannot be executed."""
 
 
 class AcidLookupError(AcidAnalysisError, LookupError):
-    """A table, partition or database does not exist."""
+    """Error of a table, partition or database that does not exist."""
 
 
 class ConcurrencyError(AcidSqlError, RuntimeError):
-    """Another transaction stands in the way."""
+    """Failure because of another transaction."""
 
 
 class WriteConflictError(ConcurrencyError):
-    """Two transactions changed the same partition; the later committer
-    loses (first committer wins).
-    """
+    """Conflict of two transactions that changed the same partition; the first to commit wins."""
 
 
 class LockTimeoutError(ConcurrencyError):
-    """A lock was not granted within the time allowed."""
+    """Failure to get a lock within the time allowed."""
 
 
 class TransactionStateError(AcidSqlError, RuntimeError):
-    """The transaction was aborted, or is unknown."""
+    """Error of a transaction that was aborted, or is not known."""
 
 
-class CardinalityError(AcidSqlError, RuntimeError):
-    """MERGE matched one target row with more than one source row."""
+class CardinalityError(AcidSqlError, SparkRuntimeException, RuntimeError):  # type: ignore[misc]
+    """Match of one target row with more than one source row in a MERGE."""
 
 
-class WriteJobError(AcidSqlError, RuntimeError):
-    """Spark's job failed over the statement's rows, and Spark has no condition for the reason."""
+class WriteJobError(AcidSqlError, SparkRuntimeException, RuntimeError):  # type: ignore[misc]
+    """Failure of Spark's job on the statement's rows, for which Spark has no condition."""
 
 
 class FormatError(AcidSqlError, RuntimeError):
-    """A file or directory breaks the on-disk contract."""
+    """Violation of the on-disk contract by a file or directory."""
 
 
 class MetastoreError(AcidSqlError, RuntimeError):
-    """The metastore cannot be reached or used."""
+    """Failure to reach or use the metastore."""
+
+
+def quoted_name(parts: Sequence[str]) -> str:
+    """Return a name as Spark has it in the parameters of its errors.
+
+    >>> quoted_name(["db", "t"])
+    '`db`.`t`'
+    """
+    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)

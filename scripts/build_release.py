@@ -38,7 +38,7 @@ _UPDATED = "pets/delete_delta_0000002_0000002_0000/bucket_*"
 
 
 class ReleaseError(Exception):
-    """The release cannot be made; the message says why."""
+    """Failure to make a release; the message says why."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -59,7 +59,7 @@ Line = tuple[Run, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What the terminal showed.
+    """Screen of the terminal at one moment.
 
     Attributes:
         lines: of the screen, from the top.
@@ -209,7 +209,7 @@ def _all_lines(frames: Sequence[Frame]) -> Iterator[Line]:
 
 
 def _runs(line: Line) -> str:
-    """A line as text, each run at its column, so that no font moves the others."""
+    """Draw a line as text, each run at its column, so that no font moves the others."""
     parts, column = [], 0
     for text, colour, bold in line:
         blanks = len(text) - len(text.lstrip())
@@ -225,7 +225,7 @@ def _runs(line: Line) -> str:
 
 
 def _drawn(frame: Frame, top: float, drawn: dict[Line, int]) -> str:
-    """A frame, at its place in the strip."""
+    """Draw a frame at its place in the strip."""
     x, y = frame.cursor
     parts = [
         f'<use href="#l{drawn[line]}" y="{row * _HEIGHT}"/>'

@@ -1,8 +1,9 @@
-"""One Spark session for all tests, in a warehouse of its own."""
+"""Shared Spark session of all tests, in a warehouse of its own."""
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +21,26 @@ os.environ.setdefault(
 )
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what ``sample`` leaves out: all but n parameters, evenly spread, of a test."""
+    parametrized: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sample"):
+            parametrized[item.nodeid.partition("[")[0]].append(item)
+    for cases in parametrized.values():
+        marker = cases[0].get_closest_marker("sample")
+        assert marker is not None
+        (kept,) = marker.args
+        chosen = {number * len(cases) // kept for number in range(kept)}
+        for number, item in enumerate(cases):
+            if number not in chosen:
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A local session whose warehouse and metastore go with the test run."""
+    """Yield a local session whose warehouse and metastore are deleted with the test run."""
     home: Path = tmp_path_factory.mktemp("spark")
     session = (
         SparkSession.builder.master("local[2]")
@@ -45,7 +63,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def empty(spark: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
-    """A session in UTC, where the tests' Hive runs, with an empty metastore of its own."""
+    """Yield a session with an empty metastore of its own, in UTC as the tests' Hive."""
     session = spark.newSession()
     session.conf.set("spark.acidsql.metastore", str(tmp_path / "metastore.sqlite"))
     session.conf.set("spark.sql.session.timeZone", "UTC")

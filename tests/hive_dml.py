@@ -1,4 +1,4 @@
-"""Our own statements on a table that Hive wrote, with a plain model of what they must leave."""
+"""Statements of acidsql on a table that Hive wrote, with a plain model of their results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _NEW_KEY = 1_000_003
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A statement and what it does.
+    """Statement with a model of its effect.
 
     Attributes:
-        deletes: says of a key whether its row goes.
-        updates: says of a key whether its row changes.
+        deletes: returns whether the row of a key is deleted.
+        updates: returns whether the row of a key is changed.
         inserts: new rows.
     """
 
@@ -55,7 +55,7 @@ def write_and_compact(spark: SparkSession, table: HiveTable, now: list[Identifie
 
 
 def _statements(table: HiveTable) -> list[Statement]:
-    """UPDATE, DELETE and MERGE, each of a quarter of the keys; the last quarter is left alone."""
+    """Return an UPDATE, DELETE and MERGE, each of a quarter of the keys; a quarter stays."""
     key = quote(table.columns[0][0])
     changed = quote(table.columns[_changed(table)][0])
     # NULL in a partition column is read otherwise than Hive reads it.
@@ -89,7 +89,7 @@ def _statements(table: HiveTable) -> list[Statement]:
 
 
 def _changed(table: HiveTable) -> int:
-    """The column that UPDATE changes: the first after the key by which rows are not hashed."""
+    """Return the column that UPDATE changes: the first after the key that is no bucket column."""
     names = [name for name, _ in table.columns]
     return next((i for i in range(1, len(names)) if names[i] not in table.bucket_columns), 0)
 

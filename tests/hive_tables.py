@@ -37,7 +37,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HivePartition:
-    """A partition: values, directory (in a golden table, below the table's), columns."""
+    """Partition: values, directory (in a golden table relative to the table's), columns."""
 
     values: tuple[str, ...]
     location: str
@@ -46,7 +46,7 @@ class HivePartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiveTable:
-    """A table of Hive and the snapshot of a moment; ``file_format`` is the word of STORED AS."""
+    """Table of Hive with a snapshot of one moment; ``file_format`` is the word of STORED AS."""
 
     name: str
     columns: tuple[Pair, ...]
@@ -61,24 +61,26 @@ class HiveTable:
 
     @property
     def insert_only(self) -> bool:
-        """Whether its rows have no identity."""
+        """Return whether its rows have no row ids."""
         return self.properties["transactional_properties"] == "insert_only"
 
     @property
     def all_committed(self) -> bool:
-        """Whether adoption alone, which takes every write id that a directory's name tells of for
-        committed, gives this snapshot.
+        """Return whether all write ids are committed.
+
+        Adoption, which takes every write id in a directory's name for committed, then gives this
+        snapshot.
         """
         write_ids = ValidWriteIdList.from_string(self.valid_write_ids)
         return not write_ids.open and not write_ids.aborted
 
     def types(self, spark: SparkSession) -> list[DataType]:
-        """Of all columns, partition columns last."""
+        """Return the types of all columns, partition columns last."""
         return [parse_type(spark, kind) for _, kind in (*self.columns, *self.partition_columns)]
 
 
 def hive_table(name: str, described: Mapping[str, Any], file_format: str) -> HiveTable:
-    """The table of a description: what ``MetastoreCalls.java`` answers, with the valid lists."""
+    """Convert a description: the result of ``MetastoreCalls.java`` and the valid lists."""
     return HiveTable(
         name=name,
         columns=_pairs(described["columns"]),

@@ -33,7 +33,7 @@ Identified = tuple[RowId, Row]
 
 
 def rows_with_ids(frame: DataFrame) -> list[Identified]:
-    """The rows of an ACID table with their ``row__id``, in its order."""
+    """Return the rows of an ACID table with their ``row__id``, sorted by it."""
     identity = [F.col(f"row__id.{field}") for field in ("writeid", "bucketid", "rowid")]
     texts = _texts(frame)
     types = [field.dataType for field in frame.schema.fields]
@@ -42,20 +42,18 @@ def rows_with_ids(frame: DataFrame) -> list[Identified]:
 
 
 def in_order(found: Iterable[Identified]) -> list[Identified]:
-    """By row id, then by row: partitions have the same row ids."""
+    """Sort by row id, then by row, because partitions have the same row ids."""
     return sorted(found, key=lambda pair: (pair[0], repr(pair[1])))
 
 
 def rows(frame: DataFrame) -> list[Row]:
-    """The rows of a table, in an order of their own."""
+    """Return the rows of a table, sorted by their text."""
     types = [field.dataType for field in frame.schema.fields]
     return sorted((_row(row, types) for row in frame.select(*_texts(frame)).collect()), key=repr)
 
 
 def row_of_hive(values: Sequence[Any], types: Sequence[DataType]) -> Row:
-    """A row that Hive answered: JSON values, nested ones in JSON lists or as the JSON that Hive
-    prints for them.
-    """
+    """Convert a row of Hive: JSON values, nested ones as JSON lists or as JSON text."""
     return tuple(_of_hive(value, kind) for value, kind in zip(values, types, strict=True))
 
 
@@ -67,7 +65,7 @@ def _texts(frame: DataFrame) -> list[Column]:
 
 
 def _text(value: Column, kind: DataType) -> Column:
-    """Spark prints the leaves: only it knows the wall clock of the session's time zone."""
+    """Return a column with its leaves as Spark's text, in the session's time zone."""
     if isinstance(kind, BinaryType):
         return F.lower(F.hex(value))
     if isinstance(kind, ArrayType):

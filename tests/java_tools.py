@@ -1,4 +1,4 @@
-"""What the tests that start Java servers share: options, ports, and places made once.
+"""Common code of tests that start Java servers: options, ports, and directories made once.
 
 A server of the tests listens on loopback only, works in a home of its own and ends with the process
 that started it.
@@ -37,24 +37,24 @@ JAVA_OPTIONS = (
 
 
 class JavaSetupError(Exception):
-    """What a server runs on could not be provided."""
+    """Error of a server whose installation could not be provided."""
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+    """Return an unused port on loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
 
 
 def prepared(kind: str, name: str, contents: Iterable[str], make: Callable[[Path], None]) -> Path:
-    """A directory in the user's cache that is made once, and anew when its sources change.
+    """Return a directory in the user's cache that is made once, and again when its sources change.
 
     Args:
         kind: directory of the cache.
-        name: what it holds.
-        contents: texts that it is made from.
-        make: fills an empty directory; what it raises leaves nothing behind.
+        name: name of the contents.
+        contents: texts from which it is made.
+        make: fills an empty directory; if it raises, nothing is left behind.
     """
     digest = hashlib.sha256("\0".join(contents).encode()).hexdigest()[:12]
     root = Path(platformdirs.user_cache_dir("acidsql-tests")) / kind

@@ -1,4 +1,4 @@
-"""What the SQL of a packing gives, in Python."""
+"""Packing of row ids in Python, as the SQL of a packing does it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from acidsql.storage.delete_files import RowId
 
 
 def packed_number(packing: Packing, ordinal: int, key: RowId) -> int:
-    """The number of a row id; ``NONE`` if a part of it does not fit its field."""
+    """Return the number of a row id; ``NONE`` if a part of it does not fit its field."""
     number = ordinal
     for width, part in zip(packing.bits[1:], _parts(key), strict=True):
         if not 0 <= part < 1 << width:

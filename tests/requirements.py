@@ -1,4 +1,4 @@
-"""What tests need of the machine beyond Python: they are skipped where it is missing."""
+"""Requirements of tests beyond Python, without which they are skipped."""
 
 from __future__ import annotations
 

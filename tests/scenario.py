@@ -36,10 +36,10 @@ def _compact(spark: SparkSession, table: str, kind: str) -> int:
 
 
 def listing(spark: SparkSession, table: str) -> dict[str, list[int]]:
-    """The bucket ids in each ACID directory of a table, by its path below the table's.
+    """Return the bucket ids in each ACID directory of a table, by its relative path.
 
-    Checks on the way that there is nothing else, that every bucket has one file, sorted by key, and
-    that the events in it are that bucket's.
+    Checks that there is nothing else, that every bucket has one file, sorted by key, and that its
+    events belong to that bucket.
     """
     files = AcidSession.of(spark).files
     found: dict[str, list[int]] = {}
@@ -68,7 +68,7 @@ def listing(spark: SparkSession, table: str) -> dict[str, list[int]]:
 
 
 def core(spark: SparkSession, root: str) -> None:
-    """INSERT, UPDATE, DELETE, MERGE and both compactions, on a plain and on a partitioned table.
+    """Run INSERT, UPDATE, DELETE, MERGE and both compactions, with and without partitions.
 
     Args:
         root: directory for the tables, as a path that Spark understands.
@@ -148,8 +148,9 @@ def _partitioned(spark: SparkSession, root: str) -> None:
 
 
 def retries(spark: SparkSession, root: str) -> None:
-    """Every task that writes fails at its last row when it runs first: each bucket has one file all
-    the same, and no row id is there twice.
+    """Make every writing task fail at its last row when it first runs.
+
+    Each bucket must still have one file, and no row id may occur twice.
     """
 
     def flaky(value: int) -> int:

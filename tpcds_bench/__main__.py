@@ -134,7 +134,7 @@ only_option = click.option("--only", multiple=True, help="Part of the name of a 
 @click.option("--driver-memory", default="4g", show_default=True, help="Heap of Spark's JVM.")
 @click.pass_context
 def main(context: click.Context, data: Path, output: Path, driver_memory: str) -> None:
-    """TPC-DS over ACID tables: right answers and costs."""
+    """Run TPC-DS over ACID tables: right answers and costs."""
     context.obj = Settings(data=data, output=output, driver_memory=driver_memory)
 
 

@@ -1,4 +1,4 @@
-"""Cases: one thing that is done in two ways, measured in turns and reported as a ratio."""
+"""Cases: one task done in two ways, measured in turns and reported as a ratio."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One thing that is done in two ways.
+    """Task that is done in two ways.
 
     Args:
-        name: what is done.
+        name: the task.
         goal: highest ratio that is good enough.
         subject: the way over ACID tables.
-        yardstick: the way that it is compared with.
-        against: what the yardstick does.
+        yardstick: the way with which it is compared.
+        against: description of the yardstick.
     """
 
     name: str
@@ -44,14 +44,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """What came of one case.
+    """Result of one case.
 
     Args:
-        name: what was done.
+        name: the task.
         goal: highest ratio that is good enough.
-        against: what it was compared with.
+        against: description of the yardstick.
         duel: all samples.
-        profile: one more run of the subject, profiled, when the goal was missed.
+        profile: one more run of the subject, profiled, if the goal was missed; else None.
     """
 
     name: str
@@ -62,7 +62,7 @@ class CaseResult:
 
     @property
     def met(self) -> bool:
-        """Whether the goal was reached."""
+        """Return whether the goal was reached."""
         return self.duel.wall_ratio <= self.goal
 
 
@@ -168,10 +168,10 @@ def querying(query: Callable[[str], DataFrame], text: str) -> Contender:
 
 
 def same_query(spark: SparkSession, name: str, goal: float, acid: str, flat: str) -> Case:
-    """A query over an ACID table, against the same over flat ORC.
+    """Return the case of a query over an ACID table, against the same over flat ORC.
 
     Raises:
-        AnswerError: they give different rows.
+        AnswerError: the two give different rows.
     """
     if product.query(spark, acid).collect() != spark.sql(flat).collect():
         raise AnswerError(f"{name} differs between ACID table and flat ORC: {acid}")

@@ -1,5 +1,7 @@
-"""Suite ``changes``: INSERT, UPDATE, DELETE and MERGE, against the SELECT that finds the rows or
-against what PySpark offers without a table format: writing the flat table anew.
+"""Suite ``changes``: INSERT, UPDATE, DELETE and MERGE.
+
+They are compared with the SELECT that finds the rows, or with rewriting the flat table, which is
+what PySpark offers without a table format.
 """
 
 from __future__ import annotations
@@ -101,7 +103,7 @@ def _location(spark: SparkSession) -> str:
 
 
 def _one(number: int) -> str:
-    """A condition that few rows meet: one ticket has about a dozen."""
+    """Return a condition that few rows meet: one ticket has about a dozen."""
     return f"ss_ticket_number = {1000 + number}"
 
 
@@ -121,7 +123,7 @@ def _selecting(spark: SparkSession, where: Callable[[int], str]) -> Contender:
 
 
 def _found_rows(spark: SparkSession, tickets: int) -> tuple[Case, ...]:
-    """Few rows: finding them is most of the work."""
+    """Return the cases of few rows, for which finding them is most of the work."""
 
     def scattered(number: int) -> str:
         # 0.01 % of the tickets, spread over the whole table.
@@ -154,7 +156,7 @@ def _changing(statement: str, where: Callable[[int], str], number: int) -> str:
 
 
 def _percents(spark: SparkSession, work: Path) -> tuple[Case, ...]:
-    """Scattered rows, another part of the table in each round."""
+    """Return the cases of scattered rows, another part of the table in each round."""
 
     def remaining(number: int) -> DataFrame:
         return _flat(spark).where(f"ss_ticket_number % 100 <> {50 + number}")
@@ -203,7 +205,7 @@ def _update(spark: SparkSession, work: Path, *, percent: int, goal: float) -> Ca
 
 
 def _ranges(spark: SparkSession, work: Path, tickets: int) -> tuple[Case, ...]:
-    """Rows that stand side by side."""
+    """Return the cases of rows that lie side by side."""
     size = tickets // 40  # 2.5 %
 
     def bounds(number: int) -> str:
@@ -226,11 +228,11 @@ def _ranges(spark: SparkSession, work: Path, tickets: int) -> tuple[Case, ...]:
 
 
 def _merge(spark: SparkSession, work: Path, selected: str) -> Case:
-    """1.7 % of the rows: updated, deleted and inserted."""
+    """Return the case of a MERGE of 1.7 % of the rows: updated, deleted and inserted."""
     key = "t.ss_ticket_number = s.ss_ticket_number AND t.ss_item_sk = s.ss_item_sk"
 
     def source(number: int) -> str:
-        """Of 60 tickets one; every third of its rows under a number that is new."""
+        """Return a query of one of 60 tickets, with a new ticket number in every third row."""
         moved = (
             f"IF(ss_item_sk % 3 = 0, ss_ticket_number + {10**9 * (number + 1)}, ss_ticket_number)"
         )

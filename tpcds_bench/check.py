@@ -1,4 +1,4 @@
-"""ACID tables against DuckDB's copies of them: loading both from the same files, and comparing."""
+"""Check of ACID tables against DuckDB's copies: loading both from the same files, and comparing."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ AFFECTED = "(affected rows)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
-    """A table that differs from DuckDB's.
+    """Table that differs from DuckDB's.
 
     Args:
         table: table name.
-        difference: what differs.
+        difference: the difference.
     """
 
     table: str

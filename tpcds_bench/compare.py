@@ -20,7 +20,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The rows that a query gave, in any order.
+    """Rows that a query gave, in any order.
 
     Args:
         columns: column names.
@@ -50,7 +50,7 @@ def mismatch(expected: Answer, actual: Answer) -> str | None:
 
 
 def equal(a: object, b: object) -> bool:
-    """Tell whether two values are the same, as this module's text defines it."""
+    """Return whether two values are the same, by the rules of this module's docstring."""
     if isinstance(a, (int, float, Decimal)) and isinstance(b, (int, float, Decimal)):
         if not isinstance(a, float) and not isinstance(b, float):
             return a == b
@@ -60,7 +60,10 @@ def equal(a: object, b: object) -> bool:
 
 
 def _half_unit(value: float | Decimal) -> float:
-    """Half a unit in the last place of a decimal; the 1e-6 more absorbs the conversion to float."""
+    """Return half a unit in the last place of a decimal, and 0 for other numbers.
+
+    The factor 1 + 1e-6 absorbs the conversion to float.
+    """
     if not isinstance(value, Decimal):
         return 0.0
     exponent = value.as_tuple().exponent

@@ -119,7 +119,9 @@ def _insert(spark: SparkSession, data: Dataset, work: Path) -> Case:
 
 
 def _changes(spark: SparkSession, work: Path) -> tuple[Case, ...]:
-    """UPDATE and DELETE of another percent in each round, so that earlier deltas are read too."""
+    """Return cases of UPDATE and DELETE of another percent in each round, so that deltas are read
+    too.
+    """
     ticket = col("ss_ticket_number") % 100
 
     def update(number: int) -> None:

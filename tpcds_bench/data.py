@@ -55,16 +55,16 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 
 
 class ExtensionMissingError(RuntimeError):
-    """The TPC-DS extension for this DuckDB is not installed."""
+    """Error of a TPC-DS extension that is not installed for this DuckDB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column as DuckDB declares it.
+    """Column as DuckDB declares it.
 
     Args:
         name: column name.
-        type: DuckDB's spelling of the type; for TPC-DS's types Spark's is the same but for VARCHAR.
+        type: DuckDB's name of the type; of TPC-DS's types only VARCHAR has another name in Spark.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Column:
 
     @property
     def spark_type(self) -> str:
-        """The type in Spark SQL."""
+        """Type in Spark SQL."""
         return "STRING" if self.type == "VARCHAR" else self.type
 
 

@@ -1,4 +1,4 @@
-"""Suite ``deltas``: what pending deletes and inserts cost a reader.
+"""Suite ``deltas``: the cost of pending deletes and inserts for a reader.
 
 The tables and queries are those with which Presto's ACID support was presented: store_sales as flat
 ORC, as a base, and with the rows of one or five customers deleted and inserted again.
@@ -97,7 +97,7 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 def _less(
     spark: SparkSession, data: Dataset, table: str, name: str, deleted: str, goal: float
 ) -> Case:
-    """A table less a part of its rows, and all of its columns read."""
+    """Return the case of a table with a part of its rows deleted, of which all columns are read."""
     _make(spark, data, table, (), ())
     product.execute(spark, f"DELETE FROM {table} WHERE {deleted}")
     flat_table(spark.table(_SOURCE).where(f"NOT {deleted}"), f"{_FLAT}.{table}")

@@ -1,8 +1,8 @@
-"""Fingerprints of tables, equal when two engines hold the same rows, whatever their order.
+"""Fingerprints of tables, equal if two engines have the same rows, whatever their order.
 
-Numbers are added up exactly as decimals; text and dates as the first 60 bits of the MD5 of their
-text, which both engines spell alike; a pseudo-column ``(row)`` hashes each row as a whole, so that
-values that changed places between rows are seen.
+Numbers are added up exactly as decimals. Text and dates are added up as the first 60 bits of the
+MD5 of their text, which both engines spell alike. A pseudo-column ``(row)`` hashes each row as a
+whole, so that values that changed places between rows are found.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One measure of one column that two engines disagree on.
+    """Measure of a column in which two engines differ.
 
     Args:
         column: column name, or :data:`ROW`.
         measure: ``count``, ``sum`` or ``hash``.
         expected: DuckDB's value.
-        actual: the value of the table under test.
+        actual: value of the table under test.
     """
 
     column: str

@@ -44,7 +44,7 @@ DATABASE = "tpcds_maintenance"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """What came of one step.
+    """Result of one step.
 
     Args:
         step: name of the step.

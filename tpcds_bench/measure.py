@@ -1,4 +1,4 @@
-"""Timing two ways of doing the same thing side by side."""
+"""Timing of two ways of doing the same task, side by side."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ WARM_UP = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """One way of doing something.
+    """Way of doing a task.
 
     Args:
-        run: what is timed.
-        prepare: what has to happen before each round, not timed.
+        run: timed action.
+        prepare: action before each round, not timed.
     """
 
     run: Action

@@ -34,10 +34,10 @@ _COLUMNS = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one step needed.
+    """Cost of one step.
 
     Args:
-        name: what was done.
+        name: the action.
         sample: seconds.
         peak: most bytes of memory that this process and those under it had (resident set size).
     """

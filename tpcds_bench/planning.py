@@ -1,8 +1,8 @@
-"""Suite ``planning``: how long it takes to plan a query over many deltas, and over many partitions.
+"""Suite ``planning``: the time to plan a query over many deltas, and over many partitions.
 
-A tenth as many of them is the yardstick: a ratio of 10 is linear. Queries whose partitions are
-known by more than constants are run, and flat ORC is their yardstick, of which Spark chooses them
-when it runs.
+The yardstick has a tenth as many of them: a ratio of 10 is linear. Queries that choose partitions
+by more than constants are executed, with flat ORC as their yardstick, whose partitions Spark
+chooses at run time.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _make_star(spark: SparkSession, partitions: int) -> None:
 
 
 def _run_case(spark: SparkSession, name: str, text: str) -> Case:
-    """A query, run over the ACID and over the flat table of a tenth as many partitions."""
+    """Return the case of a query that is run over the ACID table and over the flat one."""
 
     def counting(table: str) -> Contender:
         def run(_: int) -> None:

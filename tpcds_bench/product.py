@@ -1,4 +1,4 @@
-"""Everything the benchmark asks of acidsql, through its public interface."""
+"""Use of acidsql by the benchmark, through its public interface alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 import acidsql
-from acidsql.errors import AcidSqlError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from tpcds_bench.data import Column
 
-FAILURES = (AcidSqlError, PySparkException, Py4JError)
+FAILURES = (PySparkException, Py4JError)
 """What a statement that cannot be done raises."""
 
 
@@ -59,7 +58,7 @@ def create_table(
 
 
 class CompactionError(RuntimeError):
-    """A compaction did not do what it had to."""
+    """Error of a compaction that did not do its work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

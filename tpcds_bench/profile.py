@@ -1,4 +1,4 @@
-"""Where the time of a statement goes: in Spark's jobs, and in this process between them."""
+"""Profile of a statement: time in Spark's jobs, and in this process between them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _jobs(spark: SparkSession, group: str) -> tuple[list[tuple[float, float]], i
 
 
 def _covered(spans: list[tuple[float, float]]) -> float:
-    """Length of the union of spans."""
+    """Return the length of the union of spans."""
     total, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, reached))

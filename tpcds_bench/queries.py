@@ -42,16 +42,16 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """What came of one query.
+    """Result of one query.
 
     Args:
         query: its number.
         rows: rows of DuckDB's answer.
-        duel: costs over ACID tables and over flat ORC, after both were answered once; None if
-            that failed.
+        duel: costs over ACID tables and over flat ORC, after both were answered once; None if that
+            failed.
         flat: ACID tables against flat ORC.
         duckdb: ACID tables against DuckDB.
-        note: what differs, what failed, or the reason of the rewrite; may be empty.
+        note: the difference, the failure, or the reason of the rewrite; may be empty.
     """
 
     query: int
@@ -63,7 +63,9 @@ class QueryResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the query is as it has to be."""
+        """Return whether ACID tables give the rows of flat ORC and of DuckDB, perhaps after a
+        rewrite.
+        """
         return self.flat is Verdict.EQUAL and self.duckdb in {
             Verdict.EQUAL,
             Verdict.EQUAL_REWRITTEN,
@@ -71,7 +73,7 @@ class QueryResult:
 
 
 class LoadError(RuntimeError):
-    """A loaded ACID table differs from its source."""
+    """Error of a loaded ACID table that differs from its source."""
 
 
 def run(stage: Stage, *, numbers: Iterable[int], rounds: int) -> tuple[QueryResult, ...]:
@@ -92,7 +94,7 @@ def run(stage: Stage, *, numbers: Iterable[int], rounds: int) -> tuple[QueryResu
 
 
 def passed(results: Sequence[QueryResult]) -> bool:
-    """Tell whether every query passed and no more were rewritten than may be."""
+    """Return whether every query passed, with no more rewrites than allowed."""
     return all(result.passed for result in results) and _rewritten(results) <= MAX_REWRITES
 
 
@@ -138,7 +140,7 @@ def sections(data: Dataset, results: Sequence[QueryResult]) -> tuple[Section, ..
 
 
 def _costs(found: Duel | None) -> tuple[str | float, ...]:
-    """Ratios of wall time and processor time to flat ORC, and seconds over ACID tables."""
+    """Return ratios of wall time and processor time to flat ORC, and seconds over ACID tables."""
     if found is None:
         return "", "", ""
     seconds = statistics.median(sample.wall for sample in found.subject)
@@ -146,7 +148,7 @@ def _costs(found: Duel | None) -> tuple[str | float, ...]:
 
 
 def _ratios(duels: Sequence[Duel]) -> str:
-    """What all queries together cost beside flat ORC."""
+    """Return a sentence about the total cost of all queries beside flat ORC."""
     if not duels:
         return ""
     mean = statistics.geometric_mean(d.wall_ratio for d in duels)

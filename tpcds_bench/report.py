@@ -35,14 +35,14 @@ class Chart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of a report.
+    """Section of a report.
 
     Args:
         title: heading.
         text: paragraph under the heading; may be empty.
         headers: column headings of the table.
-        rows: the table; none is printed when it is empty.
-        chart: the figures drawn, if they are.
+        rows: rows of the table; no table is printed if there are none.
+        chart: chart of the figures, or None.
     """
 
     title: str

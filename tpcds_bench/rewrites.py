@@ -1,4 +1,4 @@
-"""The TPC-DS queries on which Spark's and DuckDB's dialects differ, and how each is made the same.
+"""Rewrites of the TPC-DS queries that mean different things in Spark's and DuckDB's dialects.
 
 A rewrite is applied to the text for both engines, and only after the original answers differed.
 """
@@ -14,13 +14,13 @@ MAX_REWRITES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    r"""A change of one query's text after which both dialects mean the same.
+    r"""Rewrite of one query's text after which both dialects mean the same.
 
     Args:
         query: number of the query.
-        reason: what the dialects do differently.
-        pattern: regular expression for what is replaced, everywhere in the text.
-        replacement: what stands there instead, with ``\1`` for groups.
+        reason: difference between the dialects.
+        pattern: regular expression of the text to replace, everywhere in the query.
+        replacement: text that replaces it, with ``\1`` for groups.
     """
 
     query: int

@@ -1,4 +1,4 @@
-"""The maintenance script: what happens to the tables, step by step, in SQL that both engines read.
+"""Maintenance script: changes of the tables, step by step, in SQL that both engines read.
 
 Rows are chosen by arithmetic on keys, so that a step means the same rows in both engines. Only
 COMPACT has no counterpart in DuckDB; it must leave the rows as they are.

@@ -1,4 +1,4 @@
-"""The Spark session in which every suite runs."""
+"""Spark session in which every suite runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What a suite runs in.
+    """Environment of a suite.
 
     Args:
         spark: session of its own.

@@ -1,4 +1,4 @@
-"""The tables that suites compare: source views over Parquet, flat ORC, and databases for both."""
+"""Tables that suites compare: source views over Parquet, flat ORC, and databases for both."""
 
 from __future__ import annotations
 

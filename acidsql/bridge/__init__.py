@@ -1,7 +1,7 @@
 """Every call into the JVM that is not part of PySpark's public API.
 
-``spark_versions`` has what differs between releases. Nothing outside this package touches py4j
-objects other than to hand them back to it. A Scala ``Map`` serves as the partial function of plan
+``spark_versions`` has the differences between releases. Code outside ``bridge`` and ``planning``
+treats py4j objects as opaque. A Scala ``Map`` serves as the partial function of plan
 transformations, so that no callback from the JVM into Python is needed.
 """
 
@@ -35,6 +35,7 @@ from acidsql.bridge.jvm import (
     jvm_time_zone,
     same,
 )
+from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -81,6 +82,7 @@ from acidsql.bridge.rows import (
     collect_to_driver,
     fits_in_driver,
     has_join,
+    has_local_rows,
     limit_per_task,
     local_rows,
     replace_by_collected,
@@ -131,6 +133,7 @@ __all__ = [
     "Expression",
     "FoundPath",
     "JavaObject",
+    "JvmCache",
     "LogicalPlan",
     "MergePlan",
     "NamedColumns",
@@ -147,6 +150,7 @@ __all__ = [
     "append_bytes",
     "arrow_table",
     "assemble_file",
+    "cached_per_session",
     "can_hash",
     "catalog_table",
     "check_expression",
@@ -173,6 +177,7 @@ __all__ = [
     "hadoop_setting",
     "hadoop_user",
     "has_join",
+    "has_local_rows",
     "hide_columns",
     "input_bytes",
     "insert_into_files",

@@ -1,4 +1,4 @@
-"""Spark's own catalog: tables that are not the metastore's."""
+"""Tables of Spark's session catalog, which the metastore of acidsql does not have."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from acidsql.bridge.jvm import JavaObject, elements, field_names, jvm_class, ses
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogTable:
-    """A table of Spark's catalog.
+    """Definition of a table in Spark's session catalog.
 
     Attributes:
-        schema: all columns, CHAR and VARCHAR as such.
-        partition_columns: their names; they are the last of the schema.
-        provider: the format of its files, in lower case; of a Hive table its serde.
+        schema: all columns, CHAR and VARCHAR with their lengths.
+        partition_columns: names of the partition columns, which are the last of the schema.
+        location: path of the table, as Hadoop spells it.
+        provider: data source of the files, in lower case (``orc``); of a Hive table the class of
+            its serde.
+        external: whether DROP TABLE leaves the files.
+        bucketed: whether the table is CLUSTERED BY columns.
         created: milliseconds since 1970.
-        partitions: the value of each partition column by its name, and the location.
+        partitions: of each partition, the values by column name and the location.
     """
 
     schema: StructType
@@ -38,7 +42,9 @@ class CatalogTable:
 
 
 def catalog_table(spark: SparkSession, database: str, name: str) -> CatalogTable | None:
-    """A table of Spark's session catalog; None if it has none of this name, or a view."""
+    """Return the definition of a table in Spark's session catalog; None if there is no table of
+    this name, or if it is a view.
+    """
     catalog, identifier = _named(spark, database, name)
     if not catalog.tableExists(identifier):
         return None
@@ -66,7 +72,10 @@ def catalog_table(spark: SparkSession, database: str, name: str) -> CatalogTable
 
 
 def forget_table(spark: SparkSession, database: str, name: str) -> None:
-    """Drop a table of Spark's session catalog whose files stay: as an external one."""
+    """Remove a table from Spark's session catalog and keep its files.
+
+    The table is made external first, since dropping a managed table deletes its files.
+    """
     catalog, identifier = _named(spark, database, name)
     found = catalog.getTableMetadata(identifier)
     types = jvm_class(spark, "org.apache.spark.sql.catalyst.catalog.CatalogTableType")
@@ -88,7 +97,10 @@ def _provider(found: JavaObject) -> str:
 
 
 def _path(spark: SparkSession, uri: JavaObject) -> str:
-    """A location as Hadoop spells paths: a URI escapes what is escaped in names already."""
+    """Return a location as Hadoop spells paths.
+
+    The URI escapes characters that directory names of partitions have escaped once already.
+    """
     return str(jvm_class(spark, "org.apache.hadoop.fs.Path")(uri).toString())
 
 

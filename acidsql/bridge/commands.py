@@ -1,4 +1,6 @@
-"""What Spark's own commands would do, told by their plans before they run."""
+"""Commands of Spark: which tables they look up and which paths they write, read from their parsed
+plans before they run.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +10,21 @@ from urllib.parse import unquote
 
 from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan, elements, simple_name
 
-# Leaves that a command looks up in Spark's own catalog.
+# Leaves whose names Spark's analyser looks up in its own catalog.
 _LOOKED_UP = ("UnresolvedTable", "UnresolvedTableOrView", "UnresolvedView")
-# Nodes above commands: several INSERTs of one FROM, and WITH.
+# Nodes that may stand above commands: several INSERTs of one FROM, and WITH.
 _ABOVE = ("Union", "WithCTE", "UnresolvedWith")
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of Spark's.
+    """Command in a parsed plan of Spark.
 
     Attributes:
-        name: of its plan's class, in upper case with underscores.
-        tables: the names that it looks up in Spark's catalog, to change what they mean.
-        paths: the directories that it writes into, or that it makes the place of a table.
+        name: class of the plan, in upper case with underscores (``CREATE_TABLE``).
+        tables: names that Spark looks up in its own catalog, each in parts.
+        paths: directories that the command writes into, or makes the location of a table or
+            partition.
     """
 
     name: str
@@ -30,7 +33,10 @@ class Command:
 
 
 def commands(plan: LogicalPlan) -> Iterator[Command]:
-    """The commands in a parsed plan; none in that of a query."""
+    """Yield the commands in a parsed plan that look up a table or name a path.
+
+    A query has none. Below a union (several INSERTs of one FROM) or WITH, each child is searched.
+    """
     kind = simple_name(plan)
     if kind in _ABOVE:
         for node in elements(plan.children()):
@@ -64,7 +70,7 @@ def _directory(plan: LogicalPlan) -> list[str]:
 
 
 def _inserted(plan: LogicalPlan) -> list[str]:
-    """The path of a target like ``orc.`/path` ``."""
+    """Return the path of an INSERT's target such as ``orc.`/path` ``, else nothing."""
     target = plan.table()
     if simple_name(target) != "UnresolvedRelation":
         return []

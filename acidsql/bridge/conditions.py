@@ -1,4 +1,6 @@
-"""Conditions that a plan has of a table, and which partitions meet them."""
+"""Conditions on the columns of a table, as Catalyst expressions, and the partitions that meet
+them.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +26,21 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.plans import frame_of, logical_plan
 
-# What a condition is wrapped in that is not to be compared with rows: it means nothing to Spark.
+# Expression that marks a coarse condition; it changes neither value nor plan.
 _COARSE = "KnownNullable"
 
 
 @dataclass(frozen=True)
 class Conjunct:
-    """One of the conditions that hold of all rows that a plan needs of a placeholder.
+    """Deterministic condition without subqueries that all required rows of a table meet.
+
+    A plan is required to read only rows that meet all of its conjuncts.
 
     Attributes:
-        expression: Java expression; deterministic, without subqueries.
-        columns: the Java attributes that it names, by name.
-        coarse: it may hold of all rows: row groups are to be compared with it, not rows.
+        expression: Catalyst expression of type BOOLEAN.
+        columns: Catalyst attributes in the expression, by name.
+        coarse: whether row groups alone are to be compared with the condition, since it may hold of
+            most rows and comparing each would be wasted.
     """
 
     expression: Expression
@@ -44,7 +49,7 @@ class Conjunct:
 
 
 def parts(condition: Expression) -> Iterator[JavaObject]:
-    """The conditions that all hold where one does."""
+    """Yield the conjuncts of a condition: the operands of its ANDs, from left to right."""
     if simple_name(condition) == "And":
         yield from parts(condition.left())
         yield from parts(condition.right())
@@ -53,24 +58,26 @@ def parts(condition: Expression) -> Iterator[JavaObject]:
 
 
 def conjunct(expression: Expression, *, coarse: bool = False) -> Conjunct:
-    """A deterministic condition without subqueries."""
+    """Build a ``Conjunct`` of a deterministic expression without subqueries."""
     columns = {str(a.name()): a for a in elements(expression.references().toSeq())}
     return Conjunct(expression=expression, columns=columns, coarse=coarse)
 
 
 def bare(condition: Expression) -> tuple[JavaObject, bool]:
-    """A condition, and whether it was made coarse."""
+    """Return a condition without the mark that ``coarse`` puts on it, and whether it had one."""
     is_coarse = simple_name(condition) == _COARSE
     return (condition.child() if is_coarse else condition), is_coarse
 
 
 def coarse(spark: SparkSession, condition: Expression) -> Expression:
-    """A condition for which ``required_of_placeholders`` gives a coarse conjunct."""
+    """Mark a condition, so that ``planning.plan_requirements`` makes a coarse ``Conjunct`` of
+    it.
+    """
     return jvm_class(spark, f"{CATALYST}.expressions.{_COARSE}")(condition)
 
 
 def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> Expression:
-    """The expression that all of some conditions, at least one, hold."""
+    """Combine conditions, at least one, by AND."""
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
     return reduce(both, [c.expression for c in conjuncts])
 
@@ -78,10 +85,15 @@ def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> Expression:
 def rebound(
     spark: SparkSession, expression: Expression, output: JavaObject, other: JavaObject
 ) -> Expression:
-    """An expression over the attributes of an output, over those at the same places of another.
+    """Replace the attributes of an output in an expression by those at the same positions of
+    another.
 
-    One attribute may stand in an expression in several forms, of other case, qualifier or
-    nullability; all are replaced.
+    One attribute may occur in an expression in several forms, of other case, qualifier or
+    nullability; all of them are replaced.
+
+    Args:
+        output: Scala ``Seq`` of attributes, which the expression refers to.
+        other: Scala ``Seq`` of attributes, as many.
     """
     catalyst = f"{CATALYST}.expressions"
     place = jvm_class(spark, f"{catalyst}.BoundReference")
@@ -104,12 +116,13 @@ def matching_rows(
     schema: StructType,
     values: Sequence[Sequence[str | None]],
 ) -> list[int]:
-    """The positions of the value lists for which conditions hold.
+    """Return the positions of the partitions that meet all conditions, by a small query on the
+    driver.
 
     Args:
         conjuncts: conditions on partition columns, at least one.
         schema: of the partition columns.
-        values: of all partition columns, as text.
+        values: of each partition, the values of all partition columns as text; cast by the query.
     """
     texts = StructType([StructField(f"v{i}", StringType()) for i in range(len(schema.fields))])
     rows = [dict(zip(texts.names, row, strict=True)) for row in values]

@@ -1,7 +1,8 @@
-"""What a statement takes for the current time, user and database.
+"""Current time, user, catalog and database of a statement, fixed once for all of its plans.
 
-Spark computes them when a plan is optimised. A statement is planned twice, and the second plan may
-run on another day than the first one chose partitions for: both have the values of one moment.
+Spark computes them when a plan is optimised. A statement is planned twice, and the day may change
+between the two: then the second plan would not fit the partitions that the first one chose. Both
+plans are given the values of one moment.
 """
 
 from __future__ import annotations
@@ -33,19 +34,21 @@ _NAMES = (
     "current_database()",
     "current_user()",
 )
-# Plans, not analysed, that create a table of the rows of a query.
+# Unresolved plans of CREATE and REPLACE TABLE AS SELECT.
 _AS_SELECT = ("CreateTableAsSelect", "ReplaceTableAsSelect")
 
 
 class CurrentValues:
-    """The current time, user and database of one statement: those of when they are first asked."""
+    """Values of ``current_date()`` and the like for one statement, computed when first needed."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._values: JavaObject = None
 
     def put_into(self, plan: LogicalPlan) -> LogicalPlan:
-        """An analysed plan with these values in place of the functions that give them."""
+        """Replace the functions of the current time, user and database in an analysed plan by
+        values.
+        """
         if not _names_any(self._spark, plan):
             return plan
         if self._values is None:
@@ -53,7 +56,10 @@ class CurrentValues:
         return plan.transformAllExpressionsWithSubqueries(self._values)
 
     def resolve(self, plan: LogicalPlan) -> LogicalPlan:
-        """The analysed and checked plan of a statement, with these values."""
+        """Analyse and check the plan of a statement, with these values put in.
+
+        Of a CREATE TABLE AS SELECT the query alone is analysed, and the plan copied with it.
+        """
         query = query_of(plan)
         if query is plan:
             return self.put_into(analyze(self._spark, plan))
@@ -62,15 +68,15 @@ class CurrentValues:
 
 
 def query_of(plan: LogicalPlan) -> LogicalPlan:
-    """The query of a statement that creates a table of its rows; other statements as they are.
+    """Return the query of a CREATE or REPLACE TABLE AS SELECT; other plans as they are.
 
-    Once analysed, the query is no part of the plan.
+    Once such a statement is analysed, its query is no part of the plan any more.
     """
     return plan.query() if simple_name(plan) in _AS_SELECT else plan
 
 
 def _values(spark: SparkSession) -> JavaObject:
-    """A Scala map from functions to their values of now."""
+    """Build a Scala map from the functions to literals with their current values."""
     parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {', '.join(_NAMES)}")
     functions = analyze(spark, parsed)
     rules = f"{CATALYST}.optimizer"
@@ -87,10 +93,11 @@ def _names_any(spark: SparkSession, plan: LogicalPlan) -> bool:
 
 
 def depends_on_now(spark: SparkSession, plan: LogicalPlan) -> bool:
-    """Whether an analysed plan names a current value, which may be another when it runs; as a
-    function or as the text of a date.
+    """Return whether the rows of an analysed plan depend on the time, user or database at which it
+    runs.
 
-    The optimizer puts constants in their place, so a condition that it leaves does not tell.
+    That is so if it calls a function such as ``current_date()``, or casts a text such as
+    ``'today'`` to a date. The optimizer replaces both by constants, so its result does not tell.
     """
     if _names_any(spark, plan):
         return True

@@ -1,8 +1,8 @@
-"""How much of a scan is one task's.
+"""Size of the splits of a scan, balanced over its tasks.
 
-Spark counts opening a file as so many bytes when it shares a scan out among its tasks
-(``spark.sql.files.openCostInBytes``, 4 MiB). With many small deltas a task's share becomes larger
-than the large files are, and one task is given several of them while the others have only deltas.
+Spark counts ``spark.sql.files.openCostInBytes`` (4 MiB) for each file that a task opens. Many small
+deltas thus raise the split size above that of the large files; one task is then given several of
+the large files while the others have only deltas.
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.jvm import default_parallelism, session_state
 from acidsql.limits import limits
 
-# Small files make no more than so many rounds of tasks.
+# Small files may take no more than this many rounds of tasks.
 _ROUNDS = 4
 
 
 def even_share(spark: SparkSession, sizes: Sequence[int]) -> int | None:
-    """The most bytes of a scan's task, where Spark's own number would leave some tasks with far
-    more to read than others.
+    """Return the largest split of a scan in bytes, or None if Spark's own number balances well.
+
+    Spark's number does not where some tasks would read far more than others.
 
     Args:
         sizes: of the files, in bytes.
-
-    Returns:
-        None if Spark's own number will do.
     """
     if len(sizes) < 2 or sum(sizes) < limits().fair_share_bytes:
         return None
@@ -38,16 +36,20 @@ def even_share(spark: SparkSession, sizes: Sequence[int]) -> int | None:
 
 
 def share_of_task(sizes: Sequence[int], *, tasks: int, most: int, open_cost: int) -> int | None:
-    """What ``even_share`` finds.
+    """Compute ``even_share`` from settings.
 
-    Spark's own number is that of FilePartition.maxSplitBytes: an equal share of the bytes and of
-    what opening the files counts, but ``most``. It fills one task after the other, the largest
-    files first.
+    Spark's own number is ``FilePartition.maxSplitBytes``: the bytes of all files and their open
+    costs, divided by the number of tasks, but no more than ``most``. Spark fills one task after the
+    other, the largest files first.
 
     Args:
-        tasks: that run at once.
-        most: bytes of a task, as the session has it.
+        sizes: of the files, in bytes.
+        tasks: number of tasks that run at once.
+        most: largest split in bytes that the session allows.
         open_cost: bytes that opening a file counts as.
+
+    Returns:
+        Bytes, or None if Spark's own number is close to it.
     """
     total = sum(sizes)
     counted = total + open_cost * len(sizes)

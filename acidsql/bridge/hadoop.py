@@ -1,4 +1,4 @@
-"""Hadoop's file systems."""
+"""Hadoop's file systems, and the settings and user that they work with."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from acidsql.bridge.jvm import JavaObject, java_strings, jvm_class, session_stat
 
 
 def hadoop_conf(spark: SparkSession) -> JavaObject:
-    """The session's Hadoop configuration, a copy as of now."""
+    """Return a new copy of the session's Hadoop ``Configuration``."""
     return session_state(spark).newHadoopConf()
 
 
 def hadoop_setting(spark: SparkSession, key: str) -> str | None:
-    """A setting of the session's Hadoop configuration."""
+    """Return a value of the session's Hadoop configuration, or None if it is not set."""
     value = hadoop_conf(spark).get(key)
     return None if value is None else str(value)
 
 
 def hadoop_user(spark: SparkSession) -> str:
-    """As whom Hadoop works: its login, or HADOOP_USER_NAME."""
+    """Return the short name of the user that Hadoop works as: the login, or HADOOP_USER_NAME."""
     users = jvm_class(spark, "org.apache.hadoop.security.UserGroupInformation")
     return str(users.getCurrentUser().getShortUserName())
 
 
 def hadoop_path(spark: SparkSession, path: str, conf: JavaObject) -> tuple[JavaObject, JavaObject]:
-    """The file system of a path and the qualified path."""
+    """Return the ``FileSystem`` of a path and the qualified ``Path``."""
     raw = jvm_class(spark, "org.apache.hadoop.fs.Path")(path)
     filesystem = raw.getFileSystem(conf)
     return filesystem, filesystem.makeQualified(raw)
 
 
-# How Hadoop's file systems write a FileStatus.
+# Text of ``FileStatus.toString``.
 _STATUS = re.compile(
     r"path=(?P<path>.*?); isDirectory=(?P<directory>true|false);"
     r"( length=(?P<length>\d+); replication=-?\d+; blocksize=-?\d+;)?"
@@ -46,11 +46,11 @@ _STATUS = re.compile(
 
 
 class FoundPath(NamedTuple):
-    """What a listing tells of a file or directory.
+    """File or directory of a listing.
 
     Attributes:
-        path: as the file system names it.
-        size: in bytes.
+        path: qualified, as the file system spells it.
+        size: in bytes; 0 of a directory.
         modified: milliseconds since 1970.
     """
 
@@ -63,10 +63,14 @@ class FoundPath(NamedTuple):
 def list_paths(
     spark: SparkSession, filesystem: JavaObject, directories: Sequence[str]
 ) -> list[FoundPath] | None:
-    """What lies in some directories of one file system; None if one of them is missing.
+    """List the children of some directories of one file system; return None if a directory is
+    missing.
 
-    It takes a few calls, however much there is: all of it is fetched as one text. Where that is not
-    understood, it takes some calls for each path.
+    All statuses are fetched as one text, which takes a few calls into the JVM. Where that text
+    cannot be parsed safely, a few calls are made for each child.
+
+    Raises:
+        Py4JJavaError: the listing failed for another reason.
     """
     strings = jvm_class(spark, "org.apache.hadoop.util.StringUtils")
     try:
@@ -77,7 +81,7 @@ def list_paths(
         return None
     text = str(jvm_class(spark, "scala.runtime.ScalaRunTime").stringOf(statuses))
     found = list(_STATUS.finditer(text))
-    # A name may look like a part of such a text.
+    # A file name that looks like a part of this text can mislead the pattern.
     if not len(found) == text.count("isDirectory=") == len(statuses):
         return [
             FoundPath(
@@ -102,7 +106,7 @@ def list_paths(
 def read_bytes(
     spark: SparkSession, filesystem: JavaObject, path: JavaObject, start: int, length: int
 ) -> bytes:
-    """``length`` bytes of a file from ``start``."""
+    """Read ``length`` bytes of a file from offset ``start``."""
     stream = filesystem.open(path)
     try:
         stream.seek(start)
@@ -112,7 +116,7 @@ def read_bytes(
 
 
 def write_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
-    """Create a file (it must not exist) with this content."""
+    """Create a file with this content; it must not exist yet."""
     stream = filesystem.create(path, False)
     try:
         stream.write(bytearray(content))
@@ -121,7 +125,7 @@ def write_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> Non
 
 
 def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
-    """Append to a file, on file systems that can."""
+    """Append to a file, where the file system supports it."""
     stream = filesystem.append(path)
     try:
         stream.write(bytearray(content))
@@ -135,7 +139,13 @@ def copy_file(
     target: tuple[JavaObject, JavaObject],
     length: int | None = None,
 ) -> None:
-    """Copy a file, or so many bytes of it; both are given with their file systems."""
+    """Copy a file to a new one, or only its first ``length`` bytes.
+
+    Args:
+        source: its file system and path.
+        target: its file system and path.
+        length: in bytes; None copies the whole file.
+    """
     if length is None:
         files = jvm_class(spark, "org.apache.hadoop.fs.FileUtil")
         files.copy(*source, *target, False, False, source[0].getConf())
@@ -159,11 +169,13 @@ def assemble_file(
     parts: Sequence[tuple[JavaObject, JavaObject, int, int]],
     tail: bytes,
 ) -> None:
-    """Create a file of some bytes, then parts of other files, then more bytes.
+    """Create a file of a head, then parts of other files, then a tail.
 
     Args:
-        target: its file system and path; it must not exist.
+        target: its file system and path; the file must not exist.
+        head: first bytes.
         parts: of each the file system, path, first byte and number of bytes.
+        tail: last bytes.
     """
     streams = jvm_class(spark, "org.apache.commons.io.IOUtils")
     written = target[0].create(target[1], False)
@@ -182,7 +194,7 @@ def assemble_file(
 
 
 def delete_if_empty(filesystem: JavaObject, path: JavaObject) -> bool:
-    """Delete a directory unless something is in it; whether it is gone."""
+    """Delete a directory unless it has children; return whether it is gone."""
     if filesystem.exists(path) and len(filesystem.listStatus(path)) > 0:
         return False
     try:

@@ -1,8 +1,8 @@
-"""Hive's hash codes, which say the bucket of a row.
+"""Hash codes by which Hive assigns rows to buckets.
 
-Spark has those of Hive 1 (``HiveHash``). Those of Hive 3 are computed by classes of Hive that
-ORC brings along, and so are on every executor: ``Murmur3`` over the bytes that
-``ObjectInspectorUtils.hashCodeMurmur`` makes of a value.
+Bucketing version 1 is Spark's ``HiveHash``. Version 2 is ``Murmur3`` over the bytes that Hive's
+``ObjectInspectorUtils.hashCodeMurmur`` makes of a value; the classes of Hive that it takes come
+with ORC, so every executor has them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ _DECIMAL = "org.apache.hadoop.hive.common.type.HiveDecimal"
 
 
 def can_hash(data_type: DataType) -> bool:
-    """Whether the hash code of a type is known; not of timestamps, bytes and nested types."""
+    """Return whether the hash code of a type is known; it is not for timestamps, binary and nested
+    types.
+    """
     known = (BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | FloatType) | (
         DoubleType | StringType | VarcharType | CharType | DecimalType
     )
@@ -53,14 +55,14 @@ def can_hash(data_type: DataType) -> bool:
 
 
 def java_hash(spark: SparkSession, values: Sequence[Column]) -> Column:
-    """The hash code that Hive 1 gives to a row of values, an INT (bucketing version 1)."""
+    """Build the hash code of a row of values in bucketing version 1 (Hive's Java hash), an INT."""
     expressions = [expression_of(spark, value) for value in values]
     hashed = jvm_class(spark, f"{CATALYST}.expressions.HiveHash")(scala_seq(spark, expressions))
     return column(spark, hashed)
 
 
 def murmur_hash(spark: SparkSession, value: Column, data_type: DataType) -> Column:
-    """The hash code of one value in bucketing version 2, an INT; that of NULL is 0.
+    """Build the hash code of one value in bucketing version 2, an INT; that of NULL is 0.
 
     Args:
         data_type: as declared, with char and varchar.
@@ -76,7 +78,9 @@ def murmur_hash(spark: SparkSession, value: Column, data_type: DataType) -> Colu
 
 
 def _octets(spark: SparkSession, value: Column, data_type: DataType) -> Column:
-    """The bytes that are hashed (ObjectInspectorUtils.hashCodeMurmur)."""
+    """Build the bytes of a value that are hashed (``ObjectInspectorUtils.hashCodeMurmur``), a
+    BINARY.
+    """
     if isinstance(data_type, CharType):
         return F.rtrim(value).cast("binary")
     if isinstance(data_type, StringType | VarcharType):
@@ -86,7 +90,7 @@ def _octets(spark: SparkSession, value: Column, data_type: DataType) -> Column:
     if isinstance(data_type, DateType):
         return _number(spark, F.unix_date(value))
     if isinstance(data_type, FloatType):
-        # Hive puts the bits into a float once more, as a number.
+        # Hive converts the bits, as an integer, to a float and hashes the bits of that.
         bits = _static(spark, "java.lang.Float", "floatToIntBits", IntegerType(), value)
         again = _static(
             spark, "java.lang.Float", "floatToRawIntBits", IntegerType(), bits.cast("float")
@@ -102,12 +106,14 @@ def _octets(spark: SparkSession, value: Column, data_type: DataType) -> Column:
 
 
 def _number(spark: SparkSession, value: Column) -> Column:
-    """The bytes of an integer, the highest first."""
+    """Build the bytes of an integer in big-endian order, a BINARY."""
     return _static(spark, _NUMBERS, "toBinary", BinaryType(), value)
 
 
 def _decimal_octets(spark: SparkSession, value: Column) -> Column:
-    """The unscaled value in the fewest bytes, zeros at the end of the fraction cut off."""
+    """Build the unscaled value of a decimal in the fewest bytes, without trailing zeros of the
+    fraction.
+    """
     big = jvm_class(spark, "java.lang.Class").forName("java.math.BigDecimal")
     hive = jvm_class(spark, "java.lang.Class").forName(_DECIMAL)
     object_type = jvm_class(spark, "org.apache.spark.sql.types.ObjectType")
@@ -132,10 +138,10 @@ def _static_expression(
     result: JavaObject,
     arguments: Sequence[JavaObject],
 ) -> Expression:
-    """A call of a static Java method; NULL if an argument is."""
+    """Build a call of a static Java method, NULL if an argument is NULL."""
     classes = jvm_class(spark, "java.lang.Class")
     name = f"{CATALYST}.expressions.objects.StaticInvoke"
-    # Later releases of Spark have one argument more, an option.
+    # Later releases of Spark have one more argument, an Option.
     arity = classes.forName(name).getConstructors()[0].getParameterCount()
     given = [
         classes.forName(owner),
@@ -152,7 +158,7 @@ def _static_expression(
 
 
 def _invoke(spark: SparkSession, target: JavaObject, method: str, result: JavaObject) -> Expression:
-    """A call of a Java method without arguments; NULL if its object is."""
+    """Build a call of a Java method without arguments, NULL if its object is NULL."""
     nothing = scala_seq(spark, [])
     return jvm_class(spark, f"{CATALYST}.expressions.objects.Invoke")(
         target, method, result, nothing, nothing, True, True, True

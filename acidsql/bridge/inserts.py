@@ -1,4 +1,4 @@
-"""INSERT, resolved and cast by Spark's own analyser."""
+"""Analysis of INSERT statements: Spark's analyser resolves the columns and casts the values."""
 
 from __future__ import annotations
 
@@ -26,11 +26,18 @@ def insert_into_files(
     schema: StructType,
     partitions: StructType,
 ) -> LogicalPlan:
-    """An ``InsertIntoStatement`` whose target is an empty file relation of these columns.
+    """Replace the target of an ``InsertIntoStatement`` by an empty file relation with these
+    columns.
 
-    It is analysed, so that Spark resolves partition values, column lists and defaults and casts by
-    its store-assignment policy, and never run. OVERWRITE and IF NOT EXISTS are left out: they say
-    nothing about the rows, and Spark refuses the latter for file relations.
+    The result is analysed and never run: Spark's analyser resolves partition values, column lists
+    and defaults, and casts by its store-assignment policy. OVERWRITE and IF NOT EXISTS are left
+    out: they do not concern the rows, and Spark refuses the latter for file relations.
+
+    Args:
+        plan: parsed, not analysed.
+        location: directory of the table; no file below it is opened.
+        schema: all columns but the partition columns.
+        partitions: partition columns.
     """
     # Spark inserts into relations with one path only.
     nothing = ScanFile(f"{location}/nothing", size=0)
@@ -42,8 +49,8 @@ def insert_into_files(
 
 
 def insert_query(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
-    """The query of an analysed INSERT: columns in the table's order, cast
-    by the store-assignment policy.
+    """Return the query of an analysed INSERT: columns in the table's order, cast by the
+    store-assignment policy.
     """
     query = plan.query()
     if differences(spark).keeps_char_of_omitted_columns:
@@ -52,9 +59,9 @@ def insert_query(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
 
 
 def _without_char(spark: SparkSession, query: LogicalPlan) -> LogicalPlan:
-    """The query of an INSERT, with strings where a column of char or varchar was left out.
+    """Cast the CHAR and VARCHAR columns of an INSERT's query to strings.
 
-    Spark 3.5 gives such a column a NULL of the declared type, and then has no encoder for it.
+    Spark 3.5 gives an omitted column NULL of its declared type, and has no encoder for that type.
     """
     types = jvm_class(spark, f"{CATALYST}.util.CharVarcharUtils")
     values = [

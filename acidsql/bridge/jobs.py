@@ -1,4 +1,4 @@
-"""Errors of Spark's jobs that PySpark does not translate."""
+"""Failures of Spark jobs that PySpark leaves as Java exceptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NULL_IN_NOT_NULL = "Null value appeared in non-nullable field"
 
 @contextmanager
 def job_errors() -> Iterator[None]:
-    """Raise what PySpark leaves as a Java exception as an error of ours.
+    """Raise a Java exception of the block as a ``WriteJobError``.
 
     Spark 3.5 has no condition for a NULL in a NOT NULL column, nor for ``raise_error``.
 
@@ -32,6 +32,7 @@ def job_errors() -> Iterator[None]:
             raise WriteJobError(
                 "NOT_NULL_ASSERT_VIOLATION",
                 f"NULL was given for {column}, which is NOT NULL: give a value, or COALESCE it",
+                {"walkedTypePath": column},
             ) from error
         raise WriteJobError(
             "WRITE_JOB_FAILED", f"Spark could not write the rows of the statement: {message}"
@@ -39,7 +40,9 @@ def job_errors() -> Iterator[None]:
 
 
 def root_message(exception: JavaObject) -> str:
-    """What went wrong first, after the file that Spark was reading if it was reading one."""
+    """Return the message of an exception's root cause, after the path of the file that Spark was
+    reading if the failure came while reading one.
+    """
     file = ""
     while exception.getCause() is not None:
         message = str(exception.getMessage() or "")

@@ -1,16 +1,17 @@
-"""Scala and Java values, classes and tree nodes through py4j."""
+"""Access to Scala and Java values, classes and tree nodes through py4j."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NewType
 
 from py4j.java_gateway import JavaClass, JavaMember
+from py4j.protocol import STATIC_PREFIX
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
+from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
 from acidsql.bridge.spark_versions import differences, missing_internal
 
 JavaObject = Any  # py4j has no static types
@@ -18,25 +19,26 @@ JavaObject = Any  # py4j has no static types
 if TYPE_CHECKING:
 
     class TreeNode:
-        """A node of a Catalyst tree, whose methods only the bridge calls."""
+        """Node of a Catalyst tree; only ``bridge`` and ``planning`` call its methods."""
 
         def __getattr__(self, name: str) -> Any: ...
 
 else:
     TreeNode = object
 
-# A plan of Spark's and an expression in one are told apart by mypy: a Java object is either.
+# Distinct types, so that mypy tells plans from expressions; at run time both are Java objects.
 LogicalPlan = NewType("LogicalPlan", TreeNode)
 Expression = NewType("Expression", TreeNode)
 CATALYST = "org.apache.spark.sql.catalyst"
 SOURCES = "org.apache.spark.sql.execution.datasources"
 _PYTHON = "org.apache.spark.api.python.PythonUtils"
-# As many as List.of and Map.of take.
+_CLASS_NAMES = f"{STATIC_PREFIX}org.apache.commons.lang3.ClassUtils"
+# Largest number of items that List.of, and of pairs that Map.of, takes.
 _FEW = 10
 
 
 class _KnownClass(JavaClass):  # type: ignore[misc]
-    """A class whose static methods are looked up once: py4j asks the JVM each time."""
+    """Java class whose static members are cached; py4j asks the JVM each time."""
 
     def __getattr__(self, name: str) -> JavaObject:
         found = super().__getattr__(name)
@@ -50,14 +52,16 @@ def _jvm(spark: SparkSession) -> JavaObject:
 
 
 def jvm_class(spark: SparkSession, name: str) -> JavaObject:
-    """A class, or the Scala object of that name, by its full name; looked up once per JVM.
+    """Return a Java class, or the static forwarders of a Scala object, by its full name.
 
-    py4j asks the JVM about every part of the name, a round trip each.
+    It is cached for each JVM: py4j makes a round trip for every part of the name.
+
+    Raises:
+        AcidAnalysisError: this release of Spark has no such class (UNSUPPORTED_SPARK_VERSION).
     """
-    jvm = _jvm(spark)
-    known: dict[str, JavaObject] = jvm.__dict__.setdefault("_acidsql_classes", {})
+    known = JvmCache.of(spark.sparkContext).classes
     if name not in known:
-        found = jvm
+        found = _jvm(spark)
         for part in name.split("."):
             found = getattr(found, part)
         if not isinstance(found, JavaClass):
@@ -67,25 +71,27 @@ def jvm_class(spark: SparkSession, name: str) -> JavaObject:
 
 
 def scala_object(spark: SparkSession, name: str) -> JavaObject:
-    """The singleton instance of a Scala object."""
-    jvm = _jvm(spark)
-    known: dict[str, JavaObject] = jvm.__dict__.setdefault("_acidsql_objects", {})
+    """Return the singleton instance of a Scala object, cached for each JVM."""
+    known = JvmCache.of(spark.sparkContext).objects
     if name not in known:
         known[name] = getattr(jvm_class(spark, name + "$"), "MODULE$")
     return known[name]
 
 
 def scala_seq(spark: SparkSession, items: Sequence[Any]) -> JavaObject:
-    """A Scala ``Seq``, of a Java list that takes one call if it is short, else one per item."""
+    """Build a Scala ``Seq``; one call for up to ten items without None, else a call for each
+    item.
+    """
     is_short = len(items) <= _FEW and all(item is not None for item in items)
     listed = jvm_class(spark, "java.util.List").of(*items) if is_short else list(items)
     return jvm_class(spark, _PYTHON).toSeq(listed)
 
 
 def scala_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObject:
-    """A Scala ``Map`` of pairs without nulls, no key twice.
+    """Build a Scala ``Map`` of pairs without nulls, with no key twice.
 
-    They are no ``dict``: its hashes of Java objects would be calls.
+    The pairs are not given as a ``dict``, which would call the JVM for the hash of each Java
+    object.
     """
     if len(pairs) <= _FEW:
         flat = [part for pair in pairs for part in pair]
@@ -97,12 +103,16 @@ def scala_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObje
 
 
 def java_strings(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
-    """A Java array of texts, none with a NUL, made by one call: py4j would take one for each."""
+    """Build a Java array of strings by one call; py4j would make one for each.
+
+    Args:
+        texts: none of them contains NUL.
+    """
     return _separator(spark).split(_NUL.join(texts))
 
 
 def long_array(spark: SparkSession, packed: bytes) -> JavaObject:
-    """A Java array of 64-bit numbers, big-endian, handed over at once."""
+    """Build a Java ``long[]`` of 64-bit integers in big-endian order, handed over at once."""
     made = spark.sparkContext._gateway.new_array(_jvm(spark).long, len(packed) // 8)
     jvm_class(spark, "java.nio.ByteBuffer").wrap(packed).asLongBuffer().get(made)
     return made
@@ -111,46 +121,41 @@ def long_array(spark: SparkSession, packed: bytes) -> JavaObject:
 _NUL = "\0"
 
 
-@lru_cache(maxsize=1)
+@cached_per_session(1)
 def _separator(spark: SparkSession) -> JavaObject:
     return jvm_class(spark, "java.util.regex.Pattern").compile(_NUL)
 
 
 def elements(seq: JavaObject) -> list[Any]:
-    """The elements of a Scala ``Seq``."""
+    """Return the elements of a Scala ``Seq`` as a list."""
     return [seq.apply(i) for i in range(seq.size())]
 
 
 def java_type(spark: SparkSession, schema: StructType) -> JavaObject:
-    """Spark's ``StructType`` of a schema."""
+    """Return the Java ``StructType`` of a schema."""
     return jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(schema.json())
 
 
+@cached_per_session(1)
 def session_state(spark: SparkSession) -> JavaObject:
-    """Spark's parser, analyser, catalog and settings of a session, which it has one of."""
-    known: dict[str, JavaObject] = spark.__dict__
-    if "_acidsql_state" not in known:
-        known["_acidsql_state"] = spark._jsparkSession.sessionState()
-    return known["_acidsql_state"]
+    """Return the ``SessionState`` of a session (parser, analyser, catalog, settings)."""
+    return spark._jsparkSession.sessionState()
 
 
 def simple_name(node: JavaObject) -> str:
-    """The class of a Java object, without its package."""
-    return str(_class_names(node._gateway_client).getSimpleName(node, ""))
-
-
-@lru_cache(maxsize=1)
-def _class_names(gateway_client: JavaObject) -> JavaObject:
-    return _KnownClass("org.apache.commons.lang3.ClassUtils", gateway_client)
+    """Return the class name of a Java object without its package."""
+    # Not looked up, which would be another round trip.
+    name_of = JavaMember("getSimpleName", None, _CLASS_NAMES, node._gateway_client)
+    return str(name_of(node, ""))
 
 
 def field_names(spark: SparkSession, node: JavaObject) -> list[str]:
-    """Return the names of the constructor arguments of a case class, in their order.
+    """Return the names of a case class's constructor arguments, in their order.
 
-    Scala 2.12 does not tell them. There they are the first final fields of the class.
+    Scala 2.12 does not provide them; there they are the first final fields of the class.
     """
     name = str(node.getClass().getName())
-    known: dict[str, list[str]] = _jvm(spark).__dict__.setdefault("_acidsql_fields", {})
+    known = JvmCache.of(spark.sparkContext).fields
     if name not in known:
         arity = node.productArity()
         if differences(spark).has_named_fields:
@@ -185,7 +190,7 @@ def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[str, Any])
 
 
 def expression_of(spark: SparkSession, value: Column) -> Expression:
-    """The Catalyst expression of a column."""
+    """Return the Catalyst expression of a PySpark column."""
     if differences(spark).has_column_nodes:
         converter = scala_object(
             spark, "org.apache.spark.sql.classic.ColumnNodeToExpressionConverter"
@@ -195,7 +200,7 @@ def expression_of(spark: SparkSession, value: Column) -> Expression:
 
 
 def column(spark: SparkSession, expression: Expression) -> Column:
-    """A PySpark column of a resolved Catalyst expression."""
+    """Build a PySpark column of a resolved Catalyst expression."""
     if differences(spark).has_column_nodes:
         return Column(
             scala_object(spark, "org.apache.spark.sql.classic.ExpressionUtils").column(expression)
@@ -206,7 +211,11 @@ def column(spark: SparkSession, expression: Expression) -> Column:
 def alias(
     spark: SparkSession, expression: Expression, name: str, expr_id: JavaObject | None = None
 ) -> Expression:
-    """A Catalyst expression under a name, and an id if it is to be that of an attribute."""
+    """Build the ``Alias`` of a Catalyst expression.
+
+    Args:
+        expr_id: of the attribute that it defines; a new one by default.
+    """
     nothing = scala_object(spark, "scala.collection.immutable.Nil")
     if expr_id is None:
         expr_id = jvm_class(spark, f"{CATALYST}.expressions.NamedExpression").newExprId()
@@ -218,7 +227,10 @@ def alias(
 
 @contextmanager
 def active(spark: SparkSession) -> Iterator[None]:
-    """Make a session the active one of the JVM's thread, whose settings Spark's parser goes by."""
+    """Make a session the active one of the JVM's thread within the block.
+
+    Spark's parser takes its settings from the active session.
+    """
     sessions = jvm_class(spark, f"{differences(spark).sql_package}.SparkSession")
     before = sessions.getActiveSession()
     sessions.setActiveSession(spark._jsparkSession)
@@ -232,7 +244,14 @@ def active(spark: SparkSession) -> Iterator[None]:
 
 
 def cloned_session(spark: SparkSession, settings: Mapping[str, str | None]) -> JavaObject:
-    """A Java session with the settings of another but for these; None unsets one."""
+    """Clone a session with changed settings.
+
+    Args:
+        settings: values by key; None unsets a key.
+
+    Returns:
+        A Java ``SparkSession``.
+    """
     session = spark._jsparkSession.cloneSession()
     for key, value in settings.items():
         if value is None:
@@ -243,20 +262,20 @@ def cloned_session(spark: SparkSession, settings: Mapping[str, str | None]) -> J
 
 
 def default_parallelism(spark: SparkSession) -> int:
-    """The tasks that a scan has at least, by default: those that run at once."""
+    """Return the default minimum number of tasks of a scan: the tasks that can run at once."""
     return int(spark._jsparkSession.leafNodeDefaultParallelism())
 
 
 def same(one: JavaObject, other: JavaObject) -> bool:
-    """Whether two Java objects are equal."""
+    """Return whether two Java objects are equal (``equals``)."""
     return bool(one.equals(other))
 
 
 def jvm_time_zone(spark: SparkSession) -> str:
-    """The JVM's default time zone, in which Spark's ORC writer stores wall clocks."""
+    """Return the JVM's default time zone, in which Spark's ORC writer stores local times."""
     return str(jvm_class(spark, "java.util.TimeZone").getDefault().getID())
 
 
 def jvm_memory(spark: SparkSession) -> int:
-    """The bytes that the driver's JVM may take for its heap."""
+    """Return the maximum heap size of the driver's JVM in bytes."""
     return int(jvm_class(spark, "java.lang.Runtime").getRuntime().maxMemory())

@@ -1,4 +1,4 @@
-"""Plans: the references in them, relations put in their place, DataFrames made of them."""
+"""Logical plans: table references in them, their analysis, and DataFrames made of them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,14 @@ from acidsql.bridge.spark_versions import differences
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference to a relation in a statement: its name's parts and where the name stands.
+    """Reference to a relation in a statement.
 
-    ``start`` and ``end`` (exclusive) are offsets in code points of the text, None where unknown.
-    ``node`` is to be replaced; where it is an alias over the relation, ``alias`` is its name.
+    Attributes:
+        parts: parts of the name.
+        start: offset of the name in the text, in code points; None if not known.
+        end: offset after the name, exclusive; None if not known.
+        node: node of the plan that is to be replaced: the relation, or an alias over it.
+        alias: name of that alias, if ``node`` is one.
     """
 
     parts: tuple[str, ...]
@@ -43,12 +47,12 @@ class Reference:
 
 
 def substitute_ctes(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
-    """The plan with the references to its common table expressions resolved by Spark's own rule."""
+    """Resolve the references to common table expressions by Spark's rule ``CTESubstitution``."""
     return jvm_class(spark, f"{CATALYST}.analysis.CTESubstitution").apply(plan)
 
 
 def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
-    """The unresolved relations of a plan and of all its subqueries."""
+    """Return the unresolved relations of a plan and of all its subqueries."""
     trees = [plan, *elements(plan.subqueriesAll())]
     if alias_shows_hidden(spark):
         leaves = [leaf for tree in trees for leaf in elements(tree.collectLeaves())]
@@ -69,7 +73,11 @@ def _reference(leaf: LogicalPlan) -> Reference:
 
 
 def _aliased_references(tree: LogicalPlan) -> list[Reference]:
-    """References with their aliases: before Spark 4.3 an alias shows no hidden columns."""
+    """Return the references of a tree, each with the alias over it.
+
+    Before Spark 4.3 an alias does not show the hidden columns of what is below it, so that the
+    alias has to be replaced too.
+    """
     if simple_name(tree) == "UnresolvedRelation":
         return [_reference(tree)]
     if simple_name(tree) == "SubqueryAlias" and simple_name(tree.child()) == "UnresolvedRelation":
@@ -78,7 +86,7 @@ def _aliased_references(tree: LogicalPlan) -> list[Reference]:
 
 
 _MORE_THAN_ALL = 2**30  # tasks
-# Plans that create a table, with the name of their IF NOT EXISTS.
+# Plans that create a table, with the name of their field for IF NOT EXISTS.
 _CREATING = {
     "CreateTable": "ignoreIfExists",
     "CreateTableAsSelect": "ignoreIfExists",
@@ -89,7 +97,9 @@ _CREATING = {
 
 
 def created_table(plan: LogicalPlan) -> tuple[tuple[str, ...], bool] | None:
-    """The name of the table that a statement creates, and whether IF NOT EXISTS is there."""
+    """Return the parts of the name that a CREATE or REPLACE TABLE creates, and whether it has IF
+    NOT EXISTS; None for other statements.
+    """
     kind = simple_name(plan)
     if kind == "CreateTableLikeCommand":  # CreateTableLike from Spark 4.1 on
         target = plan.targetTable()
@@ -105,7 +115,7 @@ def created_table(plan: LogicalPlan) -> tuple[tuple[str, ...], bool] | None:
 def renamed_reference(
     spark: SparkSession, reference: Reference, name: Sequence[str]
 ) -> LogicalPlan:
-    """The node of a reference, not resolved either, under another name; its alias stays."""
+    """Return the unresolved node of a reference with another table name; its alias stays."""
     node = reference.node
     relation = node if reference.alias is None else node.child()
     renamed = copy_node(spark, relation, {"multipartIdentifier": scala_seq(spark, list(name))})
@@ -115,21 +125,23 @@ def renamed_reference(
 def replace_relations(
     spark: SparkSession, plan: LogicalPlan, relations: Sequence[tuple[JavaObject, JavaObject]]
 ) -> LogicalPlan:
-    """The plan with these unresolved relations replaced, in its subqueries too.
+    """Replace unresolved relations of a plan and of its subqueries.
 
     Args:
-        relations: each with what takes its place.
+        relations: pairs of a node and its replacement.
     """
     return plan.transformDownWithSubqueries(scala_map(spark, relations))
 
 
 def logical_plan(frame: DataFrame) -> LogicalPlan:
-    """The analysed plan of a DataFrame."""
+    """Return the analysed plan of a DataFrame."""
     return frame._jdf.queryExecution().analyzed()
 
 
 def qualifier_of(frame: DataFrame) -> str | None:
-    """The table or view that all columns of a DataFrame are of, without its database, if any."""
+    """Return the name, without its database, of the one table or view that all columns of a
+    DataFrame belong to; None if there is no such one.
+    """
     names = {
         str(qualifier.last()) if (qualifier := column.qualifier()).nonEmpty() else None
         for column in elements(logical_plan(frame).output())
@@ -138,18 +150,24 @@ def qualifier_of(frame: DataFrame) -> str | None:
 
 
 def frame_of(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
-    """The DataFrame of a plan; analyses it, and runs it if it is a command."""
+    """Build the DataFrame of a plan; this analyses it, and runs it if it is a command."""
     return DataFrame(java_frame(spark, spark._jsparkSession, plan), spark)
 
 
 def java_frame(spark: SparkSession, session: JavaObject, plan: LogicalPlan) -> JavaObject:
-    """The Java DataFrame of a plan in a Java session, as ``frame_of`` has it."""
+    """Build the Java ``Dataset`` of a plan in a Java session; it is analysed, and run if it is a
+    command.
+    """
     dataset = jvm_class(spark, f"{differences(spark).sql_package}.Dataset")
     return dataset.ofRows(session, plan)
 
 
 def analyze(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
-    """The analysed and checked plan, not executed even if it is a command."""
+    """Analyse and check a plan without executing it, even if it is a command.
+
+    Raises:
+        AnalysisException: the plan is invalid.
+    """
     skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = session_state(spark).executePlan(plan, skip)
     execution.assertAnalyzed()
@@ -157,19 +175,20 @@ def analyze(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
 
 
 def aliases_are_fresh(spark: SparkSession) -> bool:
-    """Whether a PySpark column with an alias is another column of the plan each time it is used."""
+    """Return whether each use of an aliased PySpark column makes a new attribute in the plan."""
     return differences(spark).has_column_nodes
 
 
 def alias_shows_hidden(spark: SparkSession) -> bool:
-    """Whether hidden columns of a projection are found through an alias above it."""
+    """Return whether the hidden columns of a projection can be found through an alias above it."""
     return differences(spark).alias_shows_hidden_columns
 
 
 def exposed(spark: SparkSession, table: LogicalPlan) -> LogicalPlan:
-    """The analysed plan of ``hide_columns`` with its hidden columns in its output.
+    """Return the analysed plan of ``hide_columns`` with its hidden columns in its output.
 
-    Spark 3.5 loses the mark of the projection when it analyses it.
+    The output of the projection's child has them all; Spark 3.5 loses the tag of the projection
+    when it analyses it.
     """
     if simple_name(table) == "SubqueryAlias":
         return copy_node(spark, table, {"child": exposed(spark, table.child())})
@@ -177,10 +196,14 @@ def exposed(spark: SparkSession, table: LogicalPlan) -> LogicalPlan:
 
 
 def no_pushdown(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
-    """The same value, as an expression that Spark cannot push into a scan, at no cost when it runs.
+    """Wrap a value so that Spark cannot push a condition on it into a scan; it costs nothing at run
+    time.
 
-    Spark would push ``row.c = 5``, under a name that ORC does not know in ACID files, and ORC fails
+    Spark would push ``row.c = 5`` under a name that ORC does not know in ACID files, and ORC fails
     on a comparison with NULL, which an empty scalar subquery becomes.
+
+    Args:
+        nullable: whether the value may be NULL.
     """
     tag = "KnownNullable" if nullable else "KnownNotNull"
     tagged = jvm_class(spark, f"{CATALYST}.expressions.{tag}")(expression_of(spark, value))
@@ -190,7 +213,11 @@ def no_pushdown(spark: SparkSession, value: Column, *, nullable: bool) -> Column
 def join(
     spark: SparkSession, left: LogicalPlan, right: LogicalPlan, kind: str, condition: Expression
 ) -> LogicalPlan:
-    """The plan that joins two plans on a condition (``kind``: Spark's name, as ``leftouter``)."""
+    """Build the ``Join`` of two plans.
+
+    Args:
+        kind: Spark's name of the join type, such as ``leftouter``.
+    """
     logical = f"{CATALYST}.plans.logical"
     return jvm_class(spark, f"{logical}.Join")(
         left,
@@ -202,7 +229,10 @@ def join(
 
 
 def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """Shuffle by columns into partitions of sensible size (PySpark 3.5's hint takes no columns)."""
+    """Shuffle by columns into partitions of a reasonable size (the hint ``rebalance``).
+
+    PySpark 3.5's ``DataFrame.hint`` takes no columns.
+    """
     spark = frame.sparkSession
     has_nodes = differences(spark).has_column_nodes
     names = [col(c)._jc if has_nodes else col(c)._jc.expr() for c in columns]
@@ -211,10 +241,13 @@ def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 
 def coalesce_tasks(frame: DataFrame, most: int) -> DataFrame:
-    """The rows of a DataFrame, in at most so many tasks.
+    """Limit the number of tasks that a DataFrame runs in.
 
-    A ``coalesce`` parts the generated program in two, and each row is copied in between. It is left
-    out where the plan, without a shuffle, tells its tasks.
+    ``coalesce`` ends a generated program, and rows are copied between the two. It is left out where
+    the plan has no shuffle and has no more tasks than that.
+
+    Args:
+        most: largest number of tasks.
     """
     spark = frame.sparkSession
     plan = frame._jdf.queryExecution().executedPlan()
@@ -227,32 +260,35 @@ def coalesce_tasks(frame: DataFrame, most: int) -> DataFrame:
 
 
 def codegen_barrier(rows: DataFrame) -> DataFrame:
-    """The same rows, from which what is made of them is parted.
+    """Return the same rows from a plan whose generated code ends here.
 
-    Spark makes one program of all steps between two shuffles. Where a filter leaves few rows of
-    many, Java would compile all that is made of the few within the loop over the many; a
-    ``coalesce`` to more tasks than there are parts the program in two.
+    Spark generates one program for all steps between two shuffles. Where a filter keeps few of many
+    rows, Java would compile the steps on the few within the loop over the many. A ``coalesce`` to
+    more tasks than there are keeps the tasks and splits the program.
     """
     return rows.coalesce(_MORE_THAN_ALL)
 
 
 def input_bytes(frame: DataFrame) -> int:
-    """Spark's estimate of what a plan reads: the bytes of its leaves, and of its subqueries'."""
+    """Return Spark's estimate of the bytes that a plan reads: the sum over the leaves of the plan
+    and of its subqueries.
+    """
     plan = logical_plan(frame)
     trees = [plan, *elements(plan.subqueriesAll())]
     leaves = [leaf for tree in trees for leaf in elements(tree.collectLeaves())]
-    # Spark 4 keeps VALUES with functions of the current time as they are written, and knows no size
-    # of them.
+    # Spark 4 leaves VALUES with functions of the current time unevaluated, without statistics.
     sized = [leaf for leaf in leaves if simple_name(leaf) != "ResolvedInlineTable"]
     return sum(int(str(leaf.stats().sizeInBytes())) for leaf in sized)
 
 
 def is_temp_view(spark: SparkSession, parts: Sequence[str]) -> bool:
-    """Whether the name is a temporary view (or a global one, with its database)."""
+    """Return whether a name is a temporary view, or with its database a global temporary view."""
     return bool(session_state(spark).catalog().isTempView(scala_seq(spark, list(parts))))
 
 
 def temp_view(spark: SparkSession, name: str) -> JavaObject | None:
-    """Spark's definition of a local temporary view, to be compared with a later one."""
+    """Return Spark's definition of a local temporary view, which is equal as long as the view is
+    not redefined; None if there is none.
+    """
     found = session_state(spark).catalog().getRawTempView(name)
     return found.get() if found.isDefined() else None

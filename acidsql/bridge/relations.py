@@ -1,4 +1,4 @@
-"""Spark's scan of ORC files whose directories were listed already."""
+"""Relations over given files, read by Spark's own file formats without a listing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from acidsql.bridge.jvm import (
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 from acidsql.format.protobuf import write_integer, write_octets
 
-# SQL of the ordinal (``ScanFile``) of a row's file, in a scan.
+# SQL expression for the ordinal (``ScanFile.ordinal``) of the file that a scanned row comes from.
 FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
 _UNBOUNDED = 2**62  # bytes
 _NEVER_LISTED = "_acidsql_snapshot"
@@ -36,12 +36,13 @@ _BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStag
 
 
 class ScanFile(NamedTuple):
-    """A file to scan.
+    """File to scan.
 
     Attributes:
         path: qualified.
         size: in bytes.
-        ordinal: a number that every row of it carries, as its file modification time.
+        ordinal: number that all rows of the file carry, as its modification time
+            (``FILE_ORDINAL``).
     """
 
     path: str
@@ -51,23 +52,29 @@ class ScanFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Relation:
-    """A scan, and its file index: while any plan can reach the index, it can run."""
+    """Rows of a scan with the file index that it reads.
+
+    Attributes:
+        rows: plan of the scan.
+        index: Java ``InMemoryFileIndex``; as long as a plan refers to it, that plan can run.
+    """
 
     rows: UnresolvedPlan
     index: JavaObject
 
 
 _STATUS = "org.apache.hadoop.fs.FileStatus"
-# Fields of Hadoop's FileStatusProto, and its type of files.
+# Field numbers of Hadoop's FileStatusProto, and the value of its type field for a file.
 _TYPE, _PATH, _SIZE, _MODIFIED = 1, 2, 3, 7
 _IS_FILE = 2
 
 
 def _statuses(spark: SparkSession, files: Sequence[ScanFile]) -> JavaObject:
-    """A Java array of ``FileStatus``, handed over as one text of bytes (``ObjectWritable``): each
-    would take some calls.
+    """Build a Java array of ``FileStatus``, handed over as bytes (``ObjectWritable``).
+
+    Constructing each would take several calls into the JVM.
     """
-    head = 2 * _utf(_STATUS)  # the declared class and that of the object
+    head = 2 * _utf(_STATUS)  # the declared class and the actual one
     parts = [_utf(f"[L{_STATUS};"), struct.pack(">i", len(files))]
     for file in files:
         message = (
@@ -88,11 +95,11 @@ def _utf(text: str) -> bytes:
 
 
 def _root(files: Sequence[ScanFile]) -> str:
-    """The path under which a file index has all files: below their directories, so that nobody
-    takes it for one that may be listed.
+    """Return the root path that a file index has for all of its files.
 
-    Spark takes two scans for one, and runs one of them, if the paths of their indexes are the same:
-    other files, or the same with other ordinals, have another path.
+    It is a name that does not exist below their common directory, so that nothing can be listed
+    there. Spark takes two scans with equal root paths for the same one and runs it once, so the
+    name has a digest of paths, sizes and ordinals.
     """
     ordered = sorted(files)
     first, last = (found.path.split("/")[:-1] for found in (ordered[0], ordered[-1]))
@@ -114,21 +121,22 @@ def orc_relation(
     *,
     batches: bool | None = None,
 ) -> Relation:
-    """A scan of some files, through Spark's own ORC file format.
+    """Build a scan of some files by Spark's own ORC file format.
 
-    They are handed over in a file status cache, so that nothing is listed. The format class is
-    named, so that settings of the session (``spark.sql.orc.impl``, V2 sources) cannot choose
-    another reader.
+    The files are given to Spark in a file status cache, so that nothing is listed. The format class
+    is given too, so that settings (``spark.sql.orc.impl``, V2 sources) cannot choose another
+    reader.
 
     Args:
-        split_bytes: files are split at multiples of so many bytes, and each split is a partition
+        options: of the data source.
+        split_bytes: files are split at multiples of this many bytes, and each split is a partition
             of the scan; None leaves it to ``file_scan``.
         batches: whether Spark reads in batches, whatever the settings of the session are when the
             scan runs; None leaves it to them.
     """
     settings: dict[str, str | None] = {}
     if split_bytes is not None:
-        # Opening a file counts as much as a whole split, so that no two splits share a partition.
+        # With an open cost as large as a split, no two splits share a partition.
         for key in (_TASK_BYTES, "spark.sql.files.openCostInBytes"):
             settings[key] = str(split_bytes)
         settings["spark.sql.files.maxPartitionNum"] = None
@@ -146,11 +154,11 @@ def file_scan(
     file_format: str = "orc.OrcFileFormat",
     settings: Mapping[str, str | None] | None = None,
 ) -> Relation:
-    """A scan of some files, shared out evenly among tasks.
+    """Build a scan of some files whose splits are balanced over the tasks.
 
     Args:
-        settings: of the session for this scan, None to unset one; the other arguments are those of
-            ``file_relation``.
+        settings: changes of the session's settings for this scan, None to unset one; the other
+            arguments are those of ``file_relation``.
     """
     changed = dict(settings or {})
     if _TASK_BYTES not in changed:
@@ -165,7 +173,7 @@ def file_scan(
 
 
 def rows_of(spark: SparkSession, relation: JavaObject) -> UnresolvedPlan:
-    """The rows of a ``HadoopFsRelation``."""
+    """Build the plan that reads a ``HadoopFsRelation``."""
     plan = scala_object(spark, f"{SOURCES}.LogicalRelation").apply(relation, False)
     return UnresolvedPlan(spark, plan)
 
@@ -179,14 +187,17 @@ def file_relation(
     session: JavaObject = None,
     file_format: str = "orc.OrcFileFormat",
 ) -> tuple[JavaObject, JavaObject]:
-    """A ``HadoopFsRelation`` and its file index.
+    """Build a ``HadoopFsRelation`` over some files, and return it with its file index.
 
     Args:
-        session: the Java session whose settings rule the scan, by default that of ``spark``.
-        file_format: class of the format, below Spark's package of data sources.
+        schema: columns of the files.
+        options: of the data source.
+        partitions: partition columns.
+        session: Java session whose settings apply to the scan, by default that of ``spark``.
+        file_format: class of the format, relative to Spark's package of data sources.
     """
     session = session or spark._jsparkSession
-    # Spark's shared cache may be switched off, or push a listing out before the index takes it.
+    # Spark's shared cache may be disabled, or evict a listing before the index takes it.
     cache = jvm_class(spark, f"{SOURCES}.SharedInMemoryCache")(_UNBOUNDED, -1).createForNewClient()
     roots = [jvm_class(spark, "org.apache.hadoop.fs.Path")(_root(files))] if files else []
     for root in roots:
@@ -195,7 +206,7 @@ def file_relation(
     index = jvm_class(spark, f"{SOURCES}.InMemoryFileIndex")(
         session,
         scala_seq(spark, roots),
-        # The files of a root are all that it has, wherever they lie.
+        # Take all cached files of a root, in whatever directories they are.
         scala_map(spark, [("recursiveFileLookup", "true")]),
         jvm_class(spark, "scala.Some")(java_type(spark, schema)),
         cache,
@@ -215,18 +226,18 @@ def file_relation(
 
 
 class Watch:
-    """Which file indexes plans can still reach."""
+    """Queue that tells when the JVM has collected a file index, which no plan can reach then."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._weak = jvm_class(spark, "java.lang.ref.WeakReference")
         self._collected = jvm_class(spark, "java.lang.ref.ReferenceQueue")()
 
     def reference(self, index: JavaObject) -> JavaObject:
-        """A weak reference to a file index."""
+        """Return a weak reference to a file index, registered with the queue."""
         return self._weak(index, self._collected)
 
     def found_unreachable(self) -> bool:
-        """Whether the JVM has collected any of the indexes since it was asked last."""
+        """Return whether the JVM has collected any file index since the last call."""
         found = False
         while self._collected.poll() is not None:
             found = True
@@ -234,21 +245,21 @@ class Watch:
 
 
 def reachable(reference: JavaObject) -> bool:
-    """Whether any plan can still reach the file index behind this weak reference."""
+    """Return whether the file index of a weak reference has not been collected."""
     return reference.get() is not None
 
 
 def collect_garbage(spark: SparkSession) -> None:
-    """Ask Python and the JVM to find unreachable objects now."""
+    """Ask Python and the JVM to collect unreachable objects now."""
     gc.collect()
     _drop_dead_proxies(spark)
     jvm_class(spark, "java.lang.System").gc()
 
 
 def _drop_dead_proxies(spark: SparkSession) -> None:
-    """Have the JVM forget the objects whose Python proxies are gone.
+    """Release the JVM's objects whose Python proxies are gone.
 
-    py4j's worker does the same, once a second: too late for a collection that follows at once.
+    py4j's worker does so once a second, which is too late for a collection that follows at once.
     """
     pending = getattr(spark.sparkContext._gateway._gateway_client, "finalizer_deque", ())
     while pending:

@@ -1,15 +1,15 @@
-"""The filters of every scan, which become few instructions.
+"""Filters that every scan of an ACID table has, built so that their generated code is short.
 
-Spark makes a program of them for each statement, and Java compiles it anew. Columns without nulls
-are marked as such, which leaves out all that would be done for nulls, and numbers are looked up by
-a method of Java's own, which is compiled once.
+Spark generates a program for each statement, and Java compiles each. Columns without nulls are
+marked, so that no code for NULL is generated, and numbers are looked up by a method of the JDK,
+which is compiled once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -26,42 +26,44 @@ from acidsql.bridge.jvm import (
     scala_seq,
     session_state,
 )
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.spark_versions import differences
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _TYPES = "org.apache.spark.sql.types"
 _POSITION, _WORD, _BITS = "__position", "__word", "__bits"
 Numbers = npt.NDArray[np.int64]
-# Of a half of a number in a level of words, and of the numbers that are bits of one word.
+# Bits of each half of a number in a level of a ``DeleteBitmap``, and of a position in a word.
 HALF_BITS, WORD_BITS = 32, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DeleteBitmap:
-    """Numbers of several parts, of which 64 neighbours are the bits of one word.
+    """Set of row ids of deleted rows, as bits of 64-bit words that are found through sorted arrays.
 
-    A word is found level by level. A number in a level has two halves of 32 bits: the upper one is
-    a position in the level above, in the first level the first part; the lower one is the next
-    part. A position in the last level is that of a word.
+    A row id is packed into several parts. Each level is a sorted array of 64-bit numbers, in which
+    a part is looked up: the upper 32 bits of a number are the position found in the level before
+    (in the first level, the first part), the lower 32 bits are the next part. The position found in
+    the last level is that of a word.
 
     Attributes:
-        levels: numbers, ascending.
-        bits: the words.
+        levels: int64 arrays of shape (entries of the level,), ascending.
+        bits: int64 array of shape (entries of the last level,), the words.
     """
 
     levels: tuple[Numbers, ...]
     bits: Numbers
 
 
-@lru_cache(maxsize=256)
+@cached_per_session(256)
 def guard(spark: SparkSession, columns: tuple[str, ...]) -> Expression:
-    """A condition that one of some columns is not negative, of which a null is none.
+    """Build the condition that at least one of some columns is 0 or more; NULL counts as negative.
 
-    No rule of Spark's optimizer simplifies it, pushes it down, or infers anything from it: no user
-    can write its terms. When it runs, the first that is true ends it.
+    No rule of Spark's optimizer simplifies the condition, pushes it down or infers anything from
+    it, since SQL cannot express its terms. When it runs, the first true term ends it.
 
     Args:
-        columns: SQL of them.
+        columns: SQL texts.
     """
     either, greater = (jvm_class(spark, f"{_EXPRESSIONS}.{n}") for n in ("Or", "GreaterThan"))
     nullable = jvm_class(spark, f"{_EXPRESSIONS}.KnownNullable")
@@ -73,15 +75,15 @@ def guard(spark: SparkSession, columns: tuple[str, ...]) -> Expression:
 
 
 def is_not_deleted(spark: SparkSession, bitmap: DeleteBitmap, columns: Sequence[str]) -> Expression:
-    """The condition that the bit of a row's number is not set, or is in none of the words.
+    """Build the condition that a row is not in a delete bitmap.
 
-    The words are values that are handed to Spark's program, not a part of its text: it serves all
-    of them.
+    The arrays are handed to the generated program as values. They are not part of its text, so one
+    compiled program serves all bitmaps.
 
     Args:
-        columns: the parts of the number, one more than there are levels, without nulls. The last
-            one has less than 38 bits, of which six tell the place in a word; the others less than
-            32.
+        columns: names of the parts of the row id, without nulls, one more than there are levels.
+            The last part has fewer than 38 bits, the lowest six of which are the position in a
+            word; the others have fewer than 32.
     """
     literal = jvm_class(spark, f"{_EXPRESSIONS}.Literal")
     array = jvm_class(spark, f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray
@@ -92,12 +94,12 @@ def is_not_deleted(spark: SparkSession, bitmap: DeleteBitmap, columns: Sequence[
     return _with(spark, condition, zip(places, [*levels, bits], strict=True))
 
 
-@lru_cache(maxsize=256)
+@cached_per_session(256)
 def _look_up(
     spark: SparkSession, columns: tuple[str, ...]
 ) -> tuple[JavaObject, Sequence[JavaObject]]:
-    """The condition of ``is_not_deleted`` with names in place of the levels and the bits, and these
-    names.
+    """Build the condition of ``is_not_deleted`` with placeholder names for the arrays, and return
+    it with these names.
     """
     first, *others = columns
     last = columns[-1]
@@ -117,7 +119,9 @@ def _look_up(
 
 
 def _position(spark: SparkSession, numbers: JavaObject, wanted: Expression) -> Expression:
-    """Where a number stands among sorted ones; negative if it does not."""
+    """Build the position of a number in a sorted array (``Arrays.binarySearch``); negative if
+    absent.
+    """
     no_function = [scala_object(spark, "scala.None")] * differences(
         spark
     ).has_scalar_functions_in_invokes
@@ -127,16 +131,16 @@ def _position(spark: SparkSession, numbers: JavaObject, wanted: Expression) -> E
         "binarySearch",
         scala_seq(spark, [numbers, wanted]),
         scala_object(spark, "scala.collection.immutable.Nil"),
-        True,  # null of null, which there is not
-        False,  # never null
-        True,  # always the same
+        True,  # propagateNull; no argument is ever null
+        False,  # returnNullable
+        True,  # isDeterministic
         *no_function,
     )
 
 
-@lru_cache(maxsize=256)
+@cached_per_session(256)
 def _types(spark: SparkSession) -> tuple[JavaObject, JavaObject]:
-    """Those of Java's arrays of numbers, and of Spark's without nulls."""
+    """Return the Spark types of a Java ``long[]`` and of an array of BIGINT without nulls."""
     java_class = jvm_class(spark, "java.lang.Class").forName("[J")
     number = scala_object(spark, f"{_TYPES}.LongType")
     return (
@@ -150,7 +154,7 @@ def _numbers(spark: SparkSession, numbers: Numbers) -> JavaObject:
 
 
 def _parsed_with(spark: SparkSession, text: str, values: Mapping[str, JavaObject]) -> Expression:
-    """The expression of a text with others in place of some of its names."""
+    """Parse an expression and replace some of its names by expressions."""
     pairs = [(_parse(spark, name), value) for name, value in values.items()]
     return _with(spark, _parse(spark, text), pairs)
 
@@ -158,7 +162,11 @@ def _parsed_with(spark: SparkSession, text: str, values: Mapping[str, JavaObject
 def _with(
     spark: SparkSession, expression: Expression, pairs: Iterable[tuple[JavaObject, JavaObject]]
 ) -> JavaObject:
-    """An expression with others in place of some of its nodes, each with what takes its place."""
+    """Replace nodes of an expression.
+
+    Args:
+        pairs: each a node and its replacement.
+    """
     return expression.transformUp(scala_map(spark, list(pairs)))
 
 

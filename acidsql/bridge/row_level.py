@@ -1,4 +1,4 @@
-"""UPDATE, DELETE and MERGE, resolved and cast by Spark's own analyser."""
+"""Analysis of UPDATE, DELETE and MERGE: Spark's analyser resolves names and casts the values."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _ACTIONS = ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
 def _align(
     spark: SparkSession, method: str, attributes: JavaObject, assignments: JavaObject
 ) -> JavaObject:
-    """Spark's own alignment of assignments with a table's columns: one value per
-    column, in order, cast.
+    """Align assignments with a table's columns by Spark's ``AssignmentUtils``: one value per
+    column, in order, cast by the store-assignment policy.
     """
     utils = jvm_class(spark, f"{CATALYST}.analysis.AssignmentUtils")
     java_class = jvm_class(spark, "java.lang.Class").forName(f"{CATALYST}.analysis.AssignmentUtils")
@@ -44,17 +44,24 @@ def _align(
 
 
 def _never_resolved(spark: SparkSession) -> Expression:
-    """An expression that no rule can resolve and none complains of: a cast that does not exist."""
+    """Build an expression that no analyser rule resolves and none rejects: a cast that does not
+    exist.
+    """
     return session_state(spark).sqlParser().parseExpression("CAST(array(1) AS INT)")
 
 
 def _analyze_partly(
     spark: SparkSession, plan: LogicalPlan, field: str, condition: Expression
 ) -> LogicalPlan:
-    """Resolve a command's expressions and stop before Spark casts its assignments for itself.
+    """Resolve a command's expressions, but not the casts of its assignments.
 
-    That rule acts on resolved commands only, so a condition that stays unresolved holds it back;
-    the casts of ``AssignmentUtils``, which follow the store-assignment policy, are made later.
+    Spark's rule for the casts acts on resolved commands only, so an unresolved condition holds it
+    back. The casts of ``AssignmentUtils``, which follow the store-assignment policy, are made
+    later.
+
+    Args:
+        field: name of the command's condition.
+        condition: value of that field, not resolved.
     """
     held = copy_node(spark, plan, {field: condition})
     return session_state(spark).analyzer().execute(held)
@@ -65,14 +72,17 @@ def _resolved(assignments: JavaObject) -> bool:
 
 
 def _analyze_update(spark: SparkSession, plan: LogicalPlan) -> tuple[JavaObject, set[str]]:
-    """The analysed ``UpdateTable``, with one assignment per column of the table, in its order; and
-    the names, in lower case, of the columns that are given values.
+    """Analyse an ``UpdateTable``.
+
+    Returns:
+        The plan with one assignment per column of the table, in the table's order; and the names,
+        in lower case, of the columns that SET assigns.
     """
     some = jvm_class(spark, "scala.Some")
     partly = _analyze_partly(spark, plan, "condition", some(_never_resolved(spark)))
     assignments = partly.assignments()
     if not (_resolved(assignments) and partly.table().resolved()):
-        analyze(spark, plan)  # says what it cannot resolve
+        analyze(spark, plan)  # raises the error that names what it cannot resolve
         raise AcidAnalysisError("UNRESOLVED_ASSIGNMENT", "Spark cannot resolve a column of SET")
     aligned = _align(spark, "alignUpdateAssignments", partly.table().output(), assignments)
     condition = plan.condition()
@@ -82,8 +92,13 @@ def _analyze_update(spark: SparkSession, plan: LogicalPlan) -> tuple[JavaObject,
 
 
 def analyze_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
-    """The analysed ``MergeIntoTable``, each action with one assignment per column of the table, in
-    its order.
+    """Analyse a ``MergeIntoTable``; each action gets one assignment per column, in the table's
+    order.
+
+    Raises:
+        AcidAnalysisError: a condition has a subquery or an aggregate or is not deterministic
+            (UNSUPPORTED_MERGE_CONDITION).
+        AnalysisException: Spark cannot resolve an expression.
     """
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
     held = both(plan.mergeCondition(), _never_resolved(spark))
@@ -100,13 +115,17 @@ def analyze_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
                 return analyze(spark, plan)
             actions.append(_aligned_action(spark, partly.targetTable().output(), action))
         changes[field] = scala_seq(spark, actions)
-    # Not checked as a command, which would refuse rand() in values; its parts are, where they are
-    # used.
+    # Executed without Spark's check, which would refuse rand() in values. The parts of the plan are
+    # checked when DataFrames are made of them.
     return session_state(spark).analyzer().execute(copy_node(spark, partly, changes))
 
 
 def _check_merge_condition(spark: SparkSession, clause: str, condition: Expression) -> None:
-    """Refuse what Spark refuses in MERGE conditions, under its names."""
+    """Refuse a condition that Spark refuses in MERGE, by the same condition names.
+
+    Args:
+        clause: ON or WHEN.
+    """
     if not condition.resolved():
         return
     subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
@@ -136,8 +155,12 @@ def _aligned_action(spark: SparkSession, output: JavaObject, action: LogicalPlan
 
 @dataclass(frozen=True)
 class Clause:
-    """A WHEN clause of an analysed MERGE: ``kind`` is update, delete or insert;
-    ``values`` one per column.
+    """WHEN clause of an analysed MERGE.
+
+    Attributes:
+        kind: ``update``, ``delete`` or ``insert``.
+        condition: after AND, if there is one.
+        values: one per column of the table; none of a delete.
     """
 
     kind: str
@@ -147,7 +170,16 @@ class Clause:
 
 @dataclass(frozen=True)
 class MergePlan:
-    """The pieces of an analysed MERGE."""
+    """Parts of an analysed MERGE.
+
+    Attributes:
+        target: plan of the target, with its hidden columns.
+        source: plan of the source.
+        condition: of ON.
+        matched: clauses in their order, as are the next two.
+        not_matched: clauses of WHEN NOT MATCHED [BY TARGET].
+        not_matched_by_source: clauses of WHEN NOT MATCHED BY SOURCE.
+    """
 
     target: JavaObject
     source: JavaObject
@@ -169,7 +201,7 @@ def _values(spark: SparkSession, assignments: JavaObject) -> tuple[Column, ...]:
 
 
 def merge_pieces(spark: SparkSession, plan: LogicalPlan) -> MergePlan:
-    """Take an analysed ``MergeIntoTable`` apart."""
+    """Split an analysed ``MergeIntoTable`` into its parts."""
 
     def clauses(actions: JavaObject) -> tuple[Clause, ...]:
         return tuple(
@@ -194,8 +226,10 @@ def merge_pieces(spark: SparkSession, plan: LogicalPlan) -> MergePlan:
 
 
 def required_rows_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan | None:
-    """What an UPDATE, DELETE or MERGE asks of the tables that it names, as a query: the rows that
-    it matches. None if its new values ask more.
+    """Build the query for the rows that an UPDATE, DELETE or MERGE matches.
+
+    What the optimiser leaves of it tells which rows of the tables are required. None if subqueries
+    in SET may require more.
 
     Args:
         plan: of the statement, not analysed.
@@ -220,7 +254,7 @@ def _asked_by_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
 
 
 def _join_kind(*, not_matched: bool, not_matched_by_source: bool) -> str:
-    """How a MERGE with such clauses joins its target with its source."""
+    """Return the type of the join of target and source that a MERGE with such clauses needs."""
     kinds = {(True, True): "fullouter", (True, False): "rightouter", (False, True): "leftouter"}
     return kinds.get((not_matched, not_matched_by_source), "inner")
 
@@ -235,8 +269,11 @@ def _kind_of(pieces: MergePlan) -> str:
 def merge_join(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
-    """Target and source of a MERGE, with columns of their own added, side by side as far as its
-    clauses need them.
+    """Join the target of a MERGE with its source, by the join type that its clauses need.
+
+    Args:
+        target: its rows, perhaps with more columns.
+        source: the same of the source.
     """
     sides = logical_plan(target), logical_plan(source)
     return frame_of(spark, join(spark, *sides, _kind_of(pieces), pieces.condition))
@@ -245,13 +282,15 @@ def merge_join(
 def merge_with_broadcast_source(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
-    """``merge_join`` of a MERGE that keeps all rows of its source, by two joins.
+    """Join as ``merge_join`` does for a MERGE that keeps all rows of its source, by two joins.
 
-    Spark broadcasts no side of an outer join whose rows are all kept, and would shuffle the whole
-    target. Here the source is broadcast to find the matches, and these are joined with the source.
+    Spark cannot broadcast the side of an outer join that keeps all of its rows, and would shuffle
+    the whole target. Here the source is broadcast in an inner join that finds the matches, and
+    these are joined with the source.
 
     Args:
-        source: gives the same rows each time; its last column tells them apart.
+        target: as in ``merge_join``.
+        source: gives the same rows each time it runs; its last column identifies a row.
     """
     left, right = logical_plan(target), logical_plan(broadcast(source))
     number = right.output().last()
@@ -264,7 +303,7 @@ def merge_with_broadcast_source(
 
 
 def _with(spark: SparkSession, seq: JavaObject, more: Sequence[JavaObject]) -> JavaObject:
-    """A Scala ``Seq`` with more elements."""
+    """Append elements to a Scala ``Seq``."""
     converters = jvm_class(spark, "scala.collection.JavaConverters")
     listed = jvm_class(spark, "java.util.ArrayList")(converters.seqAsJavaList(seq))
     for element in more:
@@ -273,16 +312,21 @@ def _with(spark: SparkSession, seq: JavaObject, more: Sequence[JavaObject]) -> J
 
 
 def update_rows(spark: SparkSession, plan: LogicalPlan, names: Mapping[str, str]) -> DataFrame:
-    """The rows that an ``UpdateTable`` matches, and a new value of each of the table's columns.
+    """Build the query for the rows that an ``UpdateTable`` matches, with a new value of each
+    column.
 
     Args:
         plan: not analysed.
-        names: those of the new values, by those of all columns in their order.
+        names: of the new values, by the names of all columns in their order.
+
+    Raises:
+        AnalysisException: Spark cannot resolve the statement.
+        AcidAnalysisError: it cannot resolve a column of SET (UNRESOLVED_ASSIGNMENT).
     """
     plan, set_names = _analyze_update(spark, plan)
     changed = {name for name in names if name.lower() in set_names}
     rows = _filtered(spark, exposed(spark, plan.table()), plan.condition())
-    # What has no new value is taken from the row by a text: one call for all such columns.
+    # Columns that SET does not assign are parsed as one text, which takes one call for all of them.
     kept = [f"{quote(c)} AS {quote(name)}" for c, name in names.items() if c not in changed]
     parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {', '.join(['*', *kept])}")
     assignments = plan.assignments()
@@ -296,7 +340,7 @@ def update_rows(spark: SparkSession, plan: LogicalPlan, names: Mapping[str, str]
 
 
 def delete_rows(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
-    """The rows that an analysed ``DeleteFromTable`` matches."""
+    """Build the query for the rows that an analysed ``DeleteFromTable`` matches."""
     table = exposed(spark, plan.table())
     return frame_of(spark, _with_condition(spark, table, plan.condition()))
 

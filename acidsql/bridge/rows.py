@@ -1,9 +1,8 @@
-"""Rows that the driver holds: found by Spark, and written by its ORC writer without a job."""
+"""Rows on the driver: fetched by Spark, and written by its ORC writer without a job."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, cast
 
 import pyarrow as pa
@@ -23,7 +22,9 @@ from acidsql.bridge.jvm import (
     scala_map,
     scala_object,
     session_state,
+    simple_name,
 )
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.plans import frame_of, input_bytes, java_frame, logical_plan
 from acidsql.bridge.spark_versions import differences
 
@@ -31,12 +32,12 @@ _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
 _MAX_RESULT_SIZE = "spark.driver.maxResultSize"
 _MOST_RESULT_BYTES = 512 * 1024 * 1024
-# Spark compares the bytes of files with what it broadcasts; rows take so many times more.
+# Spark compares sizes of files with its broadcast threshold; rows take about this much more.
 _SHRINK = 4
 
 
 def has_join(frame: DataFrame) -> bool:
-    """Whether a plan joins or has subqueries: running it twice may be dear."""
+    """Return whether a plan has a join or a subquery, so that running it twice may be expensive."""
     patterns = scala_object(frame.sparkSession, f"{CATALYST}.trees.TreePattern")
     plan = logical_plan(frame)
     return bool(
@@ -45,10 +46,14 @@ def has_join(frame: DataFrame) -> bool:
 
 
 def limit_per_task(frame: DataFrame, rows: int) -> DataFrame:
-    """The first rows of a DataFrame, looked for in all tasks at once: each ends that has so many.
+    """Limit a DataFrame to its first rows, with all tasks started at once; each stops after as many
+    rows.
 
-    Spark's own limit tries one task first, and those below a union count in a variable with a
-    number of its own in the program that is compiled, which no other statement can use again.
+    Spark's own limit tries one task first. A limit that is pushed below a union counts rows in a
+    variable whose name has a serial number, so no other statement can reuse the compiled program.
+
+    Args:
+        rows: largest number of rows.
     """
     spark = frame.sparkSession
     excluded = [spark.conf.get(_EXCLUDED_RULES, ""), f"{CATALYST}.optimizer.LimitPushDown"]
@@ -61,10 +66,10 @@ def limit_per_task(frame: DataFrame, rows: int) -> DataFrame:
 
 
 def rows_per_task(frame: DataFrame, read: int, size: int) -> int:
-    """How many rows each task of a DataFrame can send to the driver, if all tasks may send as many;
-    a power of two, so that the programs of most statements have the same.
+    """Return how many rows each task may send to the driver, if all tasks send as many.
 
-    Spark ends a job whose results are larger than ``spark.driver.maxResultSize``.
+    It is a power of two, so that most statements have the same generated program, or 0. Spark ends
+    a job whose results are larger than ``spark.driver.maxResultSize``.
 
     Args:
         read: bytes that the plan reads.
@@ -79,20 +84,36 @@ def rows_per_task(frame: DataFrame, read: int, size: int) -> int:
     return 1 << rows.bit_length() - 1 if rows else 0
 
 
-@lru_cache(maxsize=16)
+@cached_per_session(16)
 def _result_bytes(spark: SparkSession) -> int:
-    """The most bytes of all rows that one job brings to the driver."""
+    """Return the limit in bytes of the rows that one job brings to the driver."""
     configured = spark.sparkContext._jsc.sc().conf().getSizeAsBytes(_MAX_RESULT_SIZE, "1g")
     return min(_MOST_RESULT_BYTES, int(configured) // 2 or _MOST_RESULT_BYTES)
 
 
 def local_rows(frame: DataFrame) -> list[JavaObject]:
-    """The rows of a DataFrame as Catalyst has them, each a mutable ``UnsafeRow`` of its own."""
+    """Run a DataFrame and return its rows as Catalyst's ``UnsafeRow`` objects, mutable and not
+    shared.
+    """
     return list(frame._jdf.queryExecution().executedPlan().executeCollect())
 
 
+def has_local_rows(frame: DataFrame, most: int) -> bool:
+    """Return whether Spark's optimizer makes a plan a ``LocalRelation``, as it does of VALUES.
+
+    Args:
+        most: rows; False for a plan of more.
+    """
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    return simple_name(plan) == "LocalRelation" and int(plan.data().size()) <= most
+
+
 def collect_to_driver(frame: DataFrame) -> DataFrame:
-    """The same rows, computed once and held by the driver, under the same attributes."""
+    """Run a DataFrame once and return its rows as a ``LocalRelation`` with the same attributes.
+
+    Raises:
+        WriteJobError: the job failed.
+    """
     with job_errors():
         rows = frame._jdf.queryExecution().executedPlan().executeCollect()
     data = jvm_class(frame.sparkSession, "scala.Predef").genericWrapArray(rows).toSeq()
@@ -100,7 +121,12 @@ def collect_to_driver(frame: DataFrame) -> DataFrame:
 
 
 def replace_by_collected(frame: DataFrame, held: DataFrame) -> DataFrame:
-    """The rows that the driver holds of a frame, as those of another with the same columns."""
+    """Return the rows that ``collect_to_driver`` made, under the attributes of another DataFrame.
+
+    Args:
+        frame: has the same columns.
+        held: result of ``collect_to_driver``.
+    """
     return _local(frame, logical_plan(held).data())
 
 
@@ -112,11 +138,16 @@ def _local(frame: DataFrame, data: JavaObject) -> DataFrame:
 
 
 def fits_in_driver(frame: DataFrame, most_read: int) -> bool:
-    """Whether the driver can hold the rows of a DataFrame: if Spark's estimate is that it would
-    broadcast them, or, where the estimate is more, if they are counted and are few.
+    """Return whether the driver can hold the rows of a DataFrame.
+
+    It can if Spark's estimate of their size is below the broadcast threshold. If it is above, the
+    rows are counted.
 
     Args:
-        most_read: bytes; where a plan reads more, its rows are not counted.
+        most_read: bytes; rows of a plan that reads more are not counted, and do not fit.
+
+    Raises:
+        WriteJobError: the counting job failed.
     """
     threshold = int(session_state(frame.sparkSession).conf().autoBroadcastJoinThreshold())
     estimated = int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
@@ -130,7 +161,7 @@ def fits_in_driver(frame: DataFrame, most_read: int) -> bool:
 
 
 def arrow_table(frame: DataFrame) -> pa.Table:
-    """The rows of a DataFrame as Arrow's columns."""
+    """Run a DataFrame and return its rows as an Arrow table."""
     if differences(frame.sparkSession).has_to_arrow:
         return frame.toArrow()
     batches = cast(Any, frame)._collect_as_arrow()
@@ -146,11 +177,12 @@ def write_orc(
     rows: Iterable[JavaObject],
     options: Mapping[str, Any],
 ) -> None:
-    """Write one ORC file as a task of Spark's would.
+    """Write one ORC file on the driver by the writer that a Spark task would use.
 
     Args:
         path: of the file, which must not exist.
-        schema: the first columns of the rows, which are written.
+        schema: columns to write, which are the first ones of the rows.
+        rows: Catalyst ``InternalRow`` objects.
         options: as a DataFrame's writer takes them.
     """
     session, wanted = spark._jsparkSession, scala_map(spark, list(options.items()))

@@ -1,7 +1,7 @@
-"""Search arguments: conditions that ORC itself applies, to stripes, row groups and rows.
+"""Search arguments (SARGs): conditions that ORC compares with stripes, row groups and rows.
 
 Spark would push conditions on fields of ``row`` under names that ORC does not know in ACID files.
-It is given them as options of a scan instead, under the names of the columns in the files.
+They are given to ORC as options of a scan instead, under the names of the columns in the files.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from acidsql.bridge.spark_versions import differences
 
 _FILTERS = "org.apache.spark.sql.sources"
 _COMPARISONS = ("EqualTo", "GreaterThan", "GreaterThanOrEqual", "LessThan", "LessThanOrEqual")
-# Before this day files may count days by another calendar.
+# Files may use the Julian calendar for days before this one, the first of the Gregorian calendar.
 _FIRST_DAY = "1582-10-15"
-# What ORC's reader leaves where a value is null, by the type, as SQL.
+# Value that ORC's reader leaves in place of NULL, as SQL, by type.
 _LEFT_BY_NULL = {
     **{kind: f"CAST(1 AS {kind})" for kind in ("TINYINT", "SMALLINT", "INT", "BIGINT")},
     "BOOLEAN": "true",
@@ -47,15 +47,16 @@ def search_options(
     names: Mapping[str, str],
     schema: StructType,
 ) -> tuple[dict[str, str], list[list[Conjunct]]]:
-    """The options of a scan that have ORC look for rows that meet conditions.
+    """Build the scan options that hand a search argument to ORC.
 
     Args:
-        conditions: alternatives; of each the conditions that all hold.
+        conditions: alternatives (OR), each a list of conjuncts (AND).
         names: names in the files of the columns that may be compared, by their names in conditions.
         schema: these columns, by their names in the files.
 
     Returns:
-        The options, none if ORC can do nothing; and those of the conditions that they stand for.
+        The options, empty if ORC can apply nothing; and the conditions that the search argument
+        has.
     """
     used = [[c for c in one if c.columns.keys() <= names.keys()] for one in conditions]
     filters = [[(c, _filter(spark, c, names)) for c in one] for one in used]
@@ -81,7 +82,7 @@ def search_options(
 
 
 def _filter(spark: SparkSession, conjunct: Conjunct, names: Mapping[str, str]) -> JavaObject | None:
-    """A condition as a filter of Spark's data sources."""
+    """Translate a conjunct to a ``sources.Filter``; None if Spark has none for it."""
     others = [(a, a.withName(names[n])) for n, a in conjunct.columns.items() if names[n] != n]
     expression = conjunct.expression
     if others:
@@ -101,9 +102,9 @@ def _argument(spark: SparkSession, schema: StructType, whole: JavaObject) -> Jav
 
 
 def _is_exact(found: JavaObject) -> bool:
-    """Whether ORC applies a filter to rows as Spark does.
+    """Return whether ORC applies a filter to rows exactly as Spark does.
 
-    It takes NULL in a list for an error, and a negated comparison to be about values alone.
+    ORC fails on NULL in a list, and ignores NULL where a range comparison is negated.
     """
     kind = simple_name(found)
     if kind in ("And", "Or"):
@@ -123,11 +124,12 @@ def _is_plain(value: object) -> bool:
 def condition_of(
     spark: SparkSession, conditions: Sequence[Sequence[Conjunct]], values: Mapping[str, str]
 ) -> Column:
-    """A condition that is true where all conditions of one of the alternatives hold.
+    """Build the condition that all conjuncts of at least one alternative hold.
 
     Args:
-        values: SQL of what takes the place of the columns, by their names in the conditions; Spark
-            pushes no comparison with it into a scan.
+        conditions: alternatives (OR), each a list of conjuncts (AND).
+        values: SQL that replaces each column, by its name in the conditions; Spark pushes no
+            comparison with it into a scan.
     """
     parser = session_state(spark).sqlParser()
     no_pushdown = jvm_class(spark, f"{CATALYST}.expressions.KnownNullable")
@@ -138,23 +140,24 @@ def condition_of(
     )
     places = [(a, expressions[a.name()]) for a in elements(whole.references().toSeq())]
     condition = whole.transform(scala_map(spark, places))
-    # Beside one of the alternatives Spark would see that the others make no difference, and not
-    # read their columns; ORC fails where a column that it compares is not read.
+    # Next to a filter that implies one of the alternatives, Spark would drop this condition and
+    # prune the columns of the others; ORC fails if a column that it compares is not read.
     return column(spark, no_pushdown(condition) if len(conditions) > 1 else condition)
 
 
 def finds_rows(spark: SparkSession, conditions: Sequence[Sequence[Conjunct]]) -> bool:
-    """Whether the condition of ``condition_of`` is true of no row that ORC passes over.
+    """Return whether the condition of ``condition_of`` is false for every row that ORC skipped.
 
-    When ORC's reader comes to another row group, or to rows behind those that it passed over, it
-    forgets which values of the columns that it compared are null, and that all strings of a batch
-    are the same one: ``StructBatchReader`` resets all of ``row``, and does not read these columns
-    again. Then a row has 1 in place of NULL, and any string. So each alternative has to say
-    something of each column that rules out both NULL and 1; decimals keep the value of another
-    row, and strings may, so that nothing can be said of them.
+    ORC's reader can leave wrong values in the compared columns: when it moves to another row group,
+    or past skipped rows, ``StructBatchReader`` resets all of ``row`` but does not read these
+    columns again. It then forgets which of their values are null, and that all strings of a batch
+    are the same one. So NULL may read as 1, and a string as any string. The condition is safe only
+    if each alternative has, for each column, conjuncts that are not true for the value in place of
+    NULL. Decimals keep the value of another row, and strings may, so comparisons with them are
+    never safe.
 
     Args:
-        conditions: those that a search stands for, comparisons with values.
+        conditions: those of the search argument: comparisons with literals.
     """
     names = {name for one in conditions for c in one for name in c.columns}
     if any(len(c.columns) > 1 for one in conditions for c in one):
@@ -163,7 +166,7 @@ def finds_rows(spark: SparkSession, conditions: Sequence[Sequence[Conjunct]]) ->
 
 
 def _rules_out(spark: SparkSession, conditions: Sequence[Conjunct], name: str) -> bool:
-    """Whether conditions do not hold where a column has what NULL leaves."""
+    """Return whether conjuncts exclude the value that ORC leaves in place of NULL in a column."""
     own = [c for c in conditions if name in c.columns]
     left = _LEFT_BY_NULL.get(str(own[0].columns[name].dataType().sql())) if own else None
     if left is None:
@@ -175,10 +178,11 @@ def _rules_out(spark: SparkSession, conditions: Sequence[Conjunct], name: str) -
 
 
 def reads_in_batches(spark: SparkSession, columns: int) -> bool:
-    """Whether Spark's settings have it read nested columns of ORC in batches, as its default is.
+    """Return whether Spark's settings let it read nested ORC columns in batches, which is the
+    default.
 
     Args:
-        columns: how many columns and fields a scan may have.
+        columns: number of columns and fields of the scan.
     """
     conf = session_state(spark).conf()
     return (

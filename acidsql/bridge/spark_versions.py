@@ -1,4 +1,4 @@
-"""What differs between the releases of Spark, in one place."""
+"""Differences between the releases of Spark, and the releases that were tried."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ TRIED = ("3.5.9", "4.0.5", "4.1.4", "4.3.0")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Differences:
-    """What is so in some releases of Spark and not in others.
+    """Internals that some releases of Spark have and others do not.
 
     Attributes:
-        sql_package: the package of ``Dataset`` and ``SparkSession``.
+        sql_package: package of ``Dataset`` and ``SparkSession``.
         has_column_nodes: columns are ``ColumnNode``s, which become expressions when they are used;
-            an alias is a new column of the plan each time. Else they are expressions.
-        has_named_fields: case classes tell the names of their fields (Scala 2.13).
+            each use of an alias makes a new attribute. Else they are expressions.
+        has_named_fields: case classes provide the names of their fields (Scala 2.13).
         has_table_constraints: CREATE TABLE has constraints.
         has_several_pruning_keys: a pruning subquery has several keys.
         has_streaming_local_relations: ``LocalRelation`` has a fourth field, the stream it is of.
         has_scalar_functions_in_invokes: ``StaticInvoke`` has a last field, a scalar function.
-        has_to_arrow: ``DataFrame.toArrow`` is there.
-        keeps_char_of_omitted_columns: an INSERT has NULL of the declared CHAR type for a column
-            that it leaves out, for which Spark has no encoder.
+        has_to_arrow: ``DataFrame.toArrow`` exists.
+        keeps_char_of_omitted_columns: an INSERT has NULL of the declared CHAR type for an omitted
+            column, for which Spark has no encoder.
         has_three_orc_filter_arguments: ``OrcFilters.createFilter`` has a third argument.
         alias_shows_hidden_columns: hidden columns of a projection are found through an alias.
     """
@@ -48,13 +48,13 @@ class Differences:
 
 
 def differences(spark: SparkSession) -> Differences:
-    """Return what is so in the release of Spark that a session runs on."""
+    """Return the differences of the release that a session runs on."""
     return differences_of(spark.version)
 
 
 @lru_cache(maxsize=8)
 def differences_of(version: str) -> Differences:
-    """Return what is so in a release, ``4.1.0`` for example."""
+    """Return the differences of a release, such as ``4.1.0``."""
     release = minor_version(version)
     is_4 = release >= (4, 0)
     return Differences(
@@ -73,12 +73,12 @@ def differences_of(version: str) -> Differences:
 
 
 def minor_version(version: str) -> tuple[int, ...]:
-    """Return major and minor number of a release."""
+    """Return the major and minor number of a release."""
     return tuple(int(part) for part in version.split(".")[:2])
 
 
 def warn_if_untried(version: str) -> None:
-    """Warn that acidsql was not tried on a release of Spark."""
+    """Warn if acidsql was not tried on a release of Spark (``UserWarning``)."""
     if minor_version(version) not in map(minor_version, TRIED):
         warnings.warn(
             f"acidsql was not tried on Spark {version}, but on {', '.join(TRIED)}: try your "
@@ -89,7 +89,9 @@ def warn_if_untried(version: str) -> None:
 
 
 def missing_internal(version: str, name: str) -> AcidAnalysisError:
-    """Return the error that a release of Spark lacks a class or field that acidsql uses."""
+    """Build the error for a class or field that a release of Spark lacks
+    (UNSUPPORTED_SPARK_VERSION).
+    """
     return AcidAnalysisError(
         "UNSUPPORTED_SPARK_VERSION",
         f"Spark {version} has no {name}, which acidsql needs: use a release that it was tried on "

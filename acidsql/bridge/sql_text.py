@@ -1,11 +1,10 @@
-"""Between texts and what they mean to Spark: statements, names, types, columns, literals."""
+"""SQL text parsed by Spark's parser, and SQL text made of types, columns and values."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -24,29 +23,34 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError
 
 
 def substitute_variables(spark: SparkSession, text: str) -> str:
-    """The text with ``${…}`` replaced from the configuration, as Spark does before it parses."""
+    """Replace ``${…}`` in a text from the configuration, as Spark does before it parses."""
     return str(
         jvm_class(spark, "org.apache.spark.sql.internal.VariableSubstitution")().substitute(text)
     )
 
 
 def parse(spark: SparkSession, text: str) -> LogicalPlan:
-    """Spark's unresolved plan of a statement."""
+    """Parse a statement and return its unresolved plan.
+
+    Raises:
+        ParseException: the text is not a statement.
+    """
     return session_state(spark).sqlParser().parsePlan(text)
 
 
 def parse_name(spark: SparkSession, text: str) -> tuple[str, ...]:
-    """The parts of a multi-part identifier."""
+    """Parse a multi-part identifier and return its parts."""
     return tuple(elements(session_state(spark).sqlParser().parseMultipartIdentifier(text)))
 
 
 def parse_type(spark: SparkSession, text: str) -> DataType:
-    """The type of its SQL text; char and varchar keep their lengths."""
+    """Parse the SQL text of a type; char and varchar keep their lengths."""
     parsed = session_state(spark).sqlParser().parseDataType(text)
     return StructType.fromJson(
         {
@@ -59,18 +63,22 @@ def parse_type(spark: SparkSession, text: str) -> DataType:
 
 
 def type_sql(spark: SparkSession, data_type: DataType) -> str:
-    """The SQL text of a type."""
+    """Return the SQL text of a type."""
     return _type_sql(spark, data_type.json())
 
 
-@lru_cache(maxsize=1024)
+@cached_per_session(1024)
 def _type_sql(spark: SparkSession, json_text: str) -> str:
     return str(jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(json_text).sql())
 
 
 def parse_columns(spark: SparkSession, text: str) -> StructType:
-    """The columns of a CREATE TABLE, from the text between its parentheses,
-    defaults in their metadata.
+    """Parse the column definitions between the parentheses of a CREATE TABLE.
+
+    Defaults are in the metadata of the fields.
+
+    Raises:
+        AcidAnalysisError: a constraint other than NOT NULL (UNSUPPORTED_FEATURE.TABLE_CONSTRAINT).
     """
     plan = parse(spark, f"CREATE TABLE t ({text}) USING orc")
     if differences(spark).has_table_constraints and _has_constraints(spark, plan.tableSpec()):
@@ -82,7 +90,7 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
 
 
 def parse_new_columns(spark: SparkSession, text: str) -> StructType:
-    """The columns of an ALTER TABLE … ADD COLUMNS, as ``parse_columns`` has them.
+    """Parse the column definitions of an ALTER TABLE … ADD COLUMNS, as ``parse_columns`` does.
 
     Raises:
         AcidAnalysisError: a column has a position, or is a field of another one
@@ -110,7 +118,7 @@ def _has_constraints(spark: SparkSession, table_spec: JavaObject) -> bool:
 
 
 def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
-    """The names of a list that has nothing but names, or None."""
+    """Parse a list of column names; return None if it has anything else."""
     try:
         plan = parse(spark, f"CREATE TEMPORARY VIEW v ({text}) AS SELECT 1")
     except ParseException:
@@ -120,7 +128,11 @@ def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
 
 
 def literal_sql(spark: SparkSession, value: object) -> str:
-    """The SQL text of a Python value, as a literal of Spark's type for it."""
+    """Return the SQL text of a Python value as a literal of Spark's type for it.
+
+    Raises:
+        AcidAnalysisError: a column has no text (UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT).
+    """
     if isinstance(value, Column):
         return f"({column_sql(spark, value)})"
     if isinstance(value, list | tuple):
@@ -132,10 +144,11 @@ def literal_sql(spark: SparkSession, value: object) -> str:
 
 
 def column_sql(spark: SparkSession, value: Column) -> str:
-    """The SQL text of a column.
+    """Return the SQL text of a column.
 
     Raises:
-        AcidAnalysisError: it has none (UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT).
+        AcidAnalysisError: it has a Python or lambda function
+            (UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT).
     """
     expression = expression_of(spark, value)
     patterns = jvm_class(spark, f"{CATALYST}.trees.TreePattern")
@@ -156,10 +169,10 @@ _STRING = re.compile(r"'((?:[^'\\]|\\.)*)'|`(?:[^`]|``)*`", re.DOTALL)
 
 
 def _verbatim(text: str) -> str:
-    """Spark's text of an expression, in which each string means the same under all settings.
+    """Rewrite the strings of an SQL text so that each means the same under all settings.
 
-    Variables (``${env:HOME}``) are substituted in a statement's text, in its strings too, and
-    ``spark.sql.parser.escapedStringLiterals`` takes backslashes as they are.
+    Spark substitutes variables (``${env:HOME}``) in a statement, in its strings too, and
+    ``spark.sql.parser.escapedStringLiterals`` makes it take backslashes literally.
     """
     return _STRING.sub(_plain_string, text)
 
@@ -173,30 +186,38 @@ def _plain_string(found: re.Match[str]) -> str:
 
 
 def select(frame: DataFrame, *expressions: str) -> DataFrame:
-    """A projection of SQL expressions: two calls into the JVM, however many there are."""
+    """Project a DataFrame to SQL expressions, by two calls into the JVM however many there are."""
     spark = frame.sparkSession
     return DataFrame(frame._jdf.selectExpr(java_strings(spark, expressions)), spark)
 
 
 def renamed(frame: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The same rows under other names of all columns."""
+    """Rename all columns of a DataFrame."""
     spark = frame.sparkSession
     return DataFrame(frame._jdf.toDF(java_strings(spark, names)), spark)
 
 
 def check_expression(spark: SparkSession, text: str) -> None:
-    """Have Spark refuse a text that is not one expression."""
+    """Parse a text as one expression.
+
+    Raises:
+        ParseException: it is not one.
+    """
     session_state(spark).sqlParser().parseExpression(text)
 
 
 def alias_of(frame: DataFrame) -> str | None:
-    """The alias that a DataFrame was given, if any."""
+    """Return the alias that a DataFrame was given, or None."""
     plan = frame._jdf.queryExecution().logical()
     return str(plan.alias()) if simple_name(plan) == "SubqueryAlias" else None
 
 
 def explain(frame: DataFrame, mode: str) -> str:
-    """The text of EXPLAIN for a DataFrame."""
+    """Return the text of EXPLAIN for a DataFrame.
+
+    Args:
+        mode: ``simple``, ``extended``, ``codegen``, ``cost`` or ``formatted``.
+    """
     spark = frame.sparkSession
     explain_mode = jvm_class(spark, "org.apache.spark.sql.execution.ExplainMode").fromString(mode)
     return str(frame._jdf.queryExecution().explainString(explain_mode))

@@ -1,8 +1,8 @@
-"""Rows taken from ORC file to ORC file by ORC's own reader and writer, in batches of columns.
+"""Rewriting of ORC stripes by ORC's own reader and writer, in column batches.
 
-Spark's writer is given rows and takes them apart value by value, which is most of what writing
-costs. Here a value is decoded into a vector and encoded from it. Nothing is cast: the new file has
-the types of the old one, and wall clocks and dates are not read by any calendar or time zone.
+Spark's writer is given rows and takes them apart value by value, which is most of the cost of
+writing. Here a value is decoded into a vector and encoded from it. Nothing is cast: the new file
+has the types of the old one, and no calendar or time zone is applied to dates and local times.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.hadoop import hadoop_conf
 from acidsql.bridge.jobs import root_message
 from acidsql.bridge.jvm import JavaObject, jvm_class
-from acidsql.errors import FormatError, WriteJobError
+from acidsql.errors import AcidSqlError, FormatError, WriteJobError
 
 _ORC = "org.apache.orc"
-# At most so many rows make a batch, and about so many bytes, if values shrink to a tenth in a file.
+# Most rows of a batch, its approximate size, and how much smaller encoded values are assumed to be.
 _BATCH_ROWS, _BATCH_BYTES, _SHRINK = 8192, 64 * 1024 * 1024, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripeRows:
-    """The rows of stripes that follow each other in an ORC file, less some.
+    """Rows of consecutive stripes of an ORC file, without some of them.
 
     Attributes:
         path: qualified Hadoop path (Java object).
-        start: of the first stripe, in bytes.
-        length: of all of them, in bytes.
-        rows: their number of rows.
-        left_out: positions of rows among these, ascending.
+        start: offset of the first stripe, in bytes.
+        length: of all stripes, in bytes.
+        rows: number of rows in the stripes.
+        left_out: positions of the rows to omit, from 0, ascending.
     """
 
     path: JavaObject
@@ -61,7 +61,8 @@ def rewrite_stripes(
         settings: of ORC's reader and writer.
 
     Raises:
-        WriteJobError: a stripe cannot be read, or the file not be written (WRITE_JOB_FAILED).
+        WriteJobError: a stripe cannot be read, or the file cannot be written (WRITE_JOB_FAILED).
+        FormatError: a file has another number of rows than expected (FAILED_READ_FILE).
     """
     conf = hadoop_conf(spark)
     for key, value in settings.items():
@@ -70,7 +71,7 @@ def rewrite_stripes(
     writer = None
     try:
         for some in stripes:
-            # Wall clocks are those of UTC in between, which leaves out no hour.
+            # Local times are held as those of UTC, which has no daylight-saving gaps.
             known = files.readerOptions(conf).useUTCTimestamp(True)
             with (
                 _failures(f"rows of {some.path.toString()} could not be written anew"),
@@ -88,19 +89,23 @@ def rewrite_stripes(
 
 @contextmanager
 def _failures(what: str) -> Iterator[None]:
-    """Raise Java's exceptions, some of which PySpark translates, as an error of ours."""
+    """Raise Java exceptions of the block, also those that PySpark translates, as
+    ``WriteJobError``.
+    """
     try:
         yield
     except Py4JJavaError as error:
         reason = root_message(error.java_exception)
         raise WriteJobError("WRITE_JOB_FAILED", f"{what}: {reason}") from error
+    except AcidSqlError:
+        raise
     except PySparkException as error:
         raise WriteJobError("WRITE_JOB_FAILED", f"{what}: {error}") from error
 
 
 def _copy(spark: SparkSession, reader: JavaObject, stripes: StripeRows, writer: JavaObject) -> None:
     likely = _BATCH_BYTES * stripes.rows // (stripes.length * _SHRINK)
-    # Decimals of up to 18 digits are numbers of 64 bits then.
+    # Decimals of up to 18 digits are read into vectors of 64-bit integers.
     version = jvm_class(spark, f"{_ORC}.TypeDescription$RowBatchVersion").USE_DECIMAL64
     batch = reader.getSchema().createRowBatch(version, max(1, min(_BATCH_ROWS, likely)))
     selected = get_field(batch, "selected")
@@ -120,12 +125,20 @@ def _copy(spark: SparkSession, reader: JavaObject, stripes: StripeRows, writer: 
     if first != stripes.rows:
         path = stripes.path.toString()
         raise FormatError(
-            "FAILED_READ_FILE", f"{path} gave {first} rows in place of {stripes.rows}"
+            "FAILED_READ_FILE",
+            f"{path} gave {first} rows in place of {stripes.rows}",
+            {"path": path},
         )
 
 
 def _kept(left_out: Sequence[int], first: int, number: int) -> Sequence[int]:
-    """Which of so many rows, beginning at a position, are not left out: counted from there."""
+    """Return the offsets in a batch of the rows that are not left out.
+
+    Args:
+        left_out: positions of omitted rows, ascending.
+        first: position of the batch's first row.
+        number: number of rows in the batch.
+    """
     start, end = bisect_left(left_out, first), bisect_left(left_out, first + number)
     if start == end:
         return range(number)

@@ -1,10 +1,10 @@
-"""Plans that are put together before Spark analyses them: a DataFrame is analysed at every step."""
+"""Plans that are built before Spark analyses them; a DataFrame is analysed at every step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit, raise_error
@@ -22,6 +22,7 @@ from acidsql.bridge.jvm import (
     scala_seq,
     session_state,
 )
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.plans import (
     alias_shows_hidden,
     aliases_are_fresh,
@@ -38,17 +39,17 @@ _LOGICAL = f"{CATALYST}.plans.logical"
 
 @dataclass(frozen=True, slots=True)
 class NamedColumns:
-    """Columns with names, handed to the JVM once for many projections.
+    """Named columns, handed to the JVM once for many projections.
 
     Attributes:
-        java: a Scala ``Seq``, of column nodes or, before Spark 4, of named expressions.
+        java: Scala ``Seq`` of column nodes, before Spark 4 of named expressions.
     """
 
     java: JavaObject
 
 
 def named_columns(spark: SparkSession, columns: Sequence[Column]) -> NamedColumns:
-    """Columns for ``Draft.project``; each is an attribute or has an alias."""
+    """Convert columns for ``UnresolvedPlan.project``; each is an attribute or has an alias."""
     if differences(spark).has_column_nodes:
         return NamedColumns(scala_seq(spark, [column._jc.node() for column in columns]))
     return NamedColumns(scala_seq(spark, [column._jc.named() for column in columns]))
@@ -56,26 +57,26 @@ def named_columns(spark: SparkSession, columns: Sequence[Column]) -> NamedColumn
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedPlan:
-    """A plan that Spark has not analysed yet, and what would be steps of a DataFrame."""
+    """Logical plan that Spark has not analysed yet, with methods like those of a DataFrame."""
 
     spark: SparkSession
     plan: LogicalPlan
 
     @classmethod
     def of(cls, frame: DataFrame) -> UnresolvedPlan:
-        """The plan of a DataFrame."""
+        """Build the plan of a DataFrame, which is analysed already."""
         return cls(frame.sparkSession, logical_plan(frame))
 
     def frame(self) -> DataFrame:
-        """The DataFrame of the plan, which is analysed now."""
+        """Analyse the plan and return its DataFrame."""
         return frame_of(self.spark, self.plan)
 
     def analyzed(self) -> LogicalPlan:
-        """The plan with its columns known."""
+        """Return the analysed plan."""
         return self.plan if self.plan.resolved() else analyze(self.spark, self.plan)
 
     def where(self, condition: Column | str) -> UnresolvedPlan:
-        """The rows for which a condition holds."""
+        """Filter by a condition."""
         if isinstance(condition, str):
             expression = self._parser().parseExpression(condition)
         else:
@@ -83,38 +84,43 @@ class UnresolvedPlan:
         return self.filtered(expression)
 
     def filtered(self, condition: Expression) -> UnresolvedPlan:
-        """The rows for which a Java expression holds."""
+        """Filter by a Catalyst expression."""
         made = jvm_class(self.spark, f"{_LOGICAL}.Filter")(condition, self.plan)
         return UnresolvedPlan(self.spark, made)
 
     def guarded(self, columns: Sequence[str]) -> UnresolvedPlan:
-        """The same rows, of which one of some columns is not negative; no rule of Spark's optimizer
-        leaves any of the columns out.
+        """Filter by ``row_filters.guard``, which keeps Spark's optimizer from pruning any of the
+        columns.
+
+        In ACID files the condition holds for every row.
+
+        Args:
+            columns: SQL texts.
         """
         return self.filtered(guard(self.spark, tuple(columns)))
 
     def select(self, *expressions: str) -> UnresolvedPlan:
-        """A projection of SQL expressions, each a column, ``*``, or with an alias."""
-        # A text of many expressions has no parser of its own.
+        """Project to SQL expressions, each a column, ``*``, or with an alias."""
+        # Spark has no parser of a list of expressions, so a whole query is parsed.
         parsed = self._parser().parsePlan(f"SELECT {', '.join(expressions)} FROM nothing")
         return self._project(parsed.projectList())
 
     def project(self, columns: Sequence[NamedColumns]) -> UnresolvedPlan:
-        """A projection of columns."""
+        """Project to columns."""
         if not differences(self.spark).has_column_nodes:
             expressions = [e for some in columns for e in elements(some.java)]
             return self._project(scala_seq(self.spark, expressions))
         nodes = columns[0].java
         for some in columns[1:]:
             nodes = nodes.concat(some.java)
-        # Each projection has ids of its own for its aliases.
+        # The conversion gives aliases new expression ids, which each projection needs.
         convert = scala_object(
             self.spark, "org.apache.spark.sql.classic.ColumnNodeToExpressionConverter"
         )
         return self._project(nodes.map(convert))
 
     def union(self, others: Sequence[UnresolvedPlan]) -> UnresolvedPlan:
-        """The rows of drafts with the same columns."""
+        """Append the rows of plans with the same columns (UNION ALL)."""
         if not others:
             return self
         plans = scala_seq(self.spark, [self.plan, *(other.plan for other in others)])
@@ -122,7 +128,9 @@ class UnresolvedPlan:
         return UnresolvedPlan(self.spark, whole)
 
     def pushdown_barrier(self) -> UnresolvedPlan:
-        """The same rows, under attributes of their own: Spark pushes no condition below this."""
+        """Return the same rows under new attributes, by a node that Spark pushes no condition
+        through.
+        """
         plan = self.analyzed()
         rows = scala_seq(self.spark, [plan.output()])
         output = scala_seq(self.spark, [a.newInstance() for a in elements(plan.output())])
@@ -137,17 +145,19 @@ class UnresolvedPlan:
         return session_state(self.spark).sqlParser()
 
 
-# The column of bare rows that counts them.
+# Column of ``count_only_rows`` with the number of a row, from 0.
 BARE_NUMBER = "id"
 
 
 def count_only_rows(
     spark: SparkSession, number: int, schema: StructType, known: Mapping[str, Column] | None = None
 ) -> UnresolvedPlan:
-    """So many rows with columns of these names and types, of which any value is an error.
+    """Build a plan with a number of rows, whose columns raise an error when they are evaluated.
 
     Args:
-        known: columns that have values, by name: made of ``BARE_NUMBER``.
+        number: of rows.
+        schema: names and types of the columns.
+        known: columns that have values, by name; they are computed from ``BARE_NUMBER``.
     """
     if not known:
         columns = (_known_bare_columns if aliases_are_fresh(spark) else _bare_columns)(
@@ -176,14 +186,17 @@ def _bare_values(spark: SparkSession, schema: StructType) -> dict[str, Column]:
     return columns
 
 
-_known_bare_columns = lru_cache(maxsize=256)(_bare_columns)
+_known_bare_columns = cached_per_session(256)(_bare_columns)
 
 
 def hide_columns(rows: UnresolvedPlan, hidden: int, name: Sequence[str]) -> LogicalPlan:
-    """A plan named ``name`` whose last ``hidden`` columns can be selected by name but are not in
-    ``*``.
+    """Hide the last columns of a plan: they can be selected by name but are not in ``*``.
 
-    Spark resolves the hidden columns of a projection as it does those of a USING join.
+    Spark resolves hidden columns of a projection as it does those of a USING join.
+
+    Args:
+        hidden: number of columns to hide.
+        name: parts of the table's name, which qualifies the columns.
     """
     spark, plan = rows.spark, rows.analyzed()
     alias = jvm_class(spark, f"{CATALYST}.AliasIdentifier")(
@@ -192,7 +205,7 @@ def hide_columns(rows: UnresolvedPlan, hidden: int, name: Sequence[str]) -> Logi
     named = partial(jvm_class(spark, f"{_LOGICAL}.SubqueryAlias"), alias)
     output = plan.output()
     if not alias_shows_hidden(spark):
-        # The one below is there for hints.
+        # Join hints look for the alias, the columns for their qualifiers.
         qualifier = scala_seq(spark, list(name))
         output = scala_seq(spark, [a.withQualifier(qualifier) for a in elements(output)])
         plan = named(plan)

@@ -1,1 +1,1 @@
-"""One module per family of statements: statement → plan → events → commit."""
+"""Commands: one module for each family of statements (statement → plan → events → commit)."""

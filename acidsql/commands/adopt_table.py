@@ -1,4 +1,4 @@
-"""What a new table finds in its place: nothing, or an ACID table that becomes its own."""
+"""Adoption of the ACID table that lies in the directory of a new one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POSITIONAL_NAME = re.compile(r"_col[0-9]+")
 
 
 def check_location(session: AcidSession, table: Table) -> None:
-    """Refuse a location that is another table's, above it or below it.
+    """Refuse a location that equals, contains or lies within that of another table.
 
     Two tables over one directory would give the same write ids, and a DROP of one would delete the
     other's rows.
@@ -48,11 +48,13 @@ def check_location(session: AcidSession, table: Table) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What lies in a table's place.
+    """ACID table that was found in a directory.
 
     Attributes:
-        highest_write_id: that any directory carries, or that its rows have.
-        highest_txn_id: of a compaction's transaction that any directory carries.
+        partitions: its partitions; none for a table without partition columns.
+        highest_write_id: highest write id in the name of a directory, or of the rows of original
+            files; 0 if there is nothing.
+        highest_txn_id: highest transaction id in the name of a compacted directory, or 0.
     """
 
     partitions: tuple[Partition, ...]
@@ -63,13 +65,14 @@ class Found:
 def existing(
     session: AcidSession, table: Table, known: Container[tuple[str, ...]] = frozenset()
 ) -> Found:
-    """The ACID table that lies in the place of a new one.
+    """Find the ACID table that lies in the directory of a new one.
 
     Args:
-        known: the values of partitions that are not looked at.
+        known: values of partitions that are left out.
 
     Raises:
-        AcidAnalysisError: its newest file has other columns (ADOPTED_SCHEMA_MISMATCH).
+        AcidAnalysisError: its newest file has other columns (ADOPTED_SCHEMA_MISMATCH), or a
+            directory is no partition (UNEXPECTED_PARTITION_DIRECTORY).
         FormatError: a file has no row ids and its name does not say its bucket
             (INVALID_ORIGINAL_FILE_NAME).
     """
@@ -102,19 +105,19 @@ def _is_hidden_path(path: str) -> bool:
 
 
 def _check_originals(table: Table, location: str, paths: Sequence[str]) -> None:
-    """Refuse files that no reader could make sense of."""
+    """Refuse files that are not named like original files."""
     for path in paths:
         if table.insert_only or not is_original_file(path.rpartition("/")[2]):
             raise FormatError(
                 "INVALID_ORIGINAL_FILE_NAME",
                 f"{child(location, path)} lies in no base or delta directory, and is not named "
-                "like a file from before the table became transactional (000000_0, "
-                "000000_0_copy_1): rename it so, or move it out of the table",
+                "like a file from before the table became transactional: rename it like them "
+                "(000000_0, 000000_0_copy_1), or move it out of the table",
             )
 
 
 def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The directories that may hold ACID directories: the location, or its partitions'."""
+    """Yield the values and locations of the partitions; for a table without any, its location."""
     places: list[tuple[tuple[str, ...], str]] = [((), table.location)]
     for column in table.partition_columns:
         deeper = []
@@ -141,8 +144,8 @@ def _check_columns(
 ) -> None:
     """Compare the columns of the newest file with the table's.
 
-    Older files may have other names, which columns had before they were renamed; and all may lack
-    columns that were added last.
+    Older files may have other names, which columns had before they were renamed. Every file may
+    lack the columns that were added last.
     """
     if table.insert_only:
         return

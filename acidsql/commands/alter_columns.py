@@ -1,7 +1,7 @@
 """ALTER TABLE … ADD, REPLACE, CHANGE, RENAME and ALTER COLUMN.
 
-Nothing in files changes. Readers match columns by position, as Hive 4.1 does: a column that is
-renamed keeps its place, a new one comes last, and none can be moved or dropped.
+No file changes. Readers match columns by position, as Hive 4.1 does: a column that is renamed keeps
+its place, a new one comes last, and none can be moved or dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.definitions import check_columns
 from acidsql.commands.type_widening import CONVERSIONS, convertible
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
@@ -35,7 +35,7 @@ Columns = tuple[Column, ...]
 
 
 def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
-    """Run ADD COLUMNS: rows that are there have NULL in the new columns."""
+    """Run ADD COLUMNS: existing rows have NULL in the new columns."""
     added = _parsed(session, statement.columns.of(statement.text))
     _check_new(added)
     return _alter(session, table, lambda old: (*old, *added), cascade=statement.cascade)
@@ -73,7 +73,7 @@ def rename_column(session: AcidSession, table: Table, statement: RenameColumn) -
 
 
 def drop_columns(_: AcidSession, table: Table, statement: DropColumns) -> DataFrame:
-    """Refuse DROP COLUMN."""
+    """Refuse DROP COLUMN (UNSUPPORTED_FEATURE.DROP_COLUMNS)."""
     raise AcidAnalysisError(
         "UNSUPPORTED_FEATURE.DROP_COLUMNS",
         f"columns of {table.full_name} ({statement.columns.of(statement.text)}) cannot be dropped: "
@@ -83,8 +83,9 @@ def drop_columns(_: AcidSession, table: Table, statement: DropColumns) -> DataFr
 
 
 def change_column(session: AcidSession, table: Table, statement: ChangeColumn) -> DataFrame:
-    """Run CHANGE and ALTER COLUMN: another name, a type that old values can be read as, NOT NULL,
-    a default, a comment.
+    """Run CHANGE and ALTER COLUMN: change the name, type, NOT NULL, default or comment of a column.
+
+    Only types as which old values can be read are allowed (``type_widening``).
     """
     if statement.moved:
         raise AcidAnalysisError(
@@ -107,9 +108,9 @@ def _alter(
     *,
     cascade: bool,
 ) -> DataFrame:
-    """Give the table other columns.
+    """Replace the columns of a table by those that ``alter`` returns for them.
 
-    Without ``cascade`` the partitions keep those that they have, as in Hive.
+    Without ``cascade`` the partitions keep their columns, as in Hive.
     """
     metastore = session.metastore
     alter(table.columns)
@@ -138,29 +139,29 @@ def _alter(
 
 
 def _parsed(session: AcidSession, text: str) -> Columns:
-    """Column definitions; names in lower case, as the metastore has them."""
+    """Parse column definitions; names are in lower case, as the metastore has them."""
     return columns_of(session.spark, bridge.parse_new_columns(session.spark, text))
 
 
 def _check_new(columns: Sequence[Column]) -> None:
-    """Refuse what rows that are there could not have."""
+    """Refuse NOT NULL and DEFAULT of a new column: existing rows have NULL in it."""
     for column in columns:
         if not column.nullable:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
-                f"the new column {column.name} would be NULL in the rows that are there: leave NOT "
-                "NULL out, UPDATE the table, then ALTER COLUMN … SET NOT NULL",
+                f"the new column {column.name} would be NULL in existing rows: leave NOT NULL out, "
+                "UPDATE the table, then ALTER COLUMN … SET NOT NULL",
             )
         if column.default is not None:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT",
-                f"the new column {column.name} would be NULL in the rows that are there, for Hive "
-                "at least: leave DEFAULT out, then ALTER COLUMN … SET DEFAULT for new rows",
+                f"Hive would read NULL in existing rows of the new column {column.name}: leave "
+                "DEFAULT out, then ALTER COLUMN … SET DEFAULT for new rows",
             )
 
 
 def _position(table: Table, columns: Columns, name: Name) -> int:
-    """The position of a column among those in files."""
+    """Return the position of a column among the columns in files."""
     if len(name) > 1:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.NESTED_COLUMN",
@@ -173,11 +174,16 @@ def _position(table: Table, columns: Columns, name: Name) -> int:
             "CANNOT_ALTER_PARTITION_COLUMN",
             f"{name[0]} is a partition column of {table.full_name}: name one that is stored in "
             "files",
+            {
+                "columnName": quoted_name([name[0]]),
+                "tableName": quoted_name([table.database, table.name]),
+            },
         )
     if wanted not in names:
         raise AcidAnalysisError(
             "COLUMN_NOT_FOUND",
             f"{table.full_name} has no column {name[0]}: it has {', '.join(names)}",
+            {"colName": quoted_name([name[0]])},
         )
     return names.index(wanted)
 
@@ -202,21 +208,22 @@ def _changed(session: AcidSession, table: Table, old: Column, statement: ChangeC
 
 
 def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> Column:
-    """A column under the name and type that a definition gives it; NOT NULL, default and comment
-    stay where the definition has none.
+    """Return a column with the name and type of its new definition.
+
+    NOT NULL, default and comment stay where the definition has none.
     """
     before, after = (bridge.parse_type(session.spark, c.type) for c in (old, given))
     if not convertible(before, after):
         raise AcidAnalysisError(
             "NOT_SUPPORTED_CHANGE_COLUMN",
             f"column {old.name} of {table.full_name} cannot change from {old.type} to "
-            f"{given.type}, because its files are not written anew: possible are {CONVERSIONS}",
+            f"{given.type}, because its files are not rewritten: possible are {CONVERSIONS}",
         )
     if before != after and old.name in table.bucket_columns:
         raise AcidAnalysisError(
             "NOT_SUPPORTED_CHANGE_COLUMN",
-            f"column {old.name} of {table.full_name} is in CLUSTERED BY and has to keep its type: "
-            "another one has other hash codes",
+            f"column {old.name} of {table.full_name} is in CLUSTERED BY, and another type has "
+            "other hash codes: keep its type",
         )
     return Column(
         name=given.name.lower(),
@@ -228,19 +235,22 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
 
 
 def _check_by_name(table: Table, columns: Columns) -> None:
-    """Refuse other names and types where columns are found in files by their names."""
+    """Refuse other names and types of columns where readers find columns by name.
+
+    That is so in insert-only tables, except those of text files.
+    """
     pairs = zip(table.columns, columns, strict=False)
     changed = [o.name for o, n in pairs if (o.name, o.type) != (n.name, n.type)]
     if table.insert_only and changed and table.file_format is not FileFormat.TEXT:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.INSERT_ONLY_COLUMNS",
-            f"column {changed[0]} of the insert-only table {table.full_name} is found in its files "
-            "by its name and type, which therefore stay: make a new table AS SELECT",
+            f"column {changed[0]} of the insert-only table {table.full_name} is found in files by "
+            "its name and type, which cannot change: create another table AS SELECT",
         )
 
 
 def _check_no_nulls(transaction: WriteTransaction, columns: Columns) -> None:
-    """Refuse NOT NULL for a column that has NULLs."""
+    """Refuse NOT NULL for a column that has NULLs (NOT_NULL_CONSTRAINT_VIOLATION)."""
     table = transaction.table
     for old, new in zip(table.columns, columns, strict=False):
         if new.nullable or not old.nullable:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from acidsql.commands import result
 from acidsql.commands.partitions import full_values, matching, meeting, required, the_one
 from acidsql.commands.protect_acid_tables import owner_of
-from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.format.names import is_hidden
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
@@ -28,7 +28,7 @@ Values = tuple[str, ...]
 
 
 def add_partitions(session: AcidSession, table: Table, statement: AddPartitions) -> DataFrame:
-    """Run ADD PARTITION: the new partitions are empty."""
+    """Run ADD PARTITION: add empty partitions."""
     for placed in statement.partitions:
         _in_full(session, table, placed.spec)
     with write_transaction(session, alter_intent(table)) as transaction:
@@ -59,19 +59,19 @@ def _new_partition(
     if present:
         raise AcidAnalysisError(
             "PARTITION_LOCATION_NOT_EMPTY",
-            f"{location} holds {present[0]}: use MSCK REPAIR TABLE for the directories of an ACID "
-            "table that lie there, LOAD DATA for other files, or choose an empty location",
+            f"{location} is not empty, it holds {present[0]}: add directories of an ACID table "
+            "with MSCK REPAIR TABLE, other files with LOAD DATA, or choose an empty location",
         )
     return Partition(values=values, location=location)
 
 
 def default_location(table: Table, values: Values) -> str:
-    """Where a partition lies unless it says otherwise."""
+    """Return the directory in which a partition lies if it has no LOCATION."""
     return child(table.location, table.partition_name(values))
 
 
 def _check_place(transaction: WriteTransaction, location: str) -> None:
-    """Refuse a location in which another table or partition lies, or which lies in one."""
+    """Refuse a location that overlaps that of another table or partition (LOCATION_IN_USE)."""
     table = transaction.table
     other = owner_of(transaction.session, location)
     taken = other.location if other and other.full_name != table.full_name else None
@@ -83,13 +83,13 @@ def _check_place(transaction: WriteTransaction, location: str) -> None:
     if taken or f"{table.location}/".startswith(f"{location}/"):
         raise AcidAnalysisError(
             "LOCATION_IN_USE",
-            f"{location} cannot be a partition of {table.full_name}, because of what lies in "
+            f"{location} cannot be a partition of {table.full_name}, because it overlaps "
             f"{taken or table.location}: choose another LOCATION",
         )
 
 
 def drop_partitions(session: AcidSession, table: Table, statement: DropPartitions) -> DataFrame:
-    """Run DROP PARTITION: every partition that a specification matches goes, with its files."""
+    """Run DROP PARTITION: drop the partitions that a specification matches, with their files."""
     list(_dropped(session, table, statement))
     with write_transaction(session, alter_intent(table)) as transaction:
         found = {p.values: p for p in _dropped(session, transaction.table, statement)}
@@ -117,7 +117,7 @@ def _dropped(session: AcidSession, table: Table, statement: DropPartitions) -> I
 
 
 def rename_partition(session: AcidSession, table: Table, statement: RenamePartition) -> DataFrame:
-    """Run RENAME TO PARTITION: its directory is renamed too, if it lies in its default place."""
+    """Run RENAME TO PARTITION; a directory in its default place is renamed too."""
     values = _in_full(session, table, statement.new_partition)
     the_one(session, table, statement.partition)
     with write_transaction(session, alter_intent(table)) as transaction:
@@ -145,7 +145,7 @@ def _rename(session: AcidSession, table: Table, values: Values, renamed: Partiti
 
 
 def _in_full(session: AcidSession, table: Table, spec: PartitionSpec) -> Values:
-    """The values of the partition that a specification names."""
+    """Return the values of a partition whose specification must have a value for every column."""
     values = full_values(session, table, spec)
     if values is None or not values:
         columns = [c.name for c in table.partition_columns]
@@ -162,4 +162,8 @@ def _exists(table: Table, values: Sequence[str]) -> AcidAnalysisError:
         "PARTITIONS_ALREADY_EXIST",
         f"{table.full_name} has a partition {table.partition_name(values)} already: add "
         "IF NOT EXISTS, or drop it first",
+        {
+            "partitionList": table.partition_name(values),
+            "tableName": quoted_name([table.database, table.name]),
+        },
     )

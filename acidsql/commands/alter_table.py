@@ -1,4 +1,4 @@
-"""ALTER TABLE … RENAME TO and TBLPROPERTIES, and what of ALTER TABLE is refused."""
+"""ALTER TABLE: RENAME TO, TBLPROPERTIES and refused clauses; columns and partitions elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from acidsql.commands import alter_columns, alter_partitions, result
 from acidsql.commands.definitions import check_properties
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import already_exists, in_metastore, known_to_spark, qualified
 from acidsql.session.acid_session import AcidSession
@@ -19,24 +19,27 @@ from acidsql.syntax import alter_statements as ast
 from acidsql.transaction.write_intent import alter_intent
 from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
 
-# What a table is made for and cannot change (TransactionalValidationListener), with the values
-# that stand for no property.
+# Properties that cannot change (TransactionalValidationListener), with the values that have the
+# same meaning as no property.
 _FIXED = {"transactional": "true", "transactional_properties": "default", "bucketing_version": ""}
 
 
 def alter_table(session: AcidSession, table: Table, statement: ast.Alteration) -> DataFrame:
-    """Run an ALTER TABLE."""
+    """Run an ALTER TABLE statement."""
     return _ALTERATIONS[type(statement)](session, table, statement)
 
 
 def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable) -> DataFrame:
-    """RENAME TO: a table in its default place takes its directory along, as in Hive."""
+    """Run RENAME TO; a table in its default place moves to the default place of its new name
+    (Hive).
+    """
     parts = statement.new_name
     name = qualified(session, parts if len(parts) > 1 else (table.database, *parts))
     if name is None:
         raise AcidAnalysisError(
             "REQUIRES_SINGLE_PART_NAMESPACE",
             f"{'.'.join(parts)} does not name a table of spark_catalog: write database.table",
+            {"identifier": quoted_name(parts)},
         )
     session.metastore.database_location(name[0])
     if in_metastore(session, name) or known_to_spark(session, name):

@@ -18,7 +18,7 @@ _KINDS = (CompactionType.MINOR, CompactionType.MAJOR)
 
 
 def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame:
-    """Compact a table, or the partitions named, in this Spark session, and clean up after it.
+    """Run COMPACT: compact a table or the named partitions in this Spark session, and clean up.
 
     Returns:
         The queue entries, as SHOW COMPACTIONS lists them.
@@ -53,7 +53,10 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
 def _compact_one(
     session: AcidSession, table: Table, partition: str | None, kind: CompactionType, *, wait: bool
 ) -> int:
-    """Request a compaction and do it, unless the metastore keeps that for workers of its own."""
+    """Request a compaction and do it; return the id of its entry.
+
+    A metastore that does compactions itself is waited for, if ``wait`` is true.
+    """
     metastore = session.metastore
     name = worker.worker_name(session)
     entry = metastore.request_compaction(table.database, table.name, partition, kind, name)
@@ -68,7 +71,7 @@ def _compact_one(
 
 
 def _wait_for(session: AcidSession, compaction_id: int) -> None:
-    """Wait until somebody else has done a compaction.
+    """Wait until another process has done a compaction.
 
     Raises:
         ConcurrencyError: COMPACTION_TIMEOUT.

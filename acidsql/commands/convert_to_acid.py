@@ -1,5 +1,7 @@
-"""ALTER TABLE … SET TBLPROPERTIES ('transactional'='true'): a plain ORC table becomes a full ACID
-one where it lies. Its files stay as they are, and get names that say their buckets.
+"""ALTER TABLE … SET TBLPROPERTIES ('transactional'='true') on a plain ORC table.
+
+The table becomes a full ACID table where it lies. Its files are not rewritten; they are renamed, so
+that their names have their bucket ids.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.adopt_table import POSITIONAL_NAME, check_location
-from acidsql.commands.create import exclusive
 from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden, is_original_file, original_file_name, parse_directory
@@ -29,21 +30,22 @@ from acidsql.storage.listings import Listings
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import read_tail
 from acidsql.syntax import alter_statements as ast
+from acidsql.transaction.transaction import exclusive_lock
 
 _MILLISECONDS = 1000
 _SAID_OTHERWISE = ("external", "transactional")
 
 
 def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | None:
-    """Make a plain table transactional, of the metastore's or of Spark's catalog.
+    """Make a plain table transactional, whether it is the metastore's or in Spark's own catalog.
 
     Returns:
-        None if the statement does not ask for that, or names no table: it is Spark's then.
+        None if the statement does not ask for that, or names no such table: Spark then runs it.
 
     Raises:
-        AcidAnalysisError: it cannot become one (CANNOT_CONVERT_TABLE, UNSUPPORTED_FEATURE,
-            UNSUPPORTED_DATATYPE, LOCATION_IN_USE).
-        FormatError: a file of the table is no ORC file.
+        AcidAnalysisError: it cannot become transactional (CANNOT_CONVERT_TABLE,
+            UNSUPPORTED_FEATURE, UNSUPPORTED_DATATYPE, LOCATION_IN_USE).
+        FormatError: a file of the table is not an ORC file.
     """
     given = {key.lower(): value for key, value in statement.properties.items()}
     name = qualified(session, statement.name)
@@ -62,8 +64,8 @@ def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | N
     properties.setdefault("transactional_properties", "default")
     plain = replace(plain, table=replace(plain.table, properties=properties))
     _check(session, plain, set_here, of_spark=registered is None)
-    # Without a server nobody takes locks on plain tables.
-    alone = exclusive(session, plain.table) if registered else nullcontext()
+    # Without a server plain tables are in no metastore that has locks.
+    alone = exclusive_lock(session, plain.table) if registered else nullcontext()
     with alone, ExitStack() as undo:
         _rename_files(session, plain, undo.callback, of_spark=registered is None)
         session.metastore.convert_table(plain)
@@ -74,7 +76,7 @@ def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | N
 
 
 def _of_spark(session: AcidSession, database: str, name: str) -> PlainTable | None:
-    """The table of Spark's own catalog."""
+    """Return a table of Spark's own catalog, or None."""
     found = bridge.catalog_table(session.spark, database, name)
     if found is None:
         return None
@@ -83,9 +85,7 @@ def _of_spark(session: AcidSession, database: str, name: str) -> PlainTable | No
     if "orc" not in found.provider:
         raise _cannot(f"{database}.{name}", f"its format is {found.provider}, not ORC")
     if found.bucketed:
-        raise _cannot(
-            f"{database}.{name}", "Spark hashes the columns of its buckets in its own way"
-        )
+        raise _cannot(f"{database}.{name}", "it has Spark's buckets, whose hash is not Hive's")
     columns = columns_of(session.spark, found.schema)
     stored = len(columns) - len(found.partition_columns)
     table = Table(
@@ -111,7 +111,7 @@ def _of_spark(session: AcidSession, database: str, name: str) -> PlainTable | No
 def _check(
     session: AcidSession, plain: PlainTable, given: dict[str, str], *, of_spark: bool
 ) -> None:
-    """Refuse what cannot become a transactional table (TransactionalValidationListener)."""
+    """Refuse a table that cannot become transactional (TransactionalValidationListener)."""
     table = plain.table
     if table.insert_only:
         raise _cannot(table.full_name, "its rows would be in no delta of an insert-only table")
@@ -131,7 +131,11 @@ def _check(
 
 
 def _check_time_zone(session: AcidSession, table: Table) -> None:
-    """Spark wrote wall clocks of the JVM's zone; they would be taken for those of the session's."""
+    """Refuse timestamps that Spark wrote in another time zone than the session's.
+
+    Spark wrote local times in the JVM's zone; acidsql would read them as local times in the
+    session's.
+    """
     if session.time_zone == session.jvm_time_zone:
         return
     for field in data_schema(session.spark, table).fields:
@@ -151,7 +155,11 @@ def _rename_files(
     *,
     of_spark: bool,
 ) -> None:
-    """Give the files of a table the names of original files; all are looked at before."""
+    """Rename the files of a table to names of original files; all are checked before.
+
+    Args:
+        undo: receives the function that renames a file back, and its arguments.
+    """
     listings = Listings(session.files, None)
     table = plain.table
     places = [p.location for p in plain.partitions] if table.partition_columns else [table.location]
@@ -165,7 +173,7 @@ def _rename_files(
         if tail is not None:
             _check_columns(table, path, tail, of_spark=of_spark)
     for place, names in found.items():
-        # Spark's mark of a finished job. Hive 3.1 takes it for a file of the table.
+        # Spark's marker of a finished job, which Hive 3.1 would read as a file of the table.
         session.files.delete(child(place, "_SUCCESS"))
         for old, new in new_names(names):
             source, target = child(place, old), child(place, new)
@@ -183,13 +191,14 @@ def _files(session: AcidSession, listings: Listings, table: Table, place: str) -
         path = child(place, name)
         strange = "/" in name and not is_original_file(name.rpartition("/")[2])
         if parse_directory(name) or strange or session.files.is_directory(path):
-            raise _cannot(table.full_name, f"{path} is none of its files; move it away")
+            raise _cannot(
+                table.full_name, f"{path} is not one of its files; move it to another directory"
+            )
     return names
 
 
 def new_names(names: Sequence[str]) -> list[tuple[str, str]]:
-    """New names for the files of a directory that are not named like original files, in their
-    order.
+    """Pair each file that is not named like an original file with a new name, sorted by old name.
 
     >>> new_names(["000000_0", "part-b", "part-a"])
     [('part-a', '000001_0'), ('part-b', '000002_0')]
@@ -206,8 +215,9 @@ def new_names(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _check_columns(table: Table, path: str, tail: OrcTail, *, of_spark: bool) -> None:
-    """Refuse a file whose columns stand in other positions: Spark goes by names, readers of
-    transactional tables by positions.
+    """Refuse a file whose columns are in another order than the table's.
+
+    Spark finds columns by name, readers of transactional tables by position.
     """
     names = [name.lower() for name, _ in tail.struct_fields()]
     if all(map(POSITIONAL_NAME.fullmatch, names)):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TypedDict
 
 from pyspark.sql import DataFrame
@@ -14,10 +13,10 @@ from acidsql.commands import events, result
 from acidsql.commands.adopt_table import check_location, existing
 from acidsql.commands.definitions import check_columns, check_properties
 from acidsql.commands.insert import write_query
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.insert_only.read import check_text_columns
-from acidsql.metastore.model import Column, FileFormat, LockRequest, LockType, Operation, Table
+from acidsql.metastore.model import Column, FileFormat, Operation, Table
 from acidsql.planning.name_resolution import (
     already_exists,
     find,
@@ -33,11 +32,11 @@ from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.transaction import exclusive_lock
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import write_transaction
 
-# What an insert-only table may be stored as.
+# File formats of insert-only tables, by the words of STORED AS.
 _FORMATS = {
     "orc": FileFormat.ORC,
     "parquet": FileFormat.PARQUET,
@@ -47,13 +46,14 @@ _FORMATS = {
 
 
 def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | None:
-    """Run CREATE TABLE."""
+    """Run CREATE TABLE, also AS SELECT."""
     name = qualified(session, statement.name)
     if name is None:
         raise AcidAnalysisError(
             "REQUIRES_SINGLE_PART_NAMESPACE",
             f"{'.'.join(statement.name)} does not name a table of spark_catalog: write "
             f"database.table",
+            {"identifier": quoted_name(statement.name)},
         )
     database, table_name = name
     session.metastore.database_location(database)
@@ -71,7 +71,7 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
 
 
 def _refuse(statement: CreateTable) -> None:
-    """Say what is not supported, before anything is done."""
+    """Refuse clauses that are not supported, before anything is done."""
     refused = {
         "EXTERNAL": statement.external,
         "OR REPLACE": statement.or_replace,
@@ -115,7 +115,7 @@ def _unsupported(feature: str, reason: str, condition: str | None = None) -> Aci
 def _columns(
     session: AcidSession, statement: CreateTable
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """The columns in files and the partition columns, which may be given with types or by name."""
+    """Return the columns in files and the partition columns of CREATE TABLE."""
     if statement.columns is None:
         raise AcidAnalysisError(
             "MISSING_COLUMNS", "CREATE TABLE has no columns: list them, or write AS SELECT"
@@ -135,7 +135,10 @@ def _columns(
 def _split(
     session: AcidSession, columns: tuple[Column, ...], text: str
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Partition columns given as ``p int`` are new; given as ``p`` they are among the columns."""
+    """Separate partition columns from the columns in files.
+
+    ``PARTITIONED BY (p INT)`` adds a column; ``PARTITIONED BY (p)`` names one of the columns.
+    """
     names = bridge.parse_names(session.spark, text)
     if names is None:
         return columns, columns_of(session.spark, bridge.parse_columns(session.spark, text))
@@ -145,6 +148,7 @@ def _split(
         raise AcidAnalysisError(
             "COLUMN_NOT_FOUND",
             f"partition column {missing[0]} has no type: write {missing[0]} with its type",
+            {"colName": quoted_name([missing[0]])},
         )
     chosen = tuple(by_name[n.lower()] for n in names)
     return tuple(c for c in columns if c not in chosen), chosen
@@ -158,7 +162,7 @@ def _create(
     columns: tuple[Column, ...],
     partition_columns: tuple[Column, ...],
 ) -> Table:
-    """Enter the table in the metastore, with what its directory may hold already."""
+    """Enter a table in the metastore, with the partitions and ids of an existing directory."""
     location = statement.location or child(session.database_location(database), name)
     properties = dict(statement.properties)
     if statement.clustered_by is not None:
@@ -181,7 +185,7 @@ def _create(
     if table.file_format is FileFormat.TEXT:
         check_text_columns(session, table)
     if statement.location is not None or not session.metastore.capabilities.chooses_locations:
-        # A server chooses the places of tables itself, and would have to read every definition.
+        # A server that chooses locations keeps them apart, and the check would read many tables.
         check_location(session, table)
     found = existing(session, table)
     session.files.make_directory(table.location)
@@ -200,7 +204,7 @@ class _Buckets(TypedDict):
 
 
 def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Buckets:
-    """The bucket columns and the number of buckets; none without CLUSTERED BY."""
+    """Return the bucket columns and the number of buckets; none without CLUSTERED BY."""
     if clustering is None:
         return {"bucket_columns": (), "num_buckets": 0}
     names = tuple(name.lower() for name in clustering.columns)
@@ -211,15 +215,22 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
                 "COLUMN_NOT_FOUND",
                 f"CLUSTERED BY names {name}, which is not stored in files: choose among "
                 f"{', '.join(known)}",
+                {"colName": quoted_name([name])},
             )
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"CLUSTERED BY names {name} duplicate_keys: name it once"
+                "COLUMN_ALREADY_EXISTS",
+                f"CLUSTERED BY names {name} twice: name it once",
+                {"columnName": quoted_name([name])},
             )
     if not 1 <= clustering.buckets <= MAX_BUCKET_ID + 1:
         raise AcidAnalysisError(
             "INVALID_BUCKET_COUNT",
             f"CLUSTERED BY … INTO {clustering.buckets} BUCKETS: choose 1 to {MAX_BUCKET_ID + 1}",
+            {
+                "numBuckets": str(clustering.buckets),
+                "bucketingMaxBuckets": str(MAX_BUCKET_ID + 1),
+            },
         )
     return {"bucket_columns": names, "num_buckets": clustering.buckets}
 
@@ -227,9 +238,7 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
 def _create_as_select(
     session: AcidSession, statement: CreateTable, database: str, name: str
 ) -> DataFrame:
-    """Create the table with the query's columns and insert its rows; if that fails,
-    the table goes again.
-    """
+    """Create a table with the columns of a query and insert its rows; drop it if that fails."""
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
@@ -262,39 +271,17 @@ def _create_as_select(
 
 
 def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
-    """Run DROP TABLE of a transactional table: forget it, then delete its files."""
+    """Run DROP TABLE: remove a transactional table from the metastore, then delete its files."""
     table = find(session, statement.name)
     if table is None:
         return None
     if table.table_type.value != "MANAGED_TABLE":
         raise AcidAnalysisError(
-            "EXPECT_TABLE_NOT_VIEW", f"{table.full_name} is a view: use DROP VIEW"
+            "EXPECT_TABLE_NOT_VIEW",
+            f"{table.full_name} is a view: use DROP VIEW",
+            {"viewName": quoted_name([table.database, table.name]), "operation": "DROP TABLE"},
         )
-    with exclusive(session, table):
+    with exclusive_lock(session, table):
         session.metastore.drop_table(table.database, table.name)
     session.files.delete(table.location)
     return result.nothing(session.spark)
-
-
-@contextmanager
-def exclusive(session: AcidSession, table: Table) -> Iterator[None]:
-    """Wait until nobody else writes the table, and keep others away."""
-    metastore = session.metastore
-    txn_id = metastore.open_txn(session.user, session.host)
-    session.heartbeater.add(txn_id)
-    try:
-        request = LockRequest(
-            database=table.database,
-            table=table.name,
-            partition=None,
-            type=LockType.EXCLUSIVE,
-            operation=Operation.SELECT,
-        )
-        wait_for_locks(metastore, txn_id, [request], session.settings.lock_timeout)
-        yield
-        metastore.commit_txn(txn_id)
-    except BaseException:
-        metastore.abort_txn(txn_id)
-        raise
-    finally:
-        session.heartbeater.remove(txn_id)

@@ -1,4 +1,4 @@
-"""Databases and views."""
+"""CREATE and DROP of databases and views, and USE."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import result
-from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -36,7 +36,7 @@ from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, 
 
 
 def create_database(session: AcidSession, statement: CreateDatabase) -> DataFrame | None:
-    """CREATE DATABASE, in the metastore and in Spark's own catalog."""
+    """Run CREATE DATABASE, in the metastore and in Spark's own catalog."""
     name = _database(session, statement.name)
     if name is None:
         return None
@@ -47,6 +47,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
         raise AcidAnalysisError(
             "SCHEMA_ALREADY_EXISTS",
             f"database {name} exists already: use another name or IF NOT EXISTS",
+            {"schemaName": quoted_name([name])},
         )
     place = statement.location or ""
     if not place and not session.metastore.capabilities.chooses_locations:
@@ -58,7 +59,10 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
 
 
 def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | None:
-    """DROP DATABASE, here and in Spark's own catalog; it must be empty unless CASCADE is given."""
+    """Run DROP DATABASE, in the metastore and in Spark's own catalog.
+
+    The database must be empty unless CASCADE is given.
+    """
     name = _database(session, statement.name)
     if name is None or not session.has_database(name):
         return None
@@ -68,6 +72,7 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
         raise AcidAnalysisError(
             "SCHEMA_NOT_EMPTY",
             f"database {name} holds {tables[0]}: drop its tables first, or use CASCADE",
+            {"schemaName": quoted_name([name])},
         )
     session.spark.sql(statement.text)
     for table_name in tables:
@@ -81,9 +86,7 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
 
 
 def use(session: AcidSession, statement: Use) -> DataFrame | None:
-    """USE: a database that only the metastore knows yet becomes known to Spark;
-    Spark does the rest.
-    """
+    """Make a database of the metastore known to Spark, which then runs USE itself."""
     name = _database(session, statement.name)
     if name is not None and session.has_database(name):
         mirror_database(session, name)
@@ -91,14 +94,15 @@ def use(session: AcidSession, statement: Use) -> DataFrame | None:
 
 
 def _database(session: AcidSession, parts: Name) -> str | None:
-    """The name of a database of spark_catalog, or None."""
+    """Return the name of a database of spark_catalog, or None."""
     name = qualified(session, (*parts, "t"))
     return name[0] if name and len(parts) <= 2 else None
 
 
 def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None:
-    """CREATE VIEW over ACID tables, or in place of a view over them: the text is kept and read
-    anew by each query. Other views are Spark's.
+    """Run CREATE VIEW over ACID tables, or in place of a view of the metastore.
+
+    The text is kept, and each query resolves it again. None for other views, which are Spark's.
     """
     query = statement.query.of(statement.text)
     found = parse_and_resolve(session, query)
@@ -127,7 +131,9 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     place = None if statement.temporary else qualified(session, statement.name)
     if statement.or_replace and (place or ("", statement.name[-1].lower())) in snapshot.views:
         raise AcidAnalysisError(
-            "RECURSIVE_VIEW", f"{'.'.join(statement.name)} would read itself: use another name"
+            "RECURSIVE_VIEW",
+            f"{'.'.join(statement.name)} would read itself: use another name",
+            {"viewIdent": quoted_name(statement.name)},
         )
     columns: tuple[Column, ...] = ()
     if statement.columns is not None:
@@ -138,7 +144,9 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     for name, count in taken.items():
         if count > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"column {name} is in the view duplicate_keys: rename one"
+                "COLUMN_ALREADY_EXISTS",
+                f"the view has two columns {name}: rename one of them",
+                {"columnName": quoted_name([name])},
             )
     view = Table(
         database="",
@@ -160,12 +168,12 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
 
 
 def _local_names(temporary: Iterable[Name]) -> list[str]:
-    """The names of temporary views that need no database."""
+    """Return the names of temporary views that are not qualified by a database, sorted."""
     return sorted(name[0].lower() for name in temporary if len(name) == 1)
 
 
 def _names_own(session: AcidSession, statement: CreateView) -> bool:
-    """Whether the metastore has a table or view of the name of a persistent view."""
+    """Return whether the metastore has a table or view with the name of a persistent view."""
     if statement.temporary or statement.global_temporary:
         return False
     return in_metastore(session, statement.name)
@@ -175,7 +183,9 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
     name = qualified(session, statement.name)
     if name is None:
         raise AcidLookupError(
-            "SCHEMA_NOT_FOUND", f"{'.'.join(statement.name)} is not in a database of spark_catalog"
+            "SCHEMA_NOT_FOUND",
+            f"{'.'.join(statement.name)} is not in spark_catalog: write database.view",
+            {"schemaName": quoted_name(statement.name[:-1])},
         )
     existing = find(session, name)
     spark_has_it = existing is None and known_to_spark(session, name)
@@ -188,7 +198,12 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
         session.spark.sql(f"DROP VIEW {'.'.join(map(quote, name))}")
     if existing is not None and existing.table_type is TableType.MANAGED:
         raise AcidAnalysisError(
-            "EXPECT_VIEW_NOT_TABLE", f"{existing.full_name} is a table: drop it first"
+            "EXPECT_VIEW_NOT_TABLE",
+            f"{existing.full_name} is a table: drop it first",
+            {
+                "tableName": quoted_name([existing.database, existing.name]),
+                "operation": "CREATE OR REPLACE VIEW",
+            },
         )
     placed = replace(view, database=name[0], name=name[1])
     if existing is not None:
@@ -199,7 +214,7 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
 
 
 def drop_view(session: AcidSession, statement: DropView) -> DataFrame | None:
-    """DROP VIEW of the metastore; other views are Spark's."""
+    """Run DROP VIEW of a view of the metastore; None for other views, which are Spark's."""
     if bridge.is_temp_view(session.spark, statement.name):
         return None
     view = find(session, statement.name)
@@ -207,7 +222,9 @@ def drop_view(session: AcidSession, statement: DropView) -> DataFrame | None:
         return None
     if view.table_type is not TableType.VIEW:
         raise AcidAnalysisError(
-            "EXPECT_VIEW_NOT_TABLE", f"{view.full_name} is a table: use DROP TABLE"
+            "EXPECT_VIEW_NOT_TABLE",
+            f"{view.full_name} is a table: use DROP TABLE",
+            {"tableName": quoted_name([view.database, view.name]), "operation": "DROP VIEW"},
         )
     session.metastore.drop_table(view.database, view.name)
     return result.nothing(session.spark)

@@ -1,4 +1,4 @@
-"""What tables may be made of: columns and properties."""
+"""Checks of the columns and properties of a table definition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql.types import (
 )
 
 from acidsql import bridge
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column
 from acidsql.schema.acid_file import ROW_ID_COLUMN, read_name
 from acidsql.session.acid_session import AcidSession
@@ -31,14 +31,12 @@ _ORC_PROPERTIES = frozenset(
         "orc.block.size",
     }
 )
-
-
-# Full ACID, and insert-only.
+# Values of transactional_properties: full ACID, and insert-only.
 _PROPERTIES = ("default", "insert_only")
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
-    """Refuse table properties that are wrong, or that nobody would heed.
+    """Refuse table properties that are wrong, or that would have no effect.
 
     Raises:
         AcidAnalysisError: INVALID_TABLE_PROPERTY, UNSUPPORTED_FEATURE.
@@ -59,7 +57,7 @@ def check_properties(properties: Mapping[str, str]) -> None:
         if lowered.startswith("orc.") and lowered not in _ORC_PROPERTIES:
             raise _unsupported(
                 f"table property {key}",
-                f"known are {', '.join(sorted(_ORC_PROPERTIES))}",
+                f"use one of {', '.join(sorted(_ORC_PROPERTIES))}",
                 "TABLE_PROPERTY",
             )
         if lowered == "bucketing_version" and value not in ("1", "2"):
@@ -68,7 +66,7 @@ def check_properties(properties: Mapping[str, str]) -> None:
             )
         if lowered in ("external", "external.table.purge"):
             raise _unsupported(
-                f"table property {key}", "the table is a managed one", "TABLE_PROPERTY"
+                f"table property {key}", "leave it out, the table is managed", "TABLE_PROPERTY"
             )
 
 
@@ -92,12 +90,14 @@ def check_columns(
     for name in names:
         if names.count(name) > 1:
             raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS", f"column {name} is there duplicate_keys: rename one"
+                "COLUMN_ALREADY_EXISTS",
+                f"the table has two columns {name}: rename one of them",
+                {"columnName": quoted_name([name])},
             )
     if ROW_ID_COLUMN in names:
         raise AcidAnalysisError(
             "RESERVED_COLUMN_NAME",
-            f"{ROW_ID_COLUMN} is the name of the row's identity: use another",
+            f"{ROW_ID_COLUMN} is the name of the row id: choose another name",
         )
     cut = [read_name(c.name.lower()) for c in columns]
     if "" in cut or len(set(cut)) < len(cut):
@@ -117,6 +117,7 @@ def check_columns(
             raise AcidAnalysisError(
                 "INVALID_PARTITION_COLUMN_DATA_TYPE",
                 f"partition column {column.name} has type {column.type}: use a primitive type",
+                {"type": column.type},
             )
     for column in [*columns, *partition_columns]:
         if column.default is not None:
@@ -124,7 +125,7 @@ def check_columns(
 
 
 def _check_default(session: AcidSession, column: Column) -> None:
-    """A default must be an expression that Spark can evaluate by itself."""
+    """Have Spark evaluate a default without any columns; its errors are raised."""
     declared = bridge.parse_type(session.spark, column.type)
     cast = "STRING" if isinstance(declared, CharType | VarcharType) else column.type
     session.spark.sql(f"SELECT CAST(({column.default}) AS {cast})").collect()

@@ -1,4 +1,4 @@
-"""DESCRIBE."""
+"""DESCRIBE of tables, partitions and columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.partitions import the_one
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column, Partition, Table, TableType
 from acidsql.planning.name_resolution import find
 from acidsql.planning.statement import latest_snapshot
@@ -18,14 +18,14 @@ from acidsql.syntax import statements as ast
 from acidsql.syntax.lexer import quote
 
 _Row = tuple[str, str, str | None]
-# What DESCRIBE EXTENDED of a column tells of it; none is kept.
+# Statistics in DESCRIBE EXTENDED of a column; none are kept, so all are NULL.
 _STATISTICS = (
     "min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "histogram",
 )  # fmt: skip
 
 
 def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
-    """DESCRIBE, with Spark's columns and headings."""
+    """Run DESCRIBE, with Spark's columns and headings; None if the table is Spark's."""
     table = find(session, statement.name)
     if table is None:
         return None
@@ -55,7 +55,7 @@ def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
 
 
 def described(session: AcidSession, table: Table) -> list[_Row]:
-    """Name, type and comment of each column; a view has those of its query."""
+    """Return name, type and comment of each column; a view has those of its query."""
     if table.table_type is TableType.VIEW:
         frame = bridge.frame_of(session.spark, latest_snapshot(session).relation(table))
         fields = frame.schema.fields
@@ -86,6 +86,7 @@ def _describe_column(session: AcidSession, table: Table, wanted: str, mode: str)
     raise AcidAnalysisError(
         "COLUMN_NOT_FOUND",
         f"{table.full_name} has no column {wanted}: see DESCRIBE {table.full_name}",
+        {"colName": quoted_name([wanted])},
     )
 
 

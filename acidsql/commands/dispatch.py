@@ -1,4 +1,4 @@
-"""From a statement to the command that carries it out; whatever is not ours goes to Spark."""
+"""Dispatch of a statement to its command, or to Spark if it is not acidsql's."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run(
 def run_on_spark(
     session: AcidSession, text: str, on_spark: Callable[[], DataFrame] | None = None
 ) -> DataFrame:
-    """Run a statement of Spark's, with scans of one snapshot in place of ACID tables."""
+    """Run a statement in Spark, with scans of one snapshot in place of its ACID tables."""
     found = parse_and_resolve(session, text)
     refuse_damage(session, found.plan)
     created = bridge.created_table(found.plan)
@@ -83,7 +83,11 @@ def run_on_spark(
 
 
 def _unchanged_on_spark(session: AcidSession, run_it: Callable[[], DataFrame]) -> DataFrame:
-    """Run a statement as it is; a database that only a server knew yet becomes known to Spark."""
+    """Run a statement in Spark as it is.
+
+    If Spark does not know its database and the metastore does, make it known to Spark and run
+    again.
+    """
     try:
         return run_it()
     except AnalysisException as error:
@@ -96,15 +100,15 @@ def _unchanged_on_spark(session: AcidSession, run_it: Callable[[], DataFrame]) -
 
 
 def _missing_schema(error: AnalysisException) -> str | None:
-    """The database that Spark did not find, if that is what an error is about."""
-    # PySpark 3.5 gives a map of Java's, which knows no default.
+    """Return the database that Spark did not find, or None if the error is another one."""
+    # PySpark 3.5 returns a Java map, whose get has no default.
     schema = (error.getMessageParameters() or {}).get("schemaName") or ""
     parts = re.findall(r"`([^`]+)`", schema)
     return parts[-1] if parts and "SCHEMA_NOT_FOUND" in str(error) else None
 
 
 def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
-    """EXPLAIN: of a statement that writes, the plan that makes its events; nothing runs."""
+    """Run EXPLAIN; of a statement that writes, explain the plan of its events."""
     explained = statement.statement.of(statement.text)
     inner = parse(explained)
     table = None
@@ -135,7 +139,7 @@ def _planned_events(
 
 
 def _target(session: AcidSession, name: Name) -> Table | None:
-    """The transactional table that a statement writes, or None: other tables are Spark's."""
+    """Return the transactional table that a statement writes, or None if the table is Spark's."""
     table = find(session, name)
     if table is not None and table.table_type is TableType.VIEW:
         raise AcidAnalysisError(
@@ -213,7 +217,7 @@ def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame
         table = tables[".".join(branch.name)]
         insert_one = parse(statement.insert(branch))
         if table is None or not isinstance(insert_one, ast.Insert):
-            return None  # Spark says what is wrong with it
+            return None  # Spark raises the error
         branches.append((table, insert_one))
     return multi_insert.multi_insert(session, branches)
 
@@ -223,7 +227,9 @@ def _compact(session: AcidSession, statement: ast.Compact) -> DataFrame | None:
 
 
 def _refused(feature: str, instead: str) -> Callable[[AcidSession, Any], DataFrame | None]:
-    """A command that is not supported on transactional tables, and is Spark's on all others."""
+    """Return a command that refuses a statement on transactional tables, and leaves others to
+    Spark.
+    """
 
     def command(session: AcidSession, statement: Any) -> DataFrame | None:
         table = find_acid_table(session, statement.name)
@@ -240,8 +246,8 @@ def _cache(session: AcidSession, statement: ast.CacheTable) -> DataFrame | None:
     if table is not None or (query is not None and refers_to_acid(session, query)):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CACHE_TABLE",
-            "CACHE TABLE over transactional tables is not supported, it would freeze one "
-            "snapshot: use acidsql.sql(spark, 'SELECT …').cache()",
+            "CACHE TABLE over transactional tables is not supported, because later queries would "
+            "read the old snapshot: use acidsql.sql(spark, 'SELECT …').cache()",
         )
     return None
 
@@ -263,7 +269,7 @@ def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
 _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AbortTransactions: _abort,
     **dict.fromkeys(get_args(alter_statements.Alteration), _alter_table),
-    ast.AnalyzeTable: _refused("ANALYZE TABLE", "statistics are not kept yet"),
+    ast.AnalyzeTable: _refused("ANALYZE TABLE", "acidsql keeps no statistics, so leave it out"),
     ast.CacheTable: _cache,
     ast.Compact: _compact,
     ast.CreateDatabase: databases_and_views.create_database,

@@ -1,4 +1,4 @@
-"""From matched rows and new values to row events in staging, and on to a commit."""
+"""Row events of a statement: made from rows and values, written to staging, then published."""
 
 from __future__ import annotations
 
@@ -41,7 +41,12 @@ _DELETE = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSchema:
-    """The columns of a table, as events need them."""
+    """Columns of a table, as events need them.
+
+    Attributes:
+        data: the columns in files.
+        partitions: the partition columns, typed.
+    """
 
     session: AcidSession
     table: Table
@@ -50,16 +55,17 @@ class WriteSchema:
 
     @property
     def row(self) -> StructType:
-        """The type of ``row``: the columns in files, without metadata, all nullable."""
+        """Type of an event's ``row``: the columns in files, without metadata, all nullable."""
         schema: StructType = event_schema(self.data)["row"].dataType
         return StructType().fromJson(schema.jsonValue())
 
     def stored(self, rows: DataFrame, values: Sequence[str], bucket: str) -> DataFrame:
-        """Rows with new values as files keep them; if the table is bucketed, with their buckets.
+        """Convert new values to those in files: shift timestamps to the files' time zone, add
+        buckets.
 
         Args:
-            values: names of the new values, in the order of the table's columns.
-            bucket: name of the bucket.
+            values: names of the columns with new values, in the order of the table's columns.
+            bucket: name of the column that gets the bucket id, if the table is bucketed.
         """
         if self.table.num_buckets and not self.table.insert_only:
             columns = [F.col(name) for name in values]
@@ -73,25 +79,25 @@ class WriteSchema:
         return rows
 
     def texts(self, parts: Sequence[str]) -> dict[str, str]:
-        """SQL of the texts of partition values, by their names in staging.
+        """Return SQL of the partition values as text, by their names in staging.
 
         Args:
-            parts: SQL of the values.
+            parts: SQL of the typed values.
         """
         pairs = zip(parts, self.partitions.fields, strict=True)
         texts = [partition_text(value, field) for value, field in pairs]
         return dict(zip(part_columns(self.table), texts, strict=True))
 
     def current_parts(self) -> list[str]:
-        """The table's own partition columns, as SQL."""
+        """Return the table's own partition columns, as SQL."""
         return [quote(f.name) for f in self.partitions.fields]
 
 
 def write_schema_of(session: AcidSession, table: Table) -> WriteSchema:
-    """The shape of a table.
+    """Return the write schema of a table.
 
     Raises:
-        AcidAnalysisError: it is bucketed in a way that cannot be written
+        AcidAnalysisError: its bucket columns have a type that cannot be hashed
             (UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE).
     """
     check_bucket_columns(session.spark, table)
@@ -104,7 +110,7 @@ def write_schema_of(session: AcidSession, table: Table) -> WriteSchema:
 
 
 def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
-    """What the statement of a write transaction sees."""
+    """Return the snapshot with which the statement of a write transaction reads."""
     snapshot = StatementSnapshot(
         session=transaction.session, txns=transaction.txns, listings=transaction.listings
     )
@@ -117,17 +123,17 @@ def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
 def delete_event(
     shape: WriteSchema, statement_id: int, row_id: str, parts: Sequence[str]
 ) -> dict[str, str]:
-    """The event that deletes a row, as SQL of its columns by name.
+    """Build the event that deletes a row, as SQL of its columns by name.
 
     Args:
-        row_id: the row's identity.
-        parts: the values of its partition, typed.
+        row_id: SQL of the row id.
+        parts: SQL of the typed values of its partition.
     """
     return _keyed(shape, Target(deletes=True, statement_id=statement_id).name, row_id, parts)
 
 
 def check_event(shape: WriteSchema, row_id: str, parts: Sequence[str]) -> dict[str, str]:
-    """An event that only says that a row was matched."""
+    """Build an event that only reports a matched row, for the cardinality check of MERGE."""
     return _keyed(shape, CHECK_TARGET, row_id, parts)
 
 
@@ -146,11 +152,11 @@ def _keyed(shape: WriteSchema, target: str, row_id: str, parts: Sequence[str]) -
 def insert_event(
     shape: WriteSchema, statement_id: int, values: Sequence[str], bucket: str
 ) -> dict[str, str]:
-    """The event that adds a row; the writer gives it its identity.
+    """Build the event that adds a row, as SQL of its columns by name; the writer adds the row id.
 
     Args:
-        values: SQL of the new values, as ``Shape.stored`` has them.
-        bucket: SQL of the bucket.
+        values: SQL of the new values, as ``WriteSchema.stored`` returns them.
+        bucket: SQL of the bucket id.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_DATATYPE.
@@ -182,12 +188,12 @@ def _event(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResult:
-    """How many events of each kind a statement wrote, per statement id."""
+    """Directories that a statement wrote, with their numbers of events per statement id."""
 
     finished: tuple[FinishedDirectory, ...]
 
     def events(self, *, deletes: bool, statement_ids: Sequence[int] | None = None) -> int:
-        """The number of events of some statement ids (all by default)."""
+        """Return the number of delete events or of rows of some statement ids (by default all)."""
         return sum(
             s.events
             for s in self.finished
@@ -204,13 +210,13 @@ def write(
     seen: StatementSnapshot,
     duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER,
 ) -> WriteResult:
-    """Write events and publish what they became.
+    """Write events to staging, finalise them and publish the directories.
 
     Args:
-        events: their columns but ``currentTransaction``, with typed partition values.
-        inserting: the statement ids that add rows.
-        seen: what the statement read.
-        twice: whether it may be that the events delete a row id twice.
+        events: columns of an event except ``currentTransaction``, with typed partition values.
+        inserting: statement ids that add rows.
+        seen: snapshot from which the statement read.
+        duplicate_keys: whether the events may delete a row id twice, and what follows if they do.
     """
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
     events = _with_texts(shape, events)
@@ -224,7 +230,7 @@ def write(
 def delete(
     transaction: WriteTransaction, shape: WriteSchema, events: DataFrame, seen: StatementSnapshot
 ) -> WriteResult:
-    """Write delete events of statement id 0, and publish what they became."""
+    """Write delete events of statement id 0, finalise them and publish the directories."""
     events = _with_texts(shape, events)
     keys = collect_delete_keys(events, shape.table)
     if keys is None:
@@ -234,15 +240,26 @@ def delete(
 
 
 def stage(
-    transaction: WriteTransaction, shape: WriteSchema, events: DataFrame, target: Target
+    transaction: WriteTransaction,
+    shape: WriteSchema,
+    events: DataFrame,
+    target: Target,
+    *,
+    few: bool,
 ) -> None:
-    """Write events that all add rows to one target, as ``write`` takes them, into staging."""
+    """Write events that all add rows to one target into staging; see ``write``.
+
+    Args:
+        few: try to write them on the driver.
+    """
+    events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
-    write_events(_with_texts(shape, events), *place, [target], target)
+    if not few or stage_on_driver(events, *place, [target]) is None:
+        write_events(events, *place, [target], target)
 
 
 def _with_texts(shape: WriteSchema, events: DataFrame) -> DataFrame:
-    """Events with their partition values as text."""
+    """Replace the partition values of events by their texts."""
     texts = shape.texts(part_columns(shape.table))
     return events.withColumns({n: F.expr(t) for n, t in texts.items()}) if texts else events
 
@@ -254,12 +271,12 @@ def finish(
     seen: StatementSnapshot | None = None,
     duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER,
 ) -> WriteResult:
-    """Finalise what is in staging, and publish it.
+    """Finalise the contents of staging and publish the directories.
 
     Args:
-        keys: as ``finalize`` takes them.
-        seen: what a statement read that deletes rows.
-        twice: as ``write`` takes it.
+        keys: delete keys that the driver collected; see ``finalize_deletes.finalize``.
+        seen: snapshot from which a statement read that deletes rows.
+        duplicate_keys: see ``write``.
     """
     if shape.table.insert_only:
         plain = finalize_insert_only(transaction.session, shape.table, transaction.staging)
@@ -283,7 +300,7 @@ def finish(
 def _where_rows_lie(
     shape: WriteSchema, seen: StatementSnapshot, finished: Sequence[FinishedDirectory]
 ) -> list[FinishedDirectory]:
-    """Directories for the partitions of their rows, however these are spelled."""
+    """Give directories the values of their rows' partitions as the metastore spells them."""
     partitions = seen.partitions(shape.table)
     deleted = {s.values for s in finished if s.deletes}
     spelled = as_spelled(shape.session, shape.table, partitions, deleted)
@@ -293,11 +310,11 @@ def _where_rows_lie(
 def changes(
     outcome: WriteResult, kinds: Sequence[tuple[Operation, Sequence[int], bool]]
 ) -> list[tuple[Operation, list[tuple[str, ...]]]]:
-    """The partitions that each kind of operation changed.
+    """Return the partitions that each kind of operation changed.
 
     Args:
-        kinds: operation, its statement ids, and whether to look at its delete events
-            or at its rows.
+        kinds: operation, its statement ids, and True to look at its delete events, False at its
+            rows.
     """
     return [
         (

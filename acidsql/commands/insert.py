@@ -18,6 +18,7 @@ from acidsql.format.names import (
     base_name,
 )
 from acidsql.insert_only.write import write_insert_only
+from acidsql.limits import limits
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.spark_limits import check_written
@@ -32,7 +33,7 @@ from acidsql.transaction.write_transaction import Change, WriteTransaction, writ
 def insert(
     session: AcidSession, table: Table, statement: Insert, overwrite_mode: str | None = None
 ) -> DataFrame:
-    """Run an INSERT INTO or INSERT OVERWRITE: all rows have statement id 0.
+    """Run INSERT INTO or INSERT OVERWRITE: all rows have statement id 0.
 
     Args:
         overwrite_mode: ``static`` or ``dynamic``, in place of the session's
@@ -59,7 +60,7 @@ def publish_empty(
     statement_ids: Sequence[int],
     replaced: set[tuple[str, ...]],
 ) -> list[Change]:
-    """Empty the replaced partitions that got no rows; all that an INSERT has changed."""
+    """Empty the replaced partitions that got no rows; return all changes of an INSERT."""
     operation = transaction.intent.operation
     emptied = sorted(replaced - {s.values for s in outcome.finished})
     for values in emptied:
@@ -74,10 +75,11 @@ def _replaced(
     static: tuple[str, ...] | None,
     mode: str | None,
 ) -> set[tuple[str, ...]]:
-    """The partitions that are replaced whether or not there are rows for them; none by INSERT INTO.
+    """Return the partitions that are replaced even if there are no rows for them.
 
-    Where the rows say the partitions, they are those that get rows, as in Hive; with
-    ``spark.sql.sources.partitionOverwriteMode`` set to ``static``, all that the statement names.
+    There are none with INSERT INTO. If the partition values come from the rows, only the partitions
+    that get rows are replaced, as in Hive. In the mode ``static``
+    (``spark.sql.sources.partitionOverwriteMode``) all partitions are that match the specification.
     """
     if not statement.overwrite:
         return set()
@@ -92,10 +94,10 @@ def _replaced(
 
 
 def _empty_base(transaction: WriteTransaction) -> str:
-    """A base without rows, in staging.
+    """Write an empty base into staging; return its path.
 
     It needs a file: Hive finds directories by the files in them (AcidUtils.getHdfsDirSnapshots),
-    and would read on what the base hides.
+    and would go on reading the older files that the base hides.
     """
     path = child(transaction.staging, f"empty_{transaction.placed}")
     if transaction.table.insert_only:
@@ -109,10 +111,12 @@ def _empty_base(transaction: WriteTransaction) -> str:
 def write_query(
     transaction: WriteTransaction, shape: WriteSchema, rows: DataFrame, static: Sequence[str] | None
 ) -> WriteResult:
-    """Write rows, given in the order of the table's columns, and publish them.
+    """Write the rows of a query, and publish them.
 
     Args:
-        static: the values of the one partition that all rows go to, or None if the rows say.
+        rows: columns in the order of the table's columns.
+        static: values of the one partition to which all rows go (() without partition columns), or
+            None if the rows have them.
     """
     stage_query(transaction, shape, rows, static, 0)
     return events.finish(transaction, shape)
@@ -125,7 +129,7 @@ def stage_query(
     static: Sequence[str] | None,
     statement_id: int,
 ) -> None:
-    """Write rows, as ``write_query`` takes them, into staging.
+    """Write the rows of a query into staging; see ``write_query``.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_DATATYPE.
@@ -135,6 +139,7 @@ def stage_query(
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
     target = Target(deletes=False, statement_id=statement_id)
+    few = bridge.has_local_rows(rows, limits().driver_rows - 1)
     number = len(shape.data.fields)
     if shape.table.insert_only:
         pairs = zip(shape.data.names, values, strict=False)
@@ -142,10 +147,10 @@ def stage_query(
         plain = bridge.select(stored, *named_sql(columns))
         place = transaction.staging, target.name
         write_insert_only(transaction.session, plain, shape.table, *place, static)
-    elif static is None or shape.table.num_buckets:
+    elif few or static is None or shape.table.num_buckets:
         event = events.insert_event(shape, statement_id, values, BUCKET_COLUMN)
         made = bridge.select(stored, *named_sql(event))
-        events.stage(transaction, shape, made, target)
+        events.stage(transaction, shape, made, target, few=few)
     else:
         write_rows(
             stored,
@@ -161,7 +166,7 @@ def stage_query(
 def query(
     session: AcidSession, shape: WriteSchema, snapshot: StatementSnapshot, statement: Insert
 ) -> DataFrame:
-    """The rows to insert, as Spark aligns and casts them for a file table of the same columns."""
+    """Return the rows to insert, aligned and cast as Spark does for a file table."""
     spark, location = session.spark, shape.table.location
 
     def rows(plan: bridge.LogicalPlan) -> DataFrame:
@@ -173,7 +178,10 @@ def query(
 
 
 def static_values(session: AcidSession, table: Table, statement: Insert) -> tuple[str, ...] | None:
-    """The partition's values if the statement names them all; () for a table without partitions."""
+    """Return the partition's values if the statement names them all, else None.
+
+    For a table without partitions they are ().
+    """
     shape = events.write_schema_of(session, table)
     if not shape.partitions.fields:
         return ()

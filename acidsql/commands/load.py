@@ -1,4 +1,4 @@
-"""LOAD DATA: files become part of a table as they are; readers give their rows identities."""
+"""LOAD DATA: files become part of a table unchanged; readers give their rows row ids."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ from acidsql.syntax.statements import LoadData
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
 
-# Types of ORC that the table's have no like of.
+# ORC types for which Hive tables have no type that acidsql reads.
 _FOREIGN = frozenset({"union", "timestamp_instant"})
 
 
 def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
-    """Run LOAD DATA: files are moved, or copied if they are LOCAL, into a delta, or with OVERWRITE
-    into a base.
+    """Run LOAD DATA: put files into a delta, or with OVERWRITE into a base.
+
+    Files are moved, or copied if they are LOCAL.
     """
     if table.num_buckets:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.LOAD_DATA_INTO_BUCKETS",
-            f"{table.full_name} is bucketed, and the files may have the rows of other buckets: "
+            f"{table.full_name} is bucketed, and a file may have rows of several buckets: "
             "read them with Spark and INSERT INTO it",
         )
     values = _partition(session, table, statement)
@@ -55,7 +56,7 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
 
 
 def _take(transaction: WriteTransaction, source: str, target: str, statement: LoadData) -> None:
-    """Copy a file, or move it: it goes back if the transaction does not commit."""
+    """Copy a file, or move it; a moved file goes back if the transaction does not commit."""
     files = transaction.session.files
     if not statement.local and files.same(source, target):
         transaction.move(source, target)
@@ -66,7 +67,7 @@ def _take(transaction: WriteTransaction, source: str, target: str, statement: Lo
 
 
 def _partition(session: AcidSession, table: Table, statement: LoadData) -> tuple[str, ...]:
-    """The values of the partition that the files go to; none for a table without partitions."""
+    """Return the values of the partition to which the files go; () without partition columns."""
     spec = statement.partition
     values = () if spec is None else full_values(session, table, spec)
     columns = [c.name for c in table.partition_columns]
@@ -80,7 +81,7 @@ def _partition(session: AcidSession, table: Table, statement: LoadData) -> tuple
 
 
 def _sources(session: AcidSession, statement: LoadData) -> list[str]:
-    """The files that a path means: itself, or those in it that are not hidden."""
+    """Return the files of a path: the path itself, or the files in it that are not hidden."""
     files = session.files
     given = statement.inpath
     if statement.local and "://" not in given and not given.startswith("file:"):
@@ -101,12 +102,14 @@ def _sources(session: AcidSession, statement: LoadData) -> list[str]:
         if files.is_directory(source):
             raise AcidAnalysisError(
                 "LOAD_DATA_DIRECTORY",
-                f"{source} is a directory inside of {path}: LOAD DATA takes files from one "
-                "directory at a time",
+                f"{source} is a directory in {path}: LOAD DATA takes only the files of one "
+                "directory, so load each directory by itself",
             )
     if not sources:
         raise AcidLookupError(
-            "LOAD_DATA_PATH_NOT_EXISTS", f"there is no file in {path}: check the path"
+            "LOAD_DATA_PATH_NOT_EXISTS",
+            f"there is no file in {path}: check the path",
+            {"path": path},
         )
     return sources
 
@@ -135,8 +138,8 @@ def _orc_tail(session: AcidSession, source: str) -> OrcTail:
     except FormatError as error:
         raise FormatError(
             error.condition,
-            f"{source} is no ORC file ({error.message}): LOAD DATA takes it as it "
-            "is; read it with Spark and INSERT INTO the table",
+            f"{source} is not an ORC file ({error.message}): LOAD DATA does not convert files, so "
+            "read it with Spark and INSERT INTO the table",
         ) from error
     if is_acid_file(tail):
         raise FormatError(
@@ -155,7 +158,7 @@ def _orc_tail(session: AcidSession, source: str) -> OrcTail:
 
 
 def _check_columns(session: AcidSession, table: Table, source: str, found: StructType) -> None:
-    """The file has the table's columns, in their order; the last ones may be missing."""
+    """Refuse a file without the table's columns in their order; the last ones may be missing."""
     expected = data_schema(session.spark, table).fields
     fits = len(found.fields) <= len(expected) and all(
         have.name.lower() == want.name.lower()

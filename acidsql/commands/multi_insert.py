@@ -1,4 +1,4 @@
-"""FROM … INSERT … INSERT …: several tables, or one of them several times, in one transaction."""
+"""FROM … INSERT … INSERT …: inserts into one or several tables, in one transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ from acidsql.transaction.write_transaction import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Branch:
-    """One INSERT, and the values of its partition if it names them all."""
+    """One INSERT of the statement.
+
+    Attributes:
+        static: values of its partition if it names them all, else None.
+    """
 
     table: Table
     statement: Insert
@@ -33,8 +37,7 @@ class _Branch:
 
 
 def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]]) -> DataFrame:
-    """Run the INSERTs of one FROM: all of them see one snapshot and one current time, and all
-    commit, or none.
+    """Run the INSERTs of one FROM: all see one snapshot and one current time; all commit, or none.
 
     Every branch into a table has a statement id of its own, so that row ids stay unique. (Hive
     refuses two branches into one table without partitions.)
@@ -59,10 +62,10 @@ def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]])
 
 
 def _intent(branches: Sequence[_Branch]) -> WriteIntent:
-    """What the branches into one table are going to do.
+    """Return the write intent of the branches into one table.
 
     Raises:
-        AcidAnalysisError: one would replace what another one writes
+        AcidAnalysisError: one branch would replace what another one writes
             (UNSUPPORTED_FEATURE.MULTI_INSERT_OVERWRITE).
     """
     table = branches[0].table
@@ -84,7 +87,7 @@ def _intent(branches: Sequence[_Branch]) -> WriteIntent:
 def _write(
     transaction: WriteTransaction, branches: Sequence[_Branch], current: bridge.CurrentValues
 ) -> tuple[int, Sequence[Change]]:
-    """Write the branches into one table; the rows, and what was changed."""
+    """Write the branches into one table; return the number of rows and the changes."""
     session = transaction.session
     shape = events.write_schema_of(session, transaction.table)
     known = {p.values for p in transaction.partitions()} if shape.partitions.fields else set()
@@ -106,7 +109,7 @@ def _write(
 
 
 def check_targets(tables: Mapping[str, Table | None], *, directories: bool) -> None:
-    """Refuse a mixture that could not commit as one.
+    """Refuse transactional tables together with other targets, which could not commit as one.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.MULTI_INSERT_MIXED.

@@ -1,7 +1,7 @@
-"""Partitions whose values are spelled in another way than Hive and Spark spell them.
+"""Partition values that are not spelled as Hive and Spark spell them.
 
-Both write ``p=1`` for the number 1. Somebody else may have made a directory ``p=01``, which
-MSCK REPAIR TABLE took: its rows have the value 1 as well, and their delete events belong there.
+Both write ``p=1`` for the number 1. A directory ``p=01`` of another program, which MSCK REPAIR
+TABLE added, has rows with the value 1 as well, and their delete events belong there.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.staging import partition_text
 
 Values = tuple[str, ...]
-# The table's own names could be that of the number.
+# Prefix of the columns of ``typed``; the table's own names could equal the number's.
 VALUE = "__value_"
 _BITS = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def usual(session: AcidSession, table: Table, partitions: Sequence[Values]) -> list[Values]:
-    """The values of partitions as acidsql spells them, and Hive and Spark do."""
+    """Return the values of partitions in their usual spelling, that of Hive, Spark and acidsql."""
     fields = partition_schema(session.spark, table).fields
     if all(
         _is_usual(text, field)
@@ -56,8 +56,10 @@ def usual(session: AcidSession, table: Table, partitions: Sequence[Values]) -> l
 
 
 def typed(session: AcidSession, table: Table, partitions: Sequence[Values]) -> DataFrame:
-    """A row for each partition: its place in the sequence as ``bridge.BARE_NUMBER``, and its values
-    as ``VALUE`` with the position of the column.
+    """Return a row for each partition with its typed values.
+
+    The columns are the position in the sequence (``bridge.BARE_NUMBER``), and ``VALUE`` followed by
+    the position of the partition column.
     """
     values = typed_values(session, table, partitions, bridge.BARE_NUMBER).values()
     columns = [value.alias(f"{VALUE}{i}") for i, value in enumerate(values)]
@@ -65,7 +67,7 @@ def typed(session: AcidSession, table: Table, partitions: Sequence[Values]) -> D
 
 
 def _is_usual(text: str, field: StructField) -> bool:
-    """Whether a value is certainly spelled so, without a look at what Spark makes of it."""
+    """Return whether a value is certainly in its usual spelling; False if only Spark can tell."""
     kind = type(field.dataType)
     if text == DEFAULT_PARTITION or kind is StringType:
         return True
@@ -83,15 +85,14 @@ def _is_usual(text: str, field: StructField) -> bool:
 def as_spelled(
     session: AcidSession, table: Table, partitions: Sequence[Values], deleted: Iterable[Values]
 ) -> Mapping[Values, Values]:
-    """The partitions in which rows lie, by their usual values, where these are not the same.
+    """Map usual values of partitions to the values in the metastore, where they differ.
 
     Args:
-        partitions: those in which rows may lie.
-        deleted: the usual values of the partitions of deleted rows.
+        partitions: partitions in which rows may lie.
+        deleted: usual values of the partitions of deleted rows.
 
     Raises:
-        AcidAnalysisError: deleted rows may lie in one of several partitions
-            (AMBIGUOUS_PARTITION).
+        AcidAnalysisError: deleted rows may lie in one of several partitions (AMBIGUOUS_PARTITION).
     """
     by_usual: dict[Values, list[Values]] = defaultdict(list)
     for values, own in zip(partitions, usual(session, table, partitions), strict=True):
@@ -101,8 +102,8 @@ def as_spelled(
             names = " and ".join(sorted(table.partition_name(v) for v in by_usual[own]))
             raise AcidAnalysisError(
                 "AMBIGUOUS_PARTITION",
-                f"{table.full_name} has partitions {names}, whose values are the same: give one "
-                "another value with ALTER TABLE … PARTITION … RENAME TO PARTITION, and its rows "
-                "the old one with UPDATE",
+                f"{table.full_name} has partitions {names} with equal values: rename one of them "
+                "to another value with ALTER TABLE … PARTITION … RENAME TO PARTITION, then "
+                "UPDATE its rows to the old value",
             )
     return {own: values[0] for own, values in by_usual.items() if own not in values}

@@ -8,7 +8,7 @@ from pyspark.sql.types import StructField
 
 from acidsql import bridge
 from acidsql.commands.partition_normalization import VALUE, typed, usual
-from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.metastore.model import Partition, Table
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
@@ -19,8 +19,9 @@ from acidsql.syntax.nodes import PartitionFilter, PartitionSpec
 def _given(
     session: AcidSession, table: Table, spec: PartitionSpec
 ) -> dict[int, tuple[str, str | None]]:
-    """The values that a specification gives, by the partition column's position: as Hive keeps
-    them, and as the statement spells them.
+    """Return the values of a specification, by the position of their partition column.
+
+    Each value is a pair: its text as Hive keeps it, and its text as the statement spells it.
     """
     wanted: dict[int, tuple[str, str | None]] = {}
     for name, text in spec.values:
@@ -34,7 +35,11 @@ def _given(
 
 
 def _column(session: AcidSession, table: Table, name: str) -> tuple[int, StructField]:
-    """A partition column, and its position (PARTITIONS_NOT_FOUND)."""
+    """Find a partition column; return its position and field.
+
+    Raises:
+        AcidAnalysisError: PARTITIONS_NOT_FOUND.
+    """
     fields = partition_schema(session.spark, table).fields
     for position, field in enumerate(fields):
         if field.name.lower() == name.lower():
@@ -51,18 +56,21 @@ def _typed(session: AcidSession, text: str, field: StructField) -> str:
 
 
 def full_values(session: AcidSession, table: Table, spec: PartitionSpec) -> tuple[str, ...] | None:
-    """The values of the one partition that a specification names; None if it may name several."""
+    """Return the values of the one partition that a specification names; None if it may name
+    several.
+    """
     given = _given(session, table, spec)
     count = len(table.partition_columns)
     return tuple(given[i][0] for i in range(count)) if len(given) == count else None
 
 
 def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
-    """The partitions that a specification names, all of them without one: those that are spelled
-    so, else those of the same values.
+    """Find the partitions that a specification matches; all of them without a specification.
+
+    Partitions in the spelling of the statement are preferred to others of the same values.
 
     Raises:
-        AcidAnalysisError: a column of it is no partition column (PARTITIONS_NOT_FOUND).
+        AcidAnalysisError: PARTITIONS_NOT_FOUND, a column of it is no partition column.
     """
     partitions = list(session.metastore.partitions(table.database, table.name))
     if spec is None:
@@ -87,11 +95,11 @@ def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
 def meeting(
     session: AcidSession, table: Table, wanted: PartitionFilter, *, if_exists: bool
 ) -> list[Partition]:
-    """The partitions whose values meet comparisons, as Spark compares them; NULL meets none.
+    """Find the partitions whose values meet comparisons, as Spark compares them; NULL meets none.
 
     Raises:
-        AcidAnalysisError: a column of it is no partition column, or no partition meets them
-            (PARTITIONS_NOT_FOUND).
+        AcidAnalysisError: PARTITIONS_NOT_FOUND, a column of it is no partition column.
+        AcidLookupError: PARTITIONS_NOT_FOUND, no partition meets them, unless ``if_exists``.
     """
     conditions = []
     for name, operator, text in wanted.comparisons:
@@ -108,7 +116,11 @@ def meeting(
 
 
 def required(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
-    """Like ``matching``, and there must be one (PARTITIONS_NOT_FOUND)."""
+    """Find the partitions that a specification matches; at least one must exist.
+
+    Raises:
+        AcidLookupError: PARTITIONS_NOT_FOUND.
+    """
     found = matching(session, table, spec)
     if spec is not None and not found:
         raise _none_found(table, ", ".join(f"{name}={value}" for name, value in spec.values))
@@ -119,12 +131,17 @@ def _none_found(table: Table, wanted: str) -> AcidLookupError:
     return AcidLookupError(
         "PARTITIONS_NOT_FOUND",
         f"{table.full_name} has no partition ({wanted}): see SHOW PARTITIONS {table.full_name}",
+        {"partitionList": wanted, "tableName": quoted_name([table.database, table.name])},
     )
 
 
 def the_one(session: AcidSession, table: Table, spec: PartitionSpec) -> Partition:
-    """The partition that a specification names in full (PARTITIONS_NOT_FOUND), and there must be no
-    other one of the same value, unless it is spelled so (AMBIGUOUS_PARTITION).
+    """Find the one partition that a specification names with a value for each partition column.
+
+    Raises:
+        AcidAnalysisError: PARTITIONS_NOT_FOUND, a value is missing; AMBIGUOUS_PARTITION, several
+            partitions have these values, and none is spelled as in the statement.
+        AcidLookupError: PARTITIONS_NOT_FOUND, there is none.
     """
     found = required(session, table, spec)
     if len({name.lower() for name, _ in spec.values}) < len(table.partition_columns):
@@ -137,7 +154,7 @@ def the_one(session: AcidSession, table: Table, spec: PartitionSpec) -> Partitio
         names = " and ".join(sorted(table.partition_name(p.values) for p in found))
         raise AcidAnalysisError(
             "AMBIGUOUS_PARTITION",
-            f"{table.full_name} has partitions {names}, whose values are the same: give the value "
-            "as a string that is spelled so",
+            f"{table.full_name} has partitions {names} with equal values: write the value as a "
+            "string, spelled as in the partition's name",
         )
     return found[0]

@@ -1,4 +1,4 @@
-"""Statements of Spark's that would damage an ACID table: its catalog or its files."""
+"""Refusal of Spark's own statements that would damage an ACID table, its entry or its files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from acidsql.session.acid_session import AcidSession
 
 
 def refuse_damage(session: AcidSession, plan: bridge.LogicalPlan) -> None:
-    """Refuse a statement that Spark itself would run on what is the metastore's.
+    """Refuse a statement that Spark itself would run on a table or view of the metastore.
 
-    Spark's catalog may know a transactional table of a Hive metastore too, and would alter, empty
+    Spark's catalog may know a transactional table of a Hive Metastore too, and would alter, empty
     or drop it without regard to its transactions.
 
     Raises:
@@ -33,8 +33,9 @@ def refuse_damage(session: AcidSession, plan: bridge.LogicalPlan) -> None:
 
 
 def refuse_location(session: AcidSession, path: str) -> None:
-    """Refuse a path that is the directory of an ACID table, or above or below one; or that looks
-    like one, as a partition does that lies elsewhere.
+    """Refuse a path that overlaps the directory of an ACID table, or contains directories of one.
+
+    The latter protects partitions that lie outside of their table's directory.
 
     Raises:
         AcidAnalysisError: LOCATION_IN_USE.
@@ -58,5 +59,5 @@ def refuse_location(session: AcidSession, path: str) -> None:
 
 
 def owner_of(session: AcidSession, location: str) -> Table | None:
-    """The ACID table in, above or below a directory, or None."""
+    """Return an ACID table whose directory equals, contains or lies within another, or None."""
     return session.metastore.table_at(location, session.spark.catalog.currentDatabase())

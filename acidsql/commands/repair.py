@@ -1,4 +1,4 @@
-"""MSCK REPAIR TABLE: the metastore learns what the directories know."""
+"""MSCK REPAIR TABLE: adds to the metastore what the directories have."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from acidsql.transaction.write_transaction import WriteTransaction, write_transa
 
 
 def repair(session: AcidSession, table: Table, statement: MsckRepair) -> DataFrame:
-    """Run MSCK REPAIR TABLE: take in partitions that lie in the table's directory, with the write
-    ids that they have used (Msck, HiveMetaStoreChecker), and forget those whose directory is gone.
+    """Run MSCK REPAIR TABLE: add partitions found in the table's directory, drop those without one.
 
-    Of a table without partitions only the write ids are taken.
+    The write ids in the names of their directories are skipped by later writes. Of a table without
+    partitions only the write ids are taken. (Hive: Msck, HiveMetaStoreChecker.)
     """
     with write_transaction(session, alter_intent(table)) as transaction:
         if not transaction.table.partition_columns:

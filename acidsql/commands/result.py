@@ -1,4 +1,4 @@
-"""Results of commands as small DataFrames that need no Spark job."""
+"""Results of commands, as small DataFrames that need no Spark job."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from acidsql.schema.columns import literal
 
 
 def counts(spark: SparkSession, **numbers: int) -> DataFrame:
-    """One row of numbers of rows, under Delta Lake's names
-    (``affected=3`` is ``num_affected_rows``).
+    """Return one row with numbers of rows, named as in Delta Lake.
+
+    ``affected=3`` becomes the column ``num_affected_rows``.
     """
-    # Not a projection of literals: it would be a program for Spark to compile, each time another.
+    # Not a projection of literals, for which Spark would compile new code each time.
     values = ", ".join(f"{n}L" for n in numbers.values())
     names = ", ".join(f"num_{name}_rows" for name in numbers)
     return spark.sql(f"SELECT * FROM VALUES ({values}) AS t({names})")
 
 
 def nothing(spark: SparkSession) -> DataFrame:
-    """The result of a statement that has none: no rows, no columns, as Spark's DDL has it."""
+    """Return the result of a statement that has none: no rows and no columns, as of Spark's DDL."""
     return spark.sql("SELECT 1 WHERE false").select()
 
 
 def table(
     spark: SparkSession, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]
 ) -> DataFrame:
-    """Rows of literals.
+    """Return a DataFrame of literals.
 
     Args:
-        columns: name and SQL type of each.
+        columns: name and SQL type of each column.
     """
     casts = ", ".join(f"CAST(c{i} AS {t}) AS {name}" for i, (name, t) in enumerate(columns))
     names = ", ".join(f"c{i}" for i in range(len(columns)))

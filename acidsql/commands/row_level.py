@@ -29,11 +29,11 @@ from acidsql.transaction.write_transaction import write_transaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    """Target and source of a MERGE.
+    """Target and source of a MERGE, with columns that are added to them.
 
     Attributes:
-        prefix: of the names of our columns: ``_row_id``, the identity of the target's row, null if
-            there is none; ``_source``, null if there is no row of the source.
+        prefix: prefix of the added columns. ``_row_id`` is the row id of the target's row, null if
+            there is none; ``_source`` is null if there is no row of the source.
         old: names of the target's partition values.
     """
 
@@ -62,7 +62,11 @@ def planned(
     snapshot: StatementSnapshot,
     text: str,
 ) -> DataFrame:
-    """The events that ``make`` makes of a statement, over the partitions that it needs."""
+    """Plan the events of a statement, over the partitions and rows that it requires.
+
+    Args:
+        make: makes the events of the statement's plan.
+    """
 
     def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         return _asked(shape.session.spark, plan) or bridge.logical_plan(make(shape, plan))
@@ -71,16 +75,20 @@ def planned(
 
 
 def _asked(spark: SparkSession, plan: bridge.LogicalPlan) -> bridge.LogicalPlan | None:
-    """The query that says what a statement needs; None if only its events tell."""
+    """Return the analysed query of the rows that a statement requires; None if it has no such
+    query.
+
+    Errors of analysis are left to the statement itself, so that the message is about it.
+    """
     rows = bridge.required_rows_query(spark, plan)
     try:
         return rows and bridge.analyze(spark, rows)
     except AnalysisException:
-        return None  # what is wrong with the statement is said of the statement
+        return None  # the statement's own analysis raises the error
 
 
 def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
-    """The events of an UPDATE."""
+    """Plan the events of an UPDATE."""
     spark = shape.session.spark
     prefix = _free_prefix([*shape.data.names, *shape.partitions.names])
     values = _value_names(shape, f"{prefix}_new")
@@ -109,7 +117,7 @@ def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
 
 
 def delete_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
-    """The events of a DELETE."""
+    """Plan the events of a DELETE."""
     spark = shape.session.spark
     rows = bridge.delete_rows(spark, bridge.analyze(spark, plan))
     event = events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts())
@@ -118,7 +126,7 @@ def delete_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
 
 def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a MERGE: one join, each WHEN clause with a statement id of its own."""
-    # Before the clauses are known, the lock is that of an UPDATE; the write set is told the truth.
+    # The clauses are not known yet, so the lock is that of an UPDATE; the write set is exact.
     with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
@@ -154,10 +162,10 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
 def merge_pieces(
     shape: WriteSchema, snapshot: StatementSnapshot, text: str, keys: Sequence[Key] = ()
 ) -> bridge.MergePlan:
-    """The parts of a MERGE, analysed.
+    """Return the analysed parts of a MERGE.
 
     Args:
-        keys: what is known of all rows of the target that its source matches.
+        keys: conditions that all rows of the target meet that the source matches.
     """
     spark = shape.session.spark
     columns = [quote(f.name) for f in [*shape.data.fields, *shape.partitions.fields]]
@@ -177,23 +185,24 @@ def merge_pieces(
 
 
 def merge_events(shape: WriteSchema, pieces: bridge.MergePlan) -> DataFrame:
-    """The events of a MERGE, of which nothing runs yet."""
+    """Plan the events of a MERGE."""
     sides = _sides(shape, pieces)
     return _merge_events(shape, pieces, sides, _joined(pieces, sides))
 
 
 def _array(made: Sequence[dict[str, str]]) -> str:
-    """An array of events, as SQL."""
+    """Return SQL of an array of events."""
     pairs = [", ".join(f"'{name}', {value}" for name, value in event.items()) for event in made]
     structs = [f"named_struct({fields})" for fields in pairs]
     return f"array({', '.join(structs)})"
 
 
 def _exploded(rows: DataFrame, made: str) -> DataFrame:
-    """The events of each row, if it has any.
+    """Turn the array of events of each row into rows; a null array gives none.
 
-    They are made in a projection of their own, where Spark allows correlated subqueries. A plain
-    ``explode`` would have Spark push its "not empty" below the projection and make them twice.
+    The array is made in a projection of its own, where Spark allows correlated subqueries. For a
+    plain ``explode`` Spark would push its "not empty" filter below the projection, and make the
+    array twice.
 
     Args:
         made: SQL of an array of events.
@@ -203,13 +212,13 @@ def _exploded(rows: DataFrame, made: str) -> DataFrame:
 
 
 def _value_names(shape: WriteSchema, prefix: str) -> list[str]:
-    """Names for a value of each of the table's columns."""
+    """Return names for a value of each of the table's columns."""
     number = len(shape.data.fields) + len(shape.partitions.fields)
     return [f"{prefix}_{i}" for i in range(number)]
 
 
 def _free_prefix(names: Iterable[str]) -> str:
-    """What none of some names begins with."""
+    """Return a prefix with which none of the names begins."""
     taken = [name.lower() for name in names]
     prefix = "__acidsql"
     while any(name.startswith(prefix) for name in taken):
@@ -222,8 +231,9 @@ def _ids(clauses: Sequence[bridge.Clause], kind: str) -> list[int]:
 
 
 def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
-    """Whether matching a row twice is harmless, as in Spark: it is deleted,
-    whichever match does it.
+    """Return whether the only WHEN MATCHED clause is a DELETE without a condition.
+
+    A row may then be matched twice, as in Spark: it is deleted either way.
     """
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 
@@ -244,17 +254,17 @@ def _sides(shape: WriteSchema, pieces: bridge.MergePlan) -> _Sides:
 
 
 def _joined(pieces: bridge.MergePlan, sides: _Sides) -> DataFrame:
-    """Target and source side by side, as far as the clauses need them; nothing runs yet."""
+    """Join target and source, as far as the clauses need both; nothing is executed."""
     return bridge.merge_join(sides.target.sparkSession, pieces, sides.target, sides.source)
 
 
 def _joined_at_best(
     shape: WriteSchema, snapshot: StatementSnapshot, text: str
 ) -> tuple[bridge.MergePlan, _Sides, DataFrame]:
-    """The parts of a MERGE that is run, and its target and source side by side.
+    """Return the parts of a MERGE, its two sides and their join; the source may be computed first.
 
-    A source of few rows is computed first, if the target is large: its keys tell which partitions
-    and rows of the target can match, and Spark need not shuffle the target.
+    That is done if the source has few rows and the target is large: the keys of the source tell
+    which partitions and rows of the target can match, and Spark need not shuffle the target.
     """
     spark = shape.session.spark
     pieces = merge_pieces(shape, snapshot, text)
@@ -272,14 +282,14 @@ def _joined_at_best(
 
 
 def _numbered(sides: _Sides) -> DataFrame:
-    """The rows of the source, each with a number of its own."""
+    """Add a unique number to each row of the source."""
     return bridge.select(
         sides.source, "*", f"monotonically_increasing_id() AS {sides.prefix}_number"
     )
 
 
 def _is_worth_a_job(pieces: bridge.MergePlan, sides: _Sides) -> bool:
-    """Whether reading all of the target costs more than jobs that compute the source."""
+    """Return whether reading all of the target costs more than jobs that compute the source."""
     if pieces.not_matched_by_source:
         return False
     target = bridge.input_bytes(sides.target)
@@ -291,9 +301,9 @@ def _is_worth_a_job(pieces: bridge.MergePlan, sides: _Sides) -> bool:
 def _merge_events(
     shape: WriteSchema, pieces: bridge.MergePlan, sides: _Sides, rows: DataFrame
 ) -> DataFrame:
-    """The events of each joined row: those of the first clause whose condition holds.
+    """Plan the events of each joined row: those of the first clause whose condition holds.
 
-    The clause is found first, and the values of the others are not computed.
+    The clause is found first, so that the values of other clauses are not computed.
     """
     prefix = sides.prefix
     row_id, clause_column = f"{prefix}_row_id", f"{prefix}_clause"
@@ -333,7 +343,7 @@ def _with_values(
     conditions: Sequence[Column],
     clauses: Sequence[bridge.Clause],
 ) -> DataFrame:
-    """Joined rows with the number of the clause that acts on each, and its new values."""
+    """Add to joined rows the number of the clause that acts on each, and its new values."""
     prefix = sides.prefix
     clause_column = f"{prefix}_clause"
     first, *others = [(condition, F.lit(i)) for i, condition in enumerate(conditions)]

@@ -1,4 +1,4 @@
-"""SHOW and DESCRIBE."""
+"""SHOW statements about databases, tables, partitions and columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from acidsql.syntax.lexer import quote
 
 
 def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | None:
-    """SHOW TABLES: Spark's and the metastore's."""
+    """Run SHOW TABLES: list tables of Spark's and of the metastore."""
     parts = statement.database or (session.spark.catalog.currentDatabase(),)
     name = qualified(session, (*parts, "t"))
     if name is None or not session.has_database(name[0]):
@@ -36,8 +36,9 @@ def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | 
 
 
 def show_databases(session: AcidSession, statement: ast.ShowDatabases) -> DataFrame | None:
-    """SHOW DATABASES: those of Spark's that a server does not tell, and the server's. An embedded
-    metastore's are known to Spark.
+    """Run SHOW DATABASES: list the databases of Spark's and of a Hive Metastore.
+
+    None with an embedded metastore, whose databases Spark knows.
     """
     is_shared = session.metastore.capabilities.has_other_clients
     if not is_shared or session.spark.catalog.currentCatalog() != CATALOG:
@@ -50,7 +51,7 @@ def show_databases(session: AcidSession, statement: ast.ShowDatabases) -> DataFr
 
 
 def name_pattern(text: str | None) -> re.Pattern[str]:
-    """Spark's pattern: a regular expression in which ``*`` is ``.*``, any case.
+    """Compile Spark's pattern of names: a regular expression in which ``*`` is ``.*``, in any case.
 
     Alternatives that are no regular expressions match nothing.
     """
@@ -62,7 +63,7 @@ def name_pattern(text: str | None) -> re.Pattern[str]:
 
 
 def show_partitions(session: AcidSession, statement: ast.ShowPartitions) -> DataFrame | None:
-    """SHOW PARTITIONS: the names, as of directories."""
+    """Run SHOW PARTITIONS: list names such as ``p=1/q=2``."""
     table = find(session, statement.name)
     if table is None:
         return None
@@ -76,7 +77,7 @@ def show_partitions(session: AcidSession, statement: ast.ShowPartitions) -> Data
 
 
 def show_columns(session: AcidSession, statement: ast.ShowColumns) -> DataFrame | None:
-    """SHOW COLUMNS."""
+    """Run SHOW COLUMNS."""
     table = find(session, (*(statement.database or ()), *statement.name))
     if table is None:
         return None
@@ -85,7 +86,7 @@ def show_columns(session: AcidSession, statement: ast.ShowColumns) -> DataFrame 
 
 
 def show_tbl_properties(session: AcidSession, statement: ast.ShowTblProperties) -> DataFrame | None:
-    """SHOW TBLPROPERTIES."""
+    """Run SHOW TBLPROPERTIES."""
     table = find(session, statement.name)
     if table is None:
         return None
@@ -97,7 +98,7 @@ def show_tbl_properties(session: AcidSession, statement: ast.ShowTblProperties) 
 
 
 def show_create_table(session: AcidSession, statement: ast.ShowCreateTable) -> DataFrame | None:
-    """SHOW CREATE TABLE: a statement that acidsql takes."""
+    """Run SHOW CREATE TABLE: return a statement that acidsql can run."""
     table = find(session, statement.name)
     if table is None:
         return None

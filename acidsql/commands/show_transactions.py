@@ -36,7 +36,7 @@ _COMPACTION_COLUMNS = (
 
 
 def show_compactions(session: AcidSession, statement: ast.ShowCompactions) -> DataFrame:
-    """SHOW COMPACTIONS: the queue and its history, newest first."""
+    """Run SHOW COMPACTIONS: list the queue and its history, newest first."""
     for clause in statement.unsupported:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.SHOW_COMPACTIONS",
@@ -46,7 +46,7 @@ def show_compactions(session: AcidSession, statement: ast.ShowCompactions) -> Da
 
 
 def compaction_rows(session: AcidSession, entries: Sequence[Compaction]) -> DataFrame:
-    """Queue entries as SHOW COMPACTIONS lists them."""
+    """Return queue entries as SHOW COMPACTIONS lists them."""
     rows = [
         (
             c.compaction_id,
@@ -81,7 +81,7 @@ def _time(seconds: int | None) -> int | None:
 
 
 def show_transactions(session: AcidSession) -> DataFrame:
-    """SHOW TRANSACTIONS: those open, and those aborted that nobody cleaned after."""
+    """Run SHOW TRANSACTIONS: list open transactions, and aborted ones that are not cleaned yet."""
     rows = [
         (
             t.txn_id,
@@ -107,7 +107,7 @@ def show_transactions(session: AcidSession) -> DataFrame:
 
 
 def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
-    """SHOW LOCKS."""
+    """Run SHOW LOCKS."""
     locks = _meant(session, statement, session.metastore.locks())
     rows = [
         (
@@ -140,7 +140,7 @@ def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
 def _meant(
     session: AcidSession, statement: ast.ShowCompactions | ast.ShowLocks, entries: Iterable[_Entry]
 ) -> list[_Entry]:
-    """The entries of the database, or of the table and partitions, that a statement names."""
+    """Return the entries of the database, table or partitions that a statement names."""
     meant = list(entries)
     if statement.database is not None:
         meant = [e for e in meant if e.database == statement.database[-1].lower()]
@@ -158,7 +158,7 @@ def _meant(
 def _partition_names(
     session: AcidSession, name: Name, spec: PartitionSpec | None
 ) -> set[str] | None:
-    """The names of the partitions that a specification means; None for the whole table."""
+    """Return the names of the partitions that a specification matches; None for the whole table."""
     table = find_acid_table(session, name)
     if spec is None or table is None:
         return None

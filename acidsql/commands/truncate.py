@@ -18,10 +18,10 @@ from acidsql.transaction.write_transaction import write_transaction
 
 
 def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFrame:
-    """Run TRUNCATE TABLE: an empty base hides what the table, or some of its partitions, held.
+    """Run TRUNCATE TABLE: an empty base hides the rows of the table, or of some of its partitions.
 
-    Nothing is removed: snapshots taken before read on, and the cleaner of a later compaction
-    removes what nobody needs. The table gets a write id even if it is empty, as in Hive.
+    No file is removed: older snapshots are still read, and the cleaner of a later compaction
+    removes the old directories. The table gets a write id even if it is empty, as in Hive.
     """
     spec = statement.partition
     named = _places(session, table, spec)
@@ -40,7 +40,7 @@ def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFra
 
 
 def _places(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
-    """What the statement empties: the partitions that it names, or the table itself."""
+    """Return the partitions that the statement empties; a table without any counts as one."""
     if table.partition_columns:
         return required(session, table, spec)
     if spec is not None:

@@ -1,5 +1,6 @@
-"""Which types a column may change to: those whose old values ORC reads as the new type, losing
-nothing (Hive: ``ColumnType.columnTypesCompatible``; ORC: ``ConvertTreeReaderFactory``).
+"""Changes of a column's type for which ORC reads all old values as the new type, without loss.
+
+Hive's rule is in ``ColumnType.columnTypesCompatible``, ORC's in ``ConvertTreeReaderFactory``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ CONVERSIONS = (
 
 
 def convertible(old: DataType, new: DataType) -> bool:
-    """Whether a column of type ``old`` may become one of type ``new``, or is one already."""
+    """Return whether a column of type ``old`` may become one of type ``new``, or is one already."""
     if old == new:
         return True
     digits = _INTEGERS.get(type(old))

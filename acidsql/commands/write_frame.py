@@ -1,4 +1,4 @@
-"""Writes of DataFrames: INSERT, CREATE TABLE … AS, and rows in place of those of a condition."""
+"""Writes of DataFrames: INSERT, CREATE TABLE … AS, and replacement of the rows of a condition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql.types import CharType, VarcharType
 from acidsql import bridge
 from acidsql.commands import create, events, result, row_level
 from acidsql.commands.insert import insert, query
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.insert_only.write import refuse_row_changes
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.name_resolution import CATALOG
@@ -34,7 +34,7 @@ _MODES = ("static", "dynamic")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTable:
-    """What CREATE TABLE says of a table that is made of a DataFrame.
+    """Definition of a table that is created from a DataFrame.
 
     Attributes:
         stored_as: file format.
@@ -53,7 +53,7 @@ class NewTable:
 def append(
     session: AcidSession, table: Table, frame: DataFrame, *, by_name: bool = True
 ) -> DataFrame:
-    """INSERT INTO a table; returns one row of counts.
+    """Run INSERT INTO with the rows of a DataFrame; return one row of counts.
 
     Args:
         by_name: whether columns are matched by name, as in INSERT … BY NAME, or by position.
@@ -63,7 +63,7 @@ def append(
 
 
 def overwrite_mode(session: AcidSession) -> str:
-    """Which partitions the session's DataFrames replace: as Spark says, static if it is unset."""
+    """Return the session's partition overwrite mode for DataFrames; Spark's default is static."""
     return str(session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "static"))
 
 
@@ -76,13 +76,13 @@ def overwrite(
     mode: str | None = None,
     by_name: bool = True,
 ) -> DataFrame:
-    """INSERT OVERWRITE a table, or some of its partitions; returns one row of counts.
+    """Run INSERT OVERWRITE of a table, or of some of its partitions; return one row of counts.
 
     Args:
-        partitions: values of partition columns: only these partitions are replaced, and the
+        partitions: values of partition columns; only these partitions are replaced, and the
             DataFrame does not have these columns.
-        mode: which partitions are replaced: ``static`` all (of ``partitions``), ``dynamic`` those
-            that get rows; by default what the session says, as for INSERT OVERWRITE.
+        mode: ``static`` replaces all partitions (of ``partitions``), ``dynamic`` those that get
+            rows; None uses the session's setting, as INSERT OVERWRITE does.
         by_name: see ``append``.
 
     Raises:
@@ -102,8 +102,9 @@ def overwrite(
 def overwrite_where(
     session: AcidSession, table: Table, frame: DataFrame, condition: str
 ) -> DataFrame:
-    """Delete the rows that meet a condition and insert those of a DataFrame, as one transaction;
-    returns one row of counts. Columns are matched by name.
+    """Delete the rows that meet a condition and insert those of a DataFrame, in one transaction.
+
+    Columns are matched by name. Returns one row of counts.
 
     Args:
         condition: SQL text.
@@ -127,7 +128,7 @@ def overwrite_where(
 
 
 def create_as(session: AcidSession, new: NewTable, frame: DataFrame) -> DataFrame | None:
-    """CREATE TABLE … AS SELECT of a DataFrame; returns one row of counts."""
+    """Run CREATE TABLE … AS SELECT with a DataFrame; return one row of counts."""
     with _temporary_view(session, frame) as view:
         query_text = f"SELECT * FROM {view}"
         partitioned_by = ", ".join(map(quote, new.partitioned_by))
@@ -159,10 +160,11 @@ def _insert_of(
     by_name: bool,
     partitions: Mapping[str, object] | None = None,
 ) -> Iterator[Insert]:
-    """The INSERT of a DataFrame, which can be run in the block.
+    """Build the INSERT of a DataFrame, which can be run in the block.
 
-    Values of partitions are columns of its query, and not part of its text: Spark takes them in a
-    PARTITION clause only if those without a value follow, and not every string under every setting.
+    Given values of partitions are columns of its query, not part of its text: Spark accepts them in
+    a PARTITION clause only before columns without a value, and under some settings not every
+    string.
     """
     given = _by_column(table, partitions or {})
     place = _by_name if by_name else _by_position
@@ -176,7 +178,7 @@ def _insert_of(
 
 
 def _by_column(table: Table, partitions: Mapping[str, object]) -> dict[str, object]:
-    """Values of partition columns, by their names as the table spells them."""
+    """Return values of partition columns by their names as the table spells them."""
     spelled = {c.name.lower(): c.name for c in table.partition_columns}
     for name in partitions:
         if name.lower() not in spelled:
@@ -184,12 +186,13 @@ def _by_column(table: Table, partitions: Mapping[str, object]) -> dict[str, obje
                 "NON_PARTITION_COLUMN",
                 f"{name} is no partition column of {table.full_name}: its partition columns are "
                 f"{', '.join(spelled.values()) or 'none'}",
+                {"columnName": quoted_name([name])},
             )
     return {spelled[name.lower()]: value for name, value in partitions.items()}
 
 
 def _columns(session: AcidSession, table: Table, values: Mapping[str, object]) -> dict[str, Column]:
-    """Partition values as columns of the table's types; those of CHAR and VARCHAR stay strings."""
+    """Return partition values as columns of the table's types; CHAR and VARCHAR stay strings."""
     types = {f.name: f.dataType for f in partition_schema(session.spark, table)}
     return {
         name: F.lit(value)
@@ -200,7 +203,7 @@ def _columns(session: AcidSession, table: Table, values: Mapping[str, object]) -
 
 
 def _by_name(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> DataFrame:
-    """A DataFrame with the columns of partition values."""
+    """Add columns with partition values to a DataFrame."""
     taken = {name.lower() for name in frame.columns}
     for name in values:
         if name.lower() in taken:
@@ -208,12 +211,13 @@ def _by_name(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> Da
                 "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",
                 f"the DataFrame has the partition column {name} of {table.full_name}, whose value "
                 "is given: drop the column, or leave the value out",
+                {"staticName": quoted_name([name])},
             )
     return frame.select("*", *[value.alias(name) for name, value in values.items()])
 
 
 def _by_position(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> DataFrame:
-    """A DataFrame with partition values at their places among its last columns."""
+    """Insert partition values at their positions among the last columns of a DataFrame."""
     renamed = bridge.renamed(frame, [f"c{i}" for i in range(len(frame.columns))])  # never ambiguous
     number = len(table.columns)
     rest = iter(renamed.columns[number:])
@@ -227,7 +231,7 @@ def _by_position(table: Table, frame: DataFrame, values: Mapping[str, Column]) -
 
 @contextmanager
 def _temporary_view(session: AcidSession, frame: DataFrame) -> Iterator[str]:
-    """The name of a DataFrame, perhaps one of another session, for the statements of the block."""
+    """Register a DataFrame, perhaps of another session, as a temporary view; yield its name."""
     name = f"__acidsql_{uuid4().hex}"
     own = bridge.frame_of(session.spark, bridge.logical_plan(frame))
     own.createOrReplaceTempView(name)
@@ -238,7 +242,7 @@ def _temporary_view(session: AcidSession, frame: DataFrame) -> Iterator[str]:
 
 
 def _inserted(shape: events.WriteSchema, rows: DataFrame) -> DataFrame:
-    """Insert events of rows that are in the order of the table's columns."""
+    """Build insert events of rows that are in the order of the table's columns."""
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
     return bridge.select(stored, *named_sql(events.insert_event(shape, 0, values, BUCKET_COLUMN)))

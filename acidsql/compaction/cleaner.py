@@ -1,4 +1,4 @@
-"""The cleaner: removes what a compaction made obsolete, once no snapshot can need it."""
+"""Cleaner: removes directories that a compaction made obsolete, once no snapshot can need them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 
 
-def clean(session: AcidSession) -> None:
-    """Clean after every compaction that no open transaction, reader or writer, is older than."""
+def clean(session: AcidSession) -> list[int]:
+    """Clean after every compaction that no open transaction, reader or writer, is older than.
+
+    Returns:
+        The ids of these compactions.
+    """
     session.leases.prune(collect=True)
-    for compaction in session.metastore.ready_to_clean():
+    ready = session.metastore.ready_to_clean()
+    for compaction in ready:
         table = session.metastore.find_table(compaction.database, compaction.table)
         highest = 0 if table is None else _clean(session, table, compaction)
         session.metastore.compaction_cleaned(compaction.compaction_id, highest)
+    return [compaction.compaction_id for compaction in ready]
 
 
 def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
@@ -25,7 +31,7 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
     (CompactionCleaner).
 
     Returns:
-        The highest write id that it looked at.
+        The highest write id that was considered.
     """
     metastore = session.metastore
     place = find_partition(session, table, compaction.partition)
@@ -38,7 +44,7 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
         aborted=frozenset(t for t in txns.aborted if t <= watermark),
     )
     seen = metastore.valid_write_ids(table.database, table.name, capped)
-    # A server does not tell. Nothing within the mark is open any more, so all of it may count.
+    # A server does not tell it. No transaction up to the mark is open, so all write ids count.
     highest = compaction.highest_write_id
     if highest is None:
         highest = seen.high_water_mark
@@ -56,8 +62,8 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
 
 
 def _remove_staging(session: AcidSession, location: str) -> None:
-    """Remove what writers that died left behind."""
-    # Listed first: what is there now belongs to a transaction that was opened before.
+    """Remove the staging directories of transactions that are not open any more."""
+    # Listed before the open transactions: these directories belong to older transactions.
     names = session.files.names(location)
     running = {t.txn_id for t in session.metastore.open_txns() if t.state is TxnState.OPEN}
     for name in names:

@@ -1,8 +1,8 @@
-"""Compaction without Spark: the stripes of a bucket's files, one after the other in one file.
+"""Compaction without Spark: the stripes of a bucket's files are joined in one file.
 
-Stripes in which a row was deleted are written anew, and so are many small ones in a row; all others
-are copied byte for byte. Whatever is in doubt (files of several schemas, rows that are not all
-seen, an order that cannot be told from statistics) is left to Spark as a whole.
+Stripes with deleted rows are rewritten, and so are many small stripes in a row; all others are
+copied byte for byte. Where that might not be right (files of several schemas, rows that are not all
+visible, an order that does not follow from statistics), Spark does the whole compaction.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, anew
     """Write the merged insert deltas of a minor compaction.
 
     Args:
-        staged: their directory.
-        anew: a directory for stripes that are written anew.
+        staged: directory to write.
+        anew: directory for rewritten stripes.
 
     Returns:
-        False if Spark has to; nothing is written to ``staged`` then.
+        False if Spark has to do it; then nothing is written to ``staged``.
     """
     buckets = stripes_by_bucket(session, snapshot, insert_deltas(snapshot))
     if buckets is None:
@@ -75,11 +75,13 @@ def copy_base(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: 
 def merge_few_deletes(
     session: AcidSession, snapshot: TableSnapshot, staged: str, *, but_of: int | None
 ) -> bool:
-    """Write the merged delete deltas of a minor compaction, if there are so few events that the
-    driver can.
+    """Write the merged delete deltas of a minor compaction, if the driver can hold their events.
 
     Args:
-        but_of: a write id whose rows are left out.
+        but_of: write id whose rows are left out, or None.
+
+    Returns:
+        False if Spark has to do it; then nothing is written to ``staged``.
     """
     events = _few_delete_events(session, snapshot)
     if events is None:
@@ -94,7 +96,7 @@ def merge_few_deletes(
 
 
 def _few_delete_events(session: AcidSession, snapshot: TableSnapshot) -> pa.Table | None:
-    """The delete events of a snapshot; None if they are many, or not all of them are seen."""
+    """Read the delete events of a snapshot; None if they are too many, or not all are visible."""
     directories = delete_deltas(snapshot)
     if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
         return None
@@ -107,7 +109,7 @@ def _few_delete_events(session: AcidSession, snapshot: TableSnapshot) -> pa.Tabl
     return pa.concat_tables([NO_EVENTS, *tables])
 
 
-# A stripe to copy, or stripes to write anew.
+# A stripe to copy, or a run of stripes to rewrite.
 _Piece = Placed | tuple[Placed, ...]
 
 
@@ -122,10 +124,10 @@ def _merge(
     """Write a file for each bucket.
 
     Args:
-        compression: that the files must have; by default the one that they have.
+        compression: compression that the files must have; by default that of the existing files.
 
     Returns:
-        False if there is too much to write anew.
+        False if too many bytes would have to be rewritten.
     """
     pieces = {
         bucket_id: [tuple(stripes)] if _is_mixed(stripes, compression) else _pieces(stripes)
@@ -134,7 +136,7 @@ def _merge(
     if _is_too_much(session, pieces):
         return False
     merged = _with_new(session, table, pieces, child(anew, "parts"))
-    # Stripes of another writer cannot stand beside those that were written anew.
+    # Stripes of another writer cannot be in one file with rewritten ones.
     mixed = [b for b, stripes in merged.items() if _is_mixed(stripes, compression)]
     if mixed:
         whole: dict[int, list[_Piece]] = {b: [tuple(buckets[b])] for b in mixed}
@@ -146,15 +148,16 @@ def _merge(
 
 
 def _is_mixed(stripes: Sequence[Placed], compression: str | None) -> bool:
-    """Whether stripes cannot all be copied to one file, which may have to be compressed so."""
+    """Return whether stripes cannot all be copied to one file, which may need this compression."""
     files = {placed.path: placed.copied.file for placed in stripes}.values()
     others = {file.tail.compression for file in files} - {compression}
     return len({file.kind for file in files}) > 1 or bool(compression and others)
 
 
 def _pieces(stripes: Sequence[Placed]) -> list[_Piece]:
-    """What becomes of a bucket's stripes: those next to each other that are written anew are one
-    piece.
+    """Divide a bucket's stripes into those to copy and runs of neighbours to rewrite.
+
+    Stripes of which all rows are deleted are left out.
     """
     small = {i for run in _small_runs(stripes) for i in run}
     pieces: list[_Piece] = []
@@ -172,7 +175,7 @@ def _pieces(stripes: Sequence[Placed]) -> list[_Piece]:
 
 
 def _small_runs(stripes: Sequence[Placed]) -> list[range]:
-    """The positions of many small stripes in a row."""
+    """Return the positions of long runs of small stripes (``Limits.small_stripes``)."""
 
     def is_small(placed: Placed) -> bool:
         return (
@@ -190,21 +193,21 @@ def _small_runs(stripes: Sequence[Placed]) -> list[range]:
 
 
 def _is_too_much(session: AcidSession, pieces: Mapping[int, Sequence[_Piece]]) -> bool:
-    """Whether stripes are better written anew by a cluster than by the driver."""
+    """Return whether a cluster has more stripes to rewrite than the driver should."""
     if session.spark.sparkContext.master.startswith("local"):
         return False
     return sum(map(_bytes_of, _runs(pieces))) > limits().rewritten_bytes
 
 
 def _runs(pieces: Mapping[int, Sequence[_Piece]]) -> list[tuple[Placed, ...]]:
-    """The stripes that are written anew, those next to each other together."""
+    """Return the runs of stripes to rewrite."""
     return [piece for own in pieces.values() for piece in own if isinstance(piece, tuple)]
 
 
 def _with_new(
     session: AcidSession, table: Table, pieces: Mapping[int, Sequence[_Piece]], anew: str
 ) -> dict[int, list[Placed]]:
-    """The stripes of each bucket, new ones in place of those that are written anew."""
+    """Return the stripes of each bucket, new ones in place of those that are rewritten."""
     memory = bridge.jvm_memory(session.spark)
     threads = max(1, min(os.cpu_count() or 1, memory // limits().thread_memory_bytes))
     size = _chunk_bytes(sum(map(_bytes_of, _runs(pieces))), threads)
@@ -231,24 +234,24 @@ def _bytes_of(run: Sequence[Placed]) -> int:
 
 
 def _chunk_bytes(total: int, threads: int) -> int:
-    """The bytes of stripes that are written anew at a time: all threads are to have some."""
+    """Return the bytes that one thread rewrites at a time, so that all threads have some."""
     return min(limits().most_chunk_bytes, max(limits().least_chunk_bytes, total // threads))
 
 
 def _chunks(run: tuple[Placed, ...], size: int) -> list[tuple[Placed, ...]]:
-    """A run of stripes cut into pieces of about so many bytes."""
+    """Cut a run of stripes into pieces of about ``size`` bytes."""
     return [run[piece] for piece in cut_evenly([p.copied.length for p in run], size)]
 
 
 def cut_evenly(lengths: Sequence[int], size: int) -> list[slice]:
-    """Where to cut a sequence so that the pieces are about equally long, and about ``size``.
+    """Return slices of a sequence whose lengths are about equal, and about ``size``.
 
     Args:
-        lengths: of its elements, all positive; at least one.
+        lengths: lengths of its elements, all positive; at least one.
     """
     ends = list(accumulate(lengths))
     number = max(1, round(ends[-1] / size))
-    # Each element goes to the piece that its middle is in.
+    # Each element belongs to the piece in which its middle lies.
     middles = [end - length / 2 for end, length in zip(ends, lengths, strict=True)]
     places = [int(middle * number / ends[-1]) for middle in middles]
     starts = [i for i, place in enumerate(places) if i == 0 or place != places[i - 1]]
@@ -258,10 +261,10 @@ def cut_evenly(lengths: Sequence[int], size: int) -> list[slice]:
 def _write_anew(
     session: AcidSession, table: Table, bucket_id: int, stripes: Sequence[Placed], path: str
 ) -> list[Placed]:
-    """Write the rows of stripes that are not deleted to a file; its stripes."""
+    """Write the undeleted rows of stripes to a file; return its stripes."""
     rows = [
         _rows_of(session, [placed for _, placed in some])
-        # A file's stripes that follow each other are read at once.
+        # Consecutive stripes of a file are read at once.
         for _, some in groupby(
             enumerate(stripes), lambda one: (one[1].path, one[1].copied.number - one[0])
         )
@@ -274,14 +277,14 @@ def _write_anew(
     if written is None:
         raise FormatError(
             "UNEXPECTED_STAGED_FILE",
-            f"{path} has not the statistics that ORC writes: report this with the Spark version "
+            f"{path} lacks the statistics that ORC writes: report this with the Spark version "
             "and the session's configuration",
         )
     return written
 
 
 def _rows_of(session: AcidSession, stripes: Sequence[Placed]) -> bridge.StripeRows:
-    """The rows of stripes that follow each other in a file."""
+    """Return the rows of stripes that follow each other in a file."""
     first = stripes[0]
     left_out: list[int] = []
     rows = 0
@@ -298,7 +301,7 @@ def _rows_of(session: AcidSession, stripes: Sequence[Placed]) -> bridge.StripeRo
 
 
 def _assemble(session: AcidSession, staged: str, buckets: Buckets) -> None:
-    """Write a file for each bucket of its stripes."""
+    """Write for each bucket a file of its stripes."""
 
     def write(one: tuple[int, Sequence[Placed]]) -> None:
         bucket_id, stripes = one

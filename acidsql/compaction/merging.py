@@ -1,7 +1,7 @@
-"""What a compaction writes: merged deltas, or a base.
+"""Directories that a compaction writes: merged deltas, or a base.
 
-Where it can, it copies stripes (``copying``); the rest is done by Spark, which reads, sorts and
-writes every row.
+Where it can, it copies stripes (``copying``). Otherwise Spark reads, sorts and writes every row
+(``rewriting``).
 """
 
 from __future__ import annotations
@@ -45,21 +45,18 @@ def write_merged(
     compaction_type: CompactionType,
     staging: str,
     txn_id: int,
-    published: list[str],
-) -> None:
-    """Write, name and publish the merged directories of the only partition of a snapshot.
+) -> list[str]:
+    """Write the merged directories of the only partition of a snapshot.
 
-    Args:
-        published: takes the paths of what was published.
+    Returns:
+        Their paths in staging; the last part is the name that each has in the partition.
     """
-    partition = snapshot.partitions[0]
-    deltas = partition.state.deltas
+    deltas = snapshot.partitions[0].state.deltas
     low = min((d.min_write_id for d in deltas), default=LONG_MIN)
-    # The base of a table that nobody wrote to since its conversion has no write id.
+    # A table without writes since its conversion has no write id; LONG_MIN is its base's.
     high = max((d.max_write_id for d in deltas), default=LONG_MIN)
     if snapshot.table.insert_only:
-        _write_plain(session, snapshot, staging, base_name(high, txn_id), published)
-        return
+        return [_write_plain(session, snapshot, staging, base_name(high, txn_id))]
     if compaction_type is CompactionType.MAJOR:
         staged = [child(staging, base_name(high, txn_id))]
         if not copy_base(session, snapshot, staged[0], child(staging, _ANEW)):
@@ -71,12 +68,10 @@ def write_merged(
         staged = [child(staging, name) for name in names]
         own = low if low == high else None
         _write_deltas(session, snapshot, staged, child(staging, _ANEW), own)
+        staged = [path for path in staged if session.files.exists(path)]
     for path in staged:
-        if session.files.exists(path) or compaction_type is CompactionType.MAJOR:
-            session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
-            target = child(partition.location, path.rpartition("/")[2])
-            published.append(target)
-            session.files.rename(path, target)
+        session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+    return staged
 
 
 def _write_deltas(
@@ -89,10 +84,10 @@ def _write_deltas(
     """Write a pair of merged deltas.
 
     Args:
-        anew: a directory for stripes that are written anew.
-        own: the write id of all deltas if they have but one. Hive's vectorised reader applies no
-            delete event of a compacted directory to rows of the same single write id
-            (VectorizedOrcAcidRowBatchReader): they are gone from both.
+        anew: directory for rewritten stripes.
+        own: write id of all deltas if they have only one, else None. Hive's vectorised reader does
+            not apply delete events of a compacted directory to rows of the same single write id
+            (VectorizedOrcAcidRowBatchReader), so these rows and events are left out of both deltas.
     """
     inserts, deletes = staged
     if own is not None or not copy_deltas(session, snapshot, inserts, anew):
@@ -103,15 +98,9 @@ def _write_deltas(
         write_buckets_of(session, snapshot.table, events, deletes, deletes=True)
 
 
-def _write_plain(
-    session: AcidSession,
-    snapshot: TableSnapshot,
-    staging: str,
-    name: str,
-    published: list[str],
-) -> None:
-    """Write and publish the base of an insert-only table."""
-    table, (partition,) = snapshot.table, snapshot.partitions
+def _write_plain(session: AcidSession, snapshot: TableSnapshot, staging: str, name: str) -> str:
+    """Write the base of an insert-only table; its path."""
+    table = snapshot.table
     rows = read.rows(session, snapshot)
     few = bridge.input_bytes(rows) <= limits().one_task_bytes
     merged = rows.coalesce(1) if few else rows.hint("rebalance")
@@ -126,9 +115,9 @@ def _write_plain(
     whole = replace(table, partition_columns=())
     write_insert_only(session, merged.select(*columns), whole, staging, "i0", ())
     finished = finalize_insert_only(session, whole, staging)
-    staged = finished[0].path if finished else child(staging, "empty")
-    if not finished:  # Hive does not see a directory without files
-        session.files.write(child(staged, METADATA_FILE), COMPACTED_CONTENT)
-    target = child(partition.location, name)
-    published.append(target)
-    session.files.rename(staged, target)
+    base = child(staging, name)
+    if finished:
+        session.files.rename(finished[0].path, base)
+    else:  # Hive does not see a directory without files
+        session.files.write(child(base, METADATA_FILE), COMPACTED_CONTENT)
+    return base

@@ -1,4 +1,4 @@
-"""Merged files written by Spark: sorted by row id, one for each bucket."""
+"""Rewriting by Spark: merged files, sorted by row id, one for each bucket."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def write_buckets_of(
     *,
     deletes: bool = False,
 ) -> None:
-    """Write events into one sorted file for each bucket, and give it its name and metadata.
+    """Write events into one sorted file for each bucket, with its name and metadata.
 
     Args:
-        events: as ``scan.plan`` gives them to a compaction.
-        staged: the directory; it is not there if there are no events.
+        events: events of a compaction, from ``scan.plan``.
+        staged: directory to write; it is not created if there are no events.
     """
     bucket = F.expr(decode_bucket_sql("bucket"))
     row = data_schema(session.spark, table)

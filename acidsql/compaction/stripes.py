@@ -1,4 +1,4 @@
-"""The stripes of a partition's files by bucket, in the order of their row ids.
+"""Stripes of a partition's files by bucket, in the order of their row ids.
 
 Rows keep their row ids, and files of later write ids follow those of earlier ones. So the stripes
 of all files, in the order of their row ids, are the file that a compaction has to make.
@@ -46,9 +46,11 @@ _POSITION = "position"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """A stripe of a file, the least that its first row id can be, and its last one.
+    """Stripe of a file, with the bounds of its row ids.
 
     Attributes:
+        least: row id that is not greater than that of the first row (from statistics).
+        last: row id of the last row.
         left_out: positions of its deleted rows, ascending.
     """
 
@@ -60,7 +62,7 @@ class Placed:
 
     @property
     def rows(self) -> int:
-        """Its rows, with the deleted ones."""
+        """Number of its rows, deleted ones included."""
         return self.copied.stripe.rows
 
 
@@ -70,11 +72,11 @@ Buckets = Mapping[int, Sequence[Placed]]
 def stripes_by_bucket(
     session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
 ) -> Buckets | None:
-    """The stripes of each bucket in the order of their row ids, all of them with the same types.
+    """Return the stripes of each bucket in the order of their row ids, all of the same types.
 
     Returns:
-        None if that cannot be had: of files that lack statistics, are raw or encrypted, of rows
-        that are not all seen, or whose order cannot be told from statistics.
+        None if files lack statistics, are raw or encrypted, have rows that are not all visible, or
+            their order does not follow from statistics.
     """
     if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
         return None
@@ -107,7 +109,7 @@ def stripes_by_bucket(
 
 
 def placed_stripes(session: AcidSession, path: str, bucket_id: int) -> list[Placed] | None:
-    """The stripes of a file; None if they cannot be placed."""
+    """Return the stripes of a file with their bounds; None if statistics do not tell them."""
     if not session.files.size(path):
         return []
     file = parsed(session.files, path, stripe_file)
@@ -136,7 +138,7 @@ def placed_stripes(session: AcidSession, path: str, bucket_id: int) -> list[Plac
 
 
 def _last_keys(session: AcidSession, path: str, file: StripeFile) -> list[RowId]:
-    """The last row id of each stripe, from the key index where it is whole."""
+    """Return the last row id of each stripe, from the key index if it is complete."""
     noted = file.tail.metadata.get(KEY_INDEX)
     try:
         keys = () if noted is None else parse_key_index(noted)
@@ -148,7 +150,7 @@ def _last_keys(session: AcidSession, path: str, file: StripeFile) -> list[RowId]
 
 
 def less_deleted(session: AcidSession, snapshot: TableSnapshot, buckets: Buckets) -> Buckets | None:
-    """The same stripes, those with deleted rows with the positions of these.
+    """Add to stripes the positions of their deleted rows.
 
     Returns:
         None if there are too many delete events.
@@ -172,7 +174,7 @@ def less_deleted(session: AcidSession, snapshot: TableSnapshot, buckets: Buckets
 
 
 def _less(session: AcidSession, deleted: pa.Table, stripes: Sequence[Placed]) -> list[Placed]:
-    """The stripes of one file, less rows with deleted keys, which are sorted."""
+    """Add to the stripes of one file the positions of rows with deleted keys, which are sorted."""
     columns = deleted.columns
 
     def key(i: int) -> RowId:
@@ -190,7 +192,7 @@ def _less(session: AcidSession, deleted: pa.Table, stripes: Sequence[Placed]) ->
 
 
 def _positions(keys: pa.RecordBatch, deleted: pa.Table) -> list[int]:
-    """Which rows have a deleted key."""
+    """Return the positions of the rows that have a deleted key."""
     rows = pa.table(keys.columns, names=RowId._fields)
     likely = pc.is_in(rows["row_id"], deleted["row_id"])
     numbered = rows.filter(likely).append_column(_POSITION, pc.indices_nonzero(likely))

@@ -1,9 +1,8 @@
-"""The worker: takes a compaction from the queue, and has the directories of a partition merged into
-one delta pair (minor) or one base (major).
+"""Worker: takes a compaction from the queue and merges the directories of a partition.
 
-Rows keep their identity, so a compaction conflicts with nobody; no write id is
-allocated. What it writes becomes visible when its transaction commits, because the names
-carry the transaction's id (``_v``).
+The result is one pair of deltas (minor) or one base (major). Rows keep their row ids, so a
+compaction conflicts with nobody, and no write id is allocated. The new directories become visible
+when the worker's transaction commits, because their names have its id (``_v``).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Sequence
+from functools import partial
 
 from acidsql.compaction.merging import write_merged
 from acidsql.errors import AcidSqlError, FormatError
@@ -42,22 +41,22 @@ from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.transaction import Status, Transaction, transaction
 
 logger = logging.getLogger(__name__)
 
 _INSERT_ONLY = "an insert-only table has major compactions only"
-_NO_TABLE = "the table is not there any more"
+_NO_TABLE = "the table does not exist any more"
 _NOT_ENOUGH = "there is nothing to merge: none of the compaction thresholds is met"
 
 
 def worker_name(session: AcidSession) -> str:
-    """Who works: host and process, and a number, so that no other request has the name."""
+    """Return a unique name for a worker: host, process and a random number."""
     return f"{session.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
-def run_once(session: AcidSession) -> int | None:
-    """Do the oldest compaction that is left to anybody, such as one that Hive requested.
+def run_next(session: AcidSession) -> int | None:
+    """Do the oldest compaction that is not reserved for a worker, such as one that Hive requested.
 
     Returns:
         Its id; None if there is none.
@@ -77,98 +76,90 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
     if table is None or reason is not None:
         metastore.compaction_refused(compaction.compaction_id, reason or _NO_TABLE)
         return
+    opened = None
     try:
-        txn_id = metastore.open_txn(session.user, session.host, TxnType.COMPACTION)
-    except AcidSqlError as error:
-        metastore.compaction_failed(compaction.compaction_id, error.message)
+        with transaction(session, TxnType.COMPACTION, aborts_in_doubt=True) as opened:
+            _work(opened, compaction, table)
+    except BaseException as error:
+        # The abort, which comes first, also ends an entry that waits for the cleaner already: such
+        # a one cannot fail by itself.
+        if opened is None or opened.status in (Status.ABORTED, Status.ROLLED_BACK):
+            _record_failure(session, compaction, error)
         raise
-    _work(session, compaction, table, txn_id)
 
 
 def _why_not(session: AcidSession, table: Table | None, compaction: Compaction) -> str | None:
-    """What acidsql cannot do of a queue that it shares with Hive."""
+    """Return the reason why acidsql cannot do an entry of a queue that it shares with Hive, or
+    None.
+    """
     if table is None:
         return _NO_TABLE
     if compaction.type not in (CompactionType.MINOR, CompactionType.MAJOR):
-        return f"acidsql does no compaction of type {compaction.type.value}: leave it to Hive"
+        return f"acidsql has no compaction of type {compaction.type.value}: leave it to Hive"
     if table.insert_only and compaction.type is not CompactionType.MAJOR:
         return _INSERT_ONLY
     if compaction.partition is None and table.partition_columns:
-        return "a partitioned table is compacted by its partitions: name one"
+        return "a partitioned table is compacted partition by partition: name a partition"
     if table.file_format is FileFormat.ORC:
         return why_not_written(data_schema(session.spark, table))
     return None
 
 
-def _work(session: AcidSession, compaction: Compaction, table: Table, txn_id: int) -> None:
-    metastore = session.metastore
-    session.heartbeater.add(txn_id)
-    published: list[str] = []
-    staging = child(table.location, f"{STAGING_PREFIX}{txn_id}")
-    try:
-        lock = LockRequest(
-            database=table.database,
-            table=table.name,
-            partition=compaction.partition,
-            type=LockType.SHARED_READ,
-            operation=Operation.SELECT,
-        )
-        wait_for_locks(metastore, txn_id, [lock], session.settings.lock_timeout)
-        snapshot = _snapshot(session, table, compaction, txn_id)
-        metastore.compaction_started(
-            compaction.compaction_id, txn_id, snapshot.write_ids.high_water_mark
-        )
-        state = snapshot.partitions[0].state
-        if is_enough(state, compaction.type):
-            write_merged(session, snapshot, compaction.type, staging, txn_id, published)
-            metastore.compaction_done(compaction.compaction_id)
-        elif state.obsolete or state.aborted:
-            metastore.compaction_done(compaction.compaction_id)
-        else:
-            metastore.compaction_refused(compaction.compaction_id, _NOT_ENOUGH)
-        metastore.commit_txn(txn_id)
-    except BaseException as error:
-        _give_up(session, compaction, txn_id, published, error)
-        raise
-    finally:
-        session.heartbeater.remove(txn_id)
-        session.files.delete(staging)
+def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
+    session, metastore = opened.session, opened.session.metastore
+    staging = child(table.location, f"{STAGING_PREFIX}{opened.txn_id}")
+    opened.at_end.callback(session.files.delete, staging)
+    lock = LockRequest(
+        database=table.database,
+        table=table.name,
+        partition=compaction.partition,
+        type=LockType.SHARED_READ,
+        operation=Operation.SELECT,
+    )
+    opened.wait_for_locks([lock])
+    snapshot = _snapshot(session, table, compaction, opened.txn_id)
+    metastore.compaction_started(
+        compaction.compaction_id, opened.txn_id, snapshot.write_ids.high_water_mark
+    )
+    state = snapshot.partitions[0].state
+    if is_enough(state, compaction.type):
+        for merged in write_merged(session, snapshot, compaction.type, staging, opened.txn_id):
+            target = child(snapshot.partitions[0].location, merged.rpartition("/")[2])
+            opened.reverts.append(partial(session.files.delete, target))
+            session.files.rename(merged, target)
+        metastore.compaction_done(compaction.compaction_id)
+    elif state.obsolete or state.aborted:
+        metastore.compaction_done(compaction.compaction_id)
+    else:
+        metastore.compaction_refused(compaction.compaction_id, _NOT_ENOUGH)
+    opened.commit()
 
 
-def _give_up(
-    session: AcidSession,
-    compaction: Compaction,
-    txn_id: int,
-    published: Sequence[str],
-    error: BaseException,
-) -> None:
-    """Abort, remove what was written, and record the error."""
+def _record_failure(session: AcidSession, compaction: Compaction, error: BaseException) -> None:
     try:
-        # First of all: it fails if the commit was made after all, and then everything stays. It
-        # also ends an entry that waits for the cleaner already, which cannot fail by itself.
-        session.metastore.abort_txn(txn_id)
         session.metastore.compaction_failed(compaction.compaction_id, str(error))
-        for path in published:
-            session.files.delete(path)
     except (AcidSqlError, OSError):
         logger.exception("compaction %s: could not record its failure", compaction.compaction_id)
 
 
 def find_partition(session: AcidSession, table: Table, name: str | None) -> Partition:
-    """The partition that a queue entry names; the table itself for None."""
+    """Find the partition that a queue entry names; None stands for the table itself."""
     if name is None:
         return Partition(values=(), location=table.location)
     columns = [c.name for c in table.partition_columns]
     for partition in session.metastore.partitions(table.database, table.name):
         if partition_name(columns, partition.values) == name:
             return partition
-    raise FormatError("PARTITION_NOT_FOUND", f"{table.full_name} has no partition {name} any more")
+    raise FormatError(
+        "PARTITION_NOT_FOUND",
+        f"{table.full_name} has no partition {name} any more: compact another one",
+    )
 
 
 def _snapshot(
     session: AcidSession, table: Table, compaction: Compaction, txn_id: int
 ) -> TableSnapshot:
-    """What a compactor may merge: everything below the lowest open write id."""
+    """Take the snapshot that a compactor merges: everything below the lowest open write id."""
     metastore = session.metastore
     place = find_partition(session, table, compaction.partition)
     txns = metastore.valid_txns(txn_id)
@@ -186,7 +177,7 @@ def _snapshot(
 
 
 def is_enough(state: AcidState, compaction_type: CompactionType) -> bool:
-    """Whether there is something to merge (Hive: AcidCompactionService.isEnoughToCompact)."""
+    """Return whether there is enough to merge (Hive: AcidCompactionService.isEnoughToCompact)."""
     deltas = len(state.deltas)
     if compaction_type is CompactionType.MAJOR:
         return bool(state.originals) or deltas + (1 if state.base else 0) > 1

@@ -1,5 +1,5 @@
-"""``acidsql.enable``: PySpark's own methods know ACID tables too, in sessions that ask for it.
+"""``acidsql.enable``: PySpark's own methods read and write ACID tables in sessions that ask for it.
 
-``switch`` replaces methods of PySpark's classes and puts them back; the other modules are what
-stands in their place. Each hands on to Spark whatever is no matter of an ACID table.
+``switch`` replaces methods of PySpark's classes and restores them; the other modules have the
+replacements. Each passes calls that do not concern an ACID table on to Spark.
 """

@@ -1,4 +1,4 @@
-"""``spark.catalog`` of enabled sessions, as far as every release of Spark has it."""
+"""``spark.catalog`` of enabled sessions, with the methods that every release of Spark has."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ from acidsql.syntax.lexer import quote
 
 
 class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
-    """PySpark's catalog, which knows the tables, views and databases of the metastore too.
+    """PySpark's catalog with the tables, views and databases of the metastore.
 
-    Temporary views are Spark's to tell of, also those over ACID tables.
+    Temporary views are Spark's, also those over ACID tables.
     """
 
     @contextmanager
     def _working(self) -> Iterator[AcidSession | None]:
-        """Work with what acidsql keeps for the session; None once it is not enabled any more."""
+        """Yield the session's ``AcidSession`` while acidsql works; None if it is not enabled any
+        more.
+        """
         if not is_routed(self._sparkSession):
             yield None
             return
@@ -39,7 +41,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             yield session
 
     def _named(self, name: str, database: str | None = None) -> Table | None:
-        """The table or view of the metastore that a name means, if no temporary view has it."""
+        """Return the table or view of the metastore with a name, unless a temporary view has it."""
         with self._working() as session:
             if session is None:
                 return None
@@ -49,7 +51,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             return found if found is not None and found.database else None
 
     def _run(self, table: Table, text: str) -> DataFrame:
-        """Run a statement.
+        """Run a statement on a table.
 
         Args:
             text: the statement, with ``{}`` for the table's name.
@@ -58,7 +60,9 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
         return api.run(self._sparkSession, text.format(name), None, {})
 
     def _mirror(self, name: str) -> str | None:
-        """Make a database known to Spark, if the metastore has it; its name then."""
+        """Make a database of the metastore known to Spark; return its name, or None if there is
+        none.
+        """
         with self._working() as session:
             parts = name_parts(self._sparkSession, name) if session is not None else None
             place = qualified(session, (*parts, "t")) if session is not None and parts else None
@@ -68,7 +72,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             return place[0]
 
     def listDatabases(self, pattern: str | None = None) -> list[Database]:  # noqa: N802
-        """Databases, those that only the metastore knew yet among them."""
+        """List databases, also those that only the metastore knew until now."""
         with self._working() as session:
             if session is not None and self.currentCatalog() == CATALOG:
                 for name in session.metastore.databases():
@@ -99,7 +103,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
         dbName: str | None = None,  # noqa: N803
         pattern: str | None = None,
     ) -> list[ListedTable]:
-        """Tables and views of Spark and of the metastore, temporary views last."""
+        """List tables and views of Spark and of the metastore, temporary views last."""
         own = self._listed(dbName, pattern)
         taken = {table.name.lower() for table in own}
         others = [
@@ -112,7 +116,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
     def _listed(
         self, database: str | None, pattern: str | None, kind: TableType | None = None
     ) -> list[ListedTable]:
-        """The metastore's tables and views of a database, by default the current one."""
+        """List the metastore's tables and views of a database, by default the current one."""
         name = self._mirror(quote(self.currentDatabase()) if database is None else database)
         with self._working() as session:
             if session is None or name is None:
@@ -150,9 +154,9 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
         """Create a table of Spark's.
 
         Raises:
-            AcidAnalysisError: the metastore has one of this name (TABLE_OR_VIEW_ALREADY_EXISTS),
-                the directory is that of an ACID table (LOCATION_IN_USE), or it is to be
-                transactional (UNSUPPORTED_FEATURE.CREATE_TABLE).
+            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS, the metastore has one of this name;
+                LOCATION_IN_USE, the directory is that of an ACID table;
+                UNSUPPORTED_FEATURE.CREATE_TABLE, the new table would be transactional.
         """
         with self._working() as session:
             if session is not None:
@@ -164,7 +168,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
         return self._named(tableName) is None and super().isCached(tableName)
 
     def cacheTable(self, tableName: str, *args: Any, **kwargs: Any) -> None:  # noqa: N802, N803
-        """See PySpark; of ACID tables it would freeze one snapshot.
+        """See PySpark; ACID tables are refused, because later queries would read the old snapshot.
 
         Raises:
             AcidAnalysisError: UNSUPPORTED_FEATURE.CACHE_TABLE.
@@ -180,12 +184,12 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             super().uncacheTable(tableName)
 
     def refreshTable(self, tableName: str) -> None:  # noqa: N802, N803
-        """See PySpark; every query of an ACID table sees it as it is."""
+        """See PySpark; nothing is done for ACID tables, which every query lists anew."""
         if self._named(tableName) is None:
             super().refreshTable(tableName)
 
     def recoverPartitions(self, tableName: str) -> None:  # noqa: N802, N803
-        """See PySpark; of an ACID table, MSCK REPAIR TABLE."""
+        """See PySpark; an ACID table is repaired by MSCK REPAIR TABLE."""
         table = self._named(tableName)
         if table is not None:
             self._run(table, "MSCK REPAIR TABLE {}")
@@ -210,7 +214,7 @@ def _check_new(
 
 
 def _listed(table: Table) -> ListedTable:
-    """A table or view as Spark's catalog lists it."""
+    """Return a table or view as Spark's catalog lists it."""
     is_view = table.table_type is TableType.VIEW
     return ListedTable(
         name=table.name,
@@ -223,7 +227,7 @@ def _listed(table: Table) -> ListedTable:
 
 
 def _columns(session: AcidSession, table: Table) -> list[Column]:
-    """Columns as Spark's catalog lists them; ``isCluster`` is new in Spark 4.0."""
+    """Return columns as Spark's catalog lists them; ``isCluster`` is new in Spark 4.0."""
     required = {c.name for c in (*table.columns, *table.partition_columns) if not c.nullable}
     partitions = {c.name for c in table.partition_columns}
     rows = []

@@ -19,17 +19,17 @@ _CLAUSES = ("comment", "location")
 
 
 def catalog(original: Any) -> property:
-    """What stands for ``SparkSession.catalog``."""
+    """Return the replacement of ``SparkSession.catalog``."""
     has_statements = hasattr(spark_catalog.Catalog, "truncateTable")
     made = AcidCatalogWithStatements if has_statements else AcidCatalog
     return instead_of(original, lambda spark: made(spark) if is_routed(spark) else None)
 
 
 class AcidCatalogWithStatements(AcidCatalog):
-    """PySpark's catalog of Spark 4.2 and later: methods that stand for statements."""
+    """Catalog with the methods of Spark 4.2 and later, which run statements."""
 
     def _stored(self, name: str) -> Table | None:
-        """The table or view of the metastore that has a name, temporary views left aside."""
+        """Return the table or view of the metastore with a name; temporary views are ignored."""
         with self._working() as session:
             return None if session is None else named_table(session, name)
 
@@ -86,7 +86,7 @@ class AcidCatalogWithStatements(AcidCatalog):
         dbName: str | None = None,  # noqa: N803
         pattern: str | None = None,
     ) -> list[spark_catalog.Table]:
-        """Views of Spark and of the metastore, temporary views last."""
+        """List views of Spark and of the metastore, temporary views last."""
         own = self._listed(dbName, pattern, TableType.VIEW)
         views = [*own, *super().listViews(dbName, pattern)]
         return sorted(views, key=lambda view: (view.isTemporary, view.name))
@@ -109,7 +109,7 @@ class AcidCatalogWithStatements(AcidCatalog):
         ifNotExists: bool = False,  # noqa: N803
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        """See PySpark; the database is the metastore's too."""
+        """See PySpark; the metastore gets the database too."""
         name = self._own_database(dbName)
         if name is None:
             super().createDatabase(dbName, ifNotExists, properties)
@@ -131,7 +131,7 @@ class AcidCatalogWithStatements(AcidCatalog):
         ifExists: bool = False,  # noqa: N803
         cascade: bool = False,
     ) -> None:
-        """See PySpark; the metastore drops it too."""
+        """See PySpark; the metastore's database is dropped too."""
         name = self._mirror(dbName)
         if name is None:
             super().dropDatabase(dbName, ifExists, cascade)
@@ -140,7 +140,7 @@ class AcidCatalogWithStatements(AcidCatalog):
             api.run(self._sparkSession, text, None, {})
 
     def _own_database(self, name: str) -> str | None:
-        """The name of a database of Spark's session catalog, which the metastore shares."""
+        """Return the name of a database of spark_catalog, which the metastore shares, or None."""
         with self._working() as session:
             parts = name_parts(self._sparkSession, name) if session is not None else None
             place = qualified(session, (*parts, "t")) if session is not None and parts else None

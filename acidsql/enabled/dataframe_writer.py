@@ -30,7 +30,7 @@ _FILES = ("orc", "parquet", "csv", "json", "text", "xml", "avro")
 
 
 class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is untyped here
-    """PySpark's writer, which writes ACID tables, and keeps others from their directories."""
+    """PySpark's writer, which also writes ACID tables and protects their directories."""
 
     def __init__(self, df: DataFrame) -> None:
         super().__init__(df)
@@ -90,7 +90,7 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         return self._tell(clustered_by=_names(*cols))
 
     def insertInto(self, tableName: str, overwrite: bool | None = None) -> None:  # noqa: N802, N803
-        """INSERT INTO or OVERWRITE an ACID table by position, or what PySpark does."""
+        """Insert into an ACID table by position, or overwrite it; other tables are Spark's."""
         if overwrite is not None:
             self.mode("overwrite" if overwrite else "append")
         if is_routed(self._spark):
@@ -109,8 +109,9 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         partitionBy: str | list[str] | None = None,  # noqa: N803
         **options: Any,
     ) -> None:
-        """Write an ACID table by name, make one if ``transactional`` is among the options, or do
-        what PySpark does.
+        """Write an ACID table by name, or create one if ``transactional`` is an option.
+
+        Other tables are Spark's.
         """
         self.mode(mode).options(**options)
         if partitionBy is not None:
@@ -132,7 +133,11 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         partitionBy: str | list[str] | None = None,  # noqa: N803
         **options: Any,
     ) -> None:
-        """Write files as PySpark does, but not into the directory of an ACID table."""
+        """Write files as PySpark does, but not into the directory of an ACID table.
+
+        Raises:
+            AcidAnalysisError: LOCATION_IN_USE.
+        """
         if format is not None:
             self.format(format)
         self.options(**options)
@@ -178,7 +183,7 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
 
 
 def _names(*columns: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    """Names of columns that are given one by one or as one list."""
+    """Return names of columns that are given one by one or as one list."""
     return tuple(name for c in columns for name in ([c] if isinstance(c, str) else c))
 
 
@@ -187,7 +192,7 @@ def _insert_into(
 ) -> None:
     check_insert(settings, table)
     if settings.mode == "overwrite":
-        # Without an option, what INSERT OVERWRITE does.
+        # None is the mode of INSERT OVERWRITE.
         mode = settings.overwrite_mode
         write_frame.overwrite(session, table, frame, mode=mode, by_name=False)
     else:
@@ -197,7 +202,7 @@ def _insert_into(
 def _save_as_table(
     session: AcidSession, name: str, frame: DataFrame, settings: WriterSettings
 ) -> bool:
-    """Write or make an ACID table; False if the table is Spark's."""
+    """Write or create an ACID table; return False if the table is Spark's."""
     parts = name_parts(session.spark, name)
     if parts is None:
         return False

@@ -22,7 +22,7 @@ from acidsql.session.acid_session import AcidSession
 
 
 class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark is untyped here
-    """PySpark's writer, which writes ACID tables; columns are matched by name."""
+    """PySpark's writer, which also writes ACID tables; columns are matched by name."""
 
     def __init__(self, df: DataFrame, table: str) -> None:
         super().__init__(df, table)
@@ -66,7 +66,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
         return self
 
     def create(self) -> None:
-        """Create a table, transactional by the table property of that name, or as PySpark does."""
+        """Create a transactional table if its table property says so, else one of Spark's."""
 
         def made(session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
             if table is not None:
@@ -97,7 +97,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             super().replace()
 
     def append(self) -> None:
-        """INSERT INTO an ACID table, or what PySpark does."""
+        """Insert into an ACID table; other tables are Spark's."""
 
         def insert(session: AcidSession, table: Table) -> None:
             write_frame.append(session, table, self._df)
@@ -106,7 +106,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             super().append()
 
     def overwrite(self, condition: str | Column) -> None:
-        """Replace the rows of an ACID table that meet a condition, or do what PySpark does."""
+        """Replace the rows of an ACID table that meet a condition; other tables are Spark's."""
 
         def insert(session: AcidSession, table: Table) -> None:
             column = F.col(condition) if isinstance(condition, str) else condition
@@ -120,7 +120,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             super().overwrite(condition)
 
     def overwritePartitions(self) -> None:  # noqa: N802
-        """Replace the partitions of an ACID table that get rows, or do what PySpark does."""
+        """Replace the partitions of an ACID table that get rows; other tables are Spark's."""
 
         def insert(session: AcidSession, table: Table) -> None:
             write_frame.overwrite(session, table, self._df, mode="dynamic")
@@ -129,7 +129,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             super().overwritePartitions()
 
     def _is_written(self, insert: Callable[[AcidSession, Table], None]) -> bool:
-        """Whether the table is an ACID table, which is then written."""
+        """Write the table if it is an ACID table; return whether it is."""
 
         def made(session: AcidSession, table: Table | None, _parts: tuple[str, ...]) -> bool:
             if table is None:
@@ -141,7 +141,11 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
         return self._done(made)
 
     def _done(self, do: Callable[[AcidSession, Table | None, tuple[str, ...]], bool]) -> bool:
-        """What ``do`` answers: whether it did all that there is to do."""
+        """Call ``do`` in an enabled session; return whether it did everything.
+
+        Args:
+            do: takes the session, the ACID table of this name or None, and the parts of the name.
+        """
         if not is_routed(self._spark):
             return False
         with api.working(self._spark) as session:
@@ -172,10 +176,10 @@ def _refuse_replace(table: Table | None) -> None:
 
 
 def _column_name(session: AcidSession, column: str | Column) -> str:
-    """The name of a column to partition by.
+    """Return the name of a column to partition by.
 
     Raises:
-        AcidAnalysisError: it is a transform (UNSUPPORTED_FEATURE.PARTITION_TRANSFORM).
+        AcidAnalysisError: UNSUPPORTED_FEATURE.PARTITION_TRANSFORM, it is a transform.
     """
     text = column if isinstance(column, str) else bridge.column_sql(session.spark, column)
     parts = name_parts(session.spark, text)

@@ -12,7 +12,7 @@ from acidsql.errors import AcidAnalysisError
 
 
 class AcidMergeIntoWriter:
-    """A MERGE into an ACID table, with the methods of PySpark's ``MergeIntoWriter``."""
+    """MERGE into an ACID table, with the methods of PySpark's ``MergeIntoWriter``."""
 
     def __init__(self, df: DataFrame, table: str, condition: Column) -> None:
         spark = df.sparkSession
@@ -22,17 +22,17 @@ class AcidMergeIntoWriter:
         self._merge = AcidTable.forName(spark, table).merge(df, condition)
 
     def whenMatched(self, condition: Column | None = None) -> _WhenMatched:  # noqa: N802
-        """WHEN MATCHED [AND condition] THEN …."""
+        """Begin a clause WHEN MATCHED [AND condition]."""
         return _WhenMatched(self, condition)
 
     def whenNotMatched(self, condition: Column | None = None) -> _WhenNotMatched:  # noqa: N802
-        """WHEN NOT MATCHED [AND condition] THEN …."""
+        """Begin a clause WHEN NOT MATCHED [AND condition]."""
         return _WhenNotMatched(self, condition)
 
     def whenNotMatchedBySource(  # noqa: N802
         self, condition: Column | None = None
     ) -> _WhenNotMatchedBySource:
-        """WHEN NOT MATCHED BY SOURCE [AND condition] THEN …."""
+        """Begin a clause WHEN NOT MATCHED BY SOURCE [AND condition]."""
         return _WhenNotMatchedBySource(self, condition)
 
     def withSchemaEvolution(self) -> AcidMergeIntoWriter:  # noqa: N802
@@ -57,7 +57,7 @@ class AcidMergeIntoWriter:
 
 
 class _When:
-    """What is done with the rows of one WHEN clause."""
+    """WHEN clause without its action."""
 
     def __init__(self, writer: AcidMergeIntoWriter, condition: Column | None) -> None:
         self._writer = writer
@@ -66,31 +66,31 @@ class _When:
 
 class _WhenMatched(_When):
     def updateAll(self) -> AcidMergeIntoWriter:  # noqa: N802
-        """UPDATE SET *."""
+        """End the clause with UPDATE SET *."""
         return self._writer._with(lambda m: m.whenMatchedUpdateAll(self._condition))
 
     def update(self, assignments: Mapping[str, Column]) -> AcidMergeIntoWriter:
-        """UPDATE SET."""
+        """End the clause with UPDATE SET."""
         return self._writer._with(lambda m: m.whenMatchedUpdate(self._condition, assignments))
 
     def delete(self) -> AcidMergeIntoWriter:
-        """DELETE."""
+        """End the clause with DELETE."""
         return self._writer._with(lambda m: m.whenMatchedDelete(self._condition))
 
 
 class _WhenNotMatched(_When):
     def insertAll(self) -> AcidMergeIntoWriter:  # noqa: N802
-        """INSERT *."""
+        """End the clause with INSERT *."""
         return self._writer._with(lambda m: m.whenNotMatchedInsertAll(self._condition))
 
     def insert(self, assignments: Mapping[str, Column]) -> AcidMergeIntoWriter:
-        """INSERT (columns) VALUES (values)."""
+        """End the clause with INSERT (columns) VALUES (values)."""
         return self._writer._with(lambda m: m.whenNotMatchedInsert(self._condition, assignments))
 
 
 class _WhenNotMatchedBySource(_When):
     def updateAll(self) -> AcidMergeIntoWriter:  # noqa: N802
-        """Refuse UPDATE SET *: no row of the source is there.
+        """Refuse UPDATE SET *, because there is no row of the source.
 
         Raises:
             AcidAnalysisError: UNSUPPORTED_FEATURE.UPDATE_ALL_NOT_MATCHED_BY_SOURCE.
@@ -102,11 +102,11 @@ class _WhenNotMatchedBySource(_When):
         )
 
     def update(self, assignments: Mapping[str, Column]) -> AcidMergeIntoWriter:
-        """UPDATE SET."""
+        """End the clause with UPDATE SET."""
         return self._writer._with(
             lambda m: m.whenNotMatchedBySourceUpdate(self._condition, assignments)
         )
 
     def delete(self) -> AcidMergeIntoWriter:
-        """DELETE."""
+        """End the clause with DELETE."""
         return self._writer._with(lambda m: m.whenNotMatchedBySourceDelete(self._condition))

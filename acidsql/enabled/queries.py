@@ -17,7 +17,7 @@ _TIME_TRAVEL = ("versionasof", "timestampasof")
 
 
 def sql(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
-    """What stands for ``SparkSession.sql``."""
+    """Return the replacement of ``SparkSession.sql``."""
 
     @wraps(original)
     def run(
@@ -35,7 +35,7 @@ def sql(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
 
 
 def table(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
-    """What stands for ``SparkSession.table``."""
+    """Return the replacement of ``SparkSession.table``."""
 
     @wraps(original)
     def read_table(self: SparkSession, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
@@ -46,13 +46,13 @@ def table(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
 
 
 def _rows(spark: SparkSession, name: str) -> DataFrame | None:
-    """The rows of a table or view of the metastore, None if it has none of this name."""
+    """Return the rows of a table or view of the metastore; None if it has none of this name."""
     with api.working(spark) as session:
         return None if named(session, name) is None else api.table(spark, name)
 
 
 def read(original: Any) -> property:
-    """What stands for ``SparkSession.read``."""
+    """Return the replacement of ``SparkSession.read``."""
     return instead_of(
         original, lambda spark: AcidDataFrameReader(spark) if is_routed(spark) else None
     )
@@ -85,11 +85,11 @@ class AcidDataFrameReader(DataFrameReader):  # type: ignore[misc]  # PySpark is 
         return self
 
     def table(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
-        """Read a table. As for Spark's own tables, options are not heeded; those that ask for
-        another version of a table are refused.
+        """Read a table. Options have no effect, as with Spark's own tables.
 
         Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL.
+            AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL, an option asks for another version
+                of an ACID table.
         """
         spark = self._spark
         rows = _rows(spark, tableName) if is_routed(spark) and not self._has_schema else None

@@ -1,4 +1,4 @@
-"""Which calls are acidsql's: those of enabled sessions that name what the metastore has."""
+"""Routing of calls: acidsql takes those of enabled sessions that name tables of the metastore."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ SETTING = "acidsql.enabled"
 
 
 def is_routed(spark: SparkSession) -> bool:
-    """Whether calls on a session are acidsql's to look at."""
+    """Return whether acidsql looks at calls on a session: it is enabled, and acidsql is not at
+    work.
+    """
     return not is_at_work() and spark.conf.get(SETTING, "false") == "true"
 
 
 def instead_of(original: Any, own: Callable[[Any], Any]) -> property:
-    """A property whose value is that of ``own``, or the original's where that is None."""
+    """Return a property with the value of ``own``, or the original's value where that is None."""
 
     def value(self: Any) -> Any:
         found = own(self)
@@ -36,7 +38,7 @@ def instead_of(original: Any, own: Callable[[Any], Any]) -> property:
 
 
 def name_parts(spark: SparkSession, name: str) -> tuple[str, ...] | None:
-    """The parts of a name; None if Spark is to say what is wrong with it."""
+    """Return the parts of a name; None if it is malformed, so that Spark raises its error."""
     try:
         return bridge.parse_name(spark, name)
     except ParseException:
@@ -44,23 +46,23 @@ def name_parts(spark: SparkSession, name: str) -> tuple[str, ...] | None:
 
 
 def named(session: AcidSession, name: str) -> Table | None:
-    """The table or view of the metastore that a name means where temporary views come first."""
+    """Find the table or view of the metastore with a name; temporary views come first."""
     parts = name_parts(session.spark, name)
     return find(session, parts) if parts else None
 
 
 def named_table(session: AcidSession, name: str) -> Table | None:
-    """The table or view of the metastore that a name means where temporary views do not count."""
+    """Find the table or view of the metastore with a name; temporary views are ignored."""
     parts = name_parts(session.spark, name)
     place = qualified(session, parts) if parts else None
     return session.metastore.find_table(*place) if place else None
 
 
 def written(table: Table | None) -> Table | None:
-    """A table that is about to be written.
+    """Return a table that is about to be written.
 
     Raises:
-        AcidAnalysisError: it is a view (EXPECT_TABLE_NOT_VIEW).
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, it is a view.
     """
     if table is not None and table.table_type is TableType.VIEW:
         raise AcidAnalysisError(

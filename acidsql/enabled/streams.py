@@ -16,14 +16,14 @@ from acidsql.session.acid_session import AcidSession
 
 
 def read_stream(original: Any) -> property:
-    """What stands for ``SparkSession.readStream``."""
+    """Return the replacement of ``SparkSession.readStream``."""
     return instead_of(
         original, lambda spark: AcidDataStreamReader(spark) if is_routed(spark) else None
     )
 
 
 def write_stream(original: Any) -> property:
-    """What stands for ``DataFrame.writeStream``."""
+    """Return the replacement of ``DataFrame.writeStream``."""
     return instead_of(
         original, lambda df: AcidDataStreamWriter(df) if is_routed(df.sparkSession) else None
     )
@@ -33,10 +33,10 @@ class AcidDataStreamReader(DataStreamReader):  # type: ignore[misc]  # PySpark i
     """PySpark's reader of streams, which refuses ACID tables."""
 
     def table(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
-        """Read another table.
+        """Read a table of Spark's as a stream.
 
         Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_READ.
+            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_READ, it is an ACID table.
         """
         if _is_acid(self._spark, tableName, named):
             raise AcidAnalysisError(
@@ -51,16 +51,16 @@ class AcidDataStreamWriter(DataStreamWriter):  # type: ignore[misc]  # PySpark i
     """PySpark's writer of streams, which refuses ACID tables."""
 
     def toTable(self, tableName: str, *args: Any, **kwargs: Any) -> Any:  # noqa: N802, N803
-        """Write into another table.
+        """Write a stream into a table of Spark's.
 
         Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_WRITE.
+            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_WRITE, it is an ACID table.
         """
         if _is_acid(self._spark, tableName, named_table):
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.STREAMING_WRITE",
-                f"{tableName} is transactional and no sink of a stream: use foreachBatch, whose "
-                "DataFrames write with insertInto",
+                f"{tableName} is transactional and cannot be the sink of a stream: use "
+                "foreachBatch, and insertInto with its DataFrames",
             )
         return super().toTable(tableName, *args, **kwargs)
 

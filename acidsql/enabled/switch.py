@@ -1,4 +1,4 @@
-"""Switch sessions on and off; replace PySpark's methods for as long as one is on."""
+"""Switch of ``acidsql.enable``: replaces PySpark's methods while a session is enabled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acidsql.enabled.routing import SETTING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Replacement:
-    """A method or property of a class of PySpark's, and what stands in its place."""
+    """Method or property of a class of PySpark's, with its replacement."""
 
     owner: type
     name: str
@@ -30,17 +30,17 @@ _replacements: list[_Replacement] = []
 
 
 def enable(spark: SparkSession) -> None:
-    """Have a session's own methods read and write ACID tables.
+    """Make a session's own methods read and write ACID tables.
 
     ``spark.sql``, ``spark.table``, ``spark.read.table``, ``spark.catalog``, ``df.write``,
-    ``df.writeTo`` and ``df.mergeInto`` go through acidsql where they mean an ACID table, and are
-    Spark's own everywhere else. Enabling twice is enabling once.
+    ``df.writeTo`` and ``df.mergeInto`` go through acidsql if they name an ACID table, and are
+    Spark's own otherwise. Enabling a session twice has no further effect.
 
     Args:
-        spark: the session; whatever else is a handle of the same session is enabled with it.
+        spark: the session; other handles of the same session are enabled with it.
 
     Raises:
-        TypeError: it is no session with a JVM of its own, but one of Spark Connect.
+        TypeError: it is a session of Spark Connect, which has no JVM of its own.
         MetastoreError: the metastore cannot be reached.
 
     >>> acidsql.enable(spark)
@@ -51,7 +51,7 @@ def enable(spark: SparkSession) -> None:
     """
     _check_session(spark)
     with working(spark):
-        pass  # what is wrong with its metastore is said here
+        pass  # a metastore that cannot be opened raises its error here
     with _lock:
         spark.conf.set(SETTING, "true")
         _forget_other_applications(spark)
@@ -61,11 +61,12 @@ def enable(spark: SparkSession) -> None:
 
 
 def disable(spark: SparkSession) -> None:
-    """Make a session's methods Spark's own again; once no session is enabled, PySpark's classes
-    have the very functions back that they had.
+    """Make a session's methods Spark's own again.
+
+    Once no session is enabled, PySpark's classes have their original functions again.
 
     Raises:
-        TypeError: it is no session with a JVM of its own, but one of Spark Connect.
+        TypeError: it is a session of Spark Connect, which has no JVM of its own.
 
     >>> acidsql.enable(spark)
     >>> spark.catalog.tableExists("pet")
@@ -88,7 +89,8 @@ def disable(spark: SparkSession) -> None:
 def _check_session(spark: SparkSession) -> None:
     if not isinstance(spark, SparkSession):
         raise TypeError(
-            f"{spark!r} is no pyspark.sql.SparkSession: sessions of Spark Connect cannot be enabled"
+            f"{spark!r} is not a pyspark.sql.SparkSession: use a session that is not one of Spark "
+            "Connect"
         )
 
 
@@ -103,7 +105,7 @@ def _forget_other_applications(spark: SparkSession) -> None:
 
 
 def _replaced(spark: SparkSession) -> Iterator[_Replacement]:
-    """Replace the methods, one by one."""
+    """Replace the methods one by one, and yield what was replaced."""
     frames = type(spark.range(0))
     for owner, name, made in (
         (SparkSession, "sql", queries.sql),
@@ -129,6 +131,6 @@ def _replace(known_as: type, name: str, made: Callable[[Any], Any]) -> _Replacem
 
 
 def _put_back(one: _Replacement) -> None:
-    """Restore a method, unless somebody has wrapped ours: it then hands on all calls."""
+    """Restore a method, unless other code has wrapped ours, which then passes all calls on."""
     if vars(one.owner).get(one.name) is one.replacement:
         setattr(one.owner, one.name, one.original)

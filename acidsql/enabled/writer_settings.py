@@ -1,4 +1,4 @@
-"""What a ``DataFrameWriter`` was told, and whether an ACID table can be written so."""
+"""Settings of a ``DataFrameWriter``, and checks whether they suit an ACID table."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from acidsql.syntax.nodes import Clustering, Name
 
 _OVERWRITE_MODE = "partitionoverwritemode"
 _TRANSACTIONAL = "transactional"
-# Options that are no properties of the table that they make.
+# Options that do not become properties of the new table.
 _NO_PROPERTIES = (_OVERWRITE_MODE, "path")
-# Names of file formats, and that of Hive's tables, whose files are those of the table.
+# Names of each file format; ``hive`` stands for the format that the table has.
 _FORMATS = {
     FileFormat.ORC: ("orc", "hive"),
     FileFormat.PARQUET: ("parquet", "hive"),
@@ -24,12 +24,12 @@ _FORMATS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterSettings:
-    """What a writer was told.
+    """Settings that a writer was given.
 
     Attributes:
-        mode: in lower case, as given.
-        format: as given, None if it was not.
-        options: as given; Spark takes their keys in any case.
+        mode: save mode in lower case.
+        format: format as given, or None.
+        options: options as given; Spark ignores the case of their keys.
     """
 
     mode: str = "errorifexists"
@@ -42,17 +42,17 @@ class WriterSettings:
     clustered_by: tuple[str, ...] = ()
 
     def option(self, key: str) -> str | None:
-        """The value of an option, given in whatever case; None without it."""
+        """Return the value of an option, or None; the case of the key is ignored."""
         return {k.lower(): value for k, value in self.options.items()}.get(key.lower())
 
     @property
     def overwrite_mode(self) -> str | None:
-        """The option ``partitionOverwriteMode``."""
+        """Value of the option ``partitionOverwriteMode``, or None."""
         return self.option(_OVERWRITE_MODE)
 
 
 def check_insert(settings: WriterSettings, table: Table) -> None:
-    """Refuse ``insertInto`` with what only makes sense for a new table, as Spark does.
+    """Refuse settings of ``insertInto`` that only make sense for a new table, as Spark does.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.
@@ -64,7 +64,7 @@ def check_insert(settings: WriterSettings, table: Table) -> None:
 
 
 def check_save(settings: WriterSettings, table: Table) -> None:
-    """Refuse ``saveAsTable`` of a table that exists with another format or layout than it has.
+    """Refuse ``saveAsTable`` of an existing table with another format or layout.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.
@@ -82,13 +82,13 @@ def check_save(settings: WriterSettings, table: Table) -> None:
         list(map(str.lower, table.bucket_columns)),
     ):
         raise _unsupported(
-            "BUCKET_BY", table, "bucketBy", "its buckets are others; leave bucketBy out"
+            "BUCKET_BY", table, "bucketBy", "it has other buckets; leave bucketBy out"
         )
     _check_carried(settings, table)
 
 
 def new_table(name: Name, settings: WriterSettings) -> NewTable:
-    """The transactional table that ``saveAsTable`` makes; its options are table properties.
+    """Return the definition of the table that ``saveAsTable`` creates; options become properties.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.
@@ -119,20 +119,21 @@ def _stored_as(name: str | None) -> str:
 
 
 def is_transactional(given: Mapping[str, str]) -> bool:
-    """Whether properties, or options that are to be such, ask for a transactional table."""
+    """Return whether table properties, or options, ask for a transactional table."""
     return any(k.lower() == _TRANSACTIONAL and v.lower() == "true" for k, v in given.items())
 
 
 def table_properties(given: Mapping[str, str]) -> dict[str, str]:
-    """Properties of a new transactional table: ``transactional`` spelled as Hive does, and Spark's
-    ``compression`` as ORC does.
+    """Return the properties of a new transactional table.
+
+    ``transactional`` is spelled as in Hive, and Spark's ``compression`` becomes ORC's property.
     """
     spelled = {_TRANSACTIONAL: _TRANSACTIONAL, "compression": "orc.compress"}
     return {spelled.get(key.lower(), key): value for key, value in given.items()}
 
 
 def check_options(options: Mapping[str, str], table: Table) -> None:
-    """Refuse options of a writer that a transactional table cannot heed.
+    """Refuse options of a writer that have no effect on a transactional table.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
@@ -143,7 +144,7 @@ def check_options(options: Mapping[str, str], table: Table) -> None:
                 "WRITE_OPTION",
                 table,
                 f"option {key}",
-                "its files are written as its table properties say; leave the option out",
+                "table properties define how its files are written; leave the option out",
             )
 
 

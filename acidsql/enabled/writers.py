@@ -17,14 +17,14 @@ from acidsql.enabled.routing import instead_of, is_routed, named, written
 
 
 def write(original: Any) -> property:
-    """What stands for ``DataFrame.write``."""
+    """Return the replacement of ``DataFrame.write``."""
     return instead_of(
         original, lambda df: AcidDataFrameWriter(df) if is_routed(df.sparkSession) else None
     )
 
 
 def write_to(original: Callable[..., DataFrameWriterV2]) -> Callable[..., DataFrameWriterV2]:
-    """What stands for ``DataFrame.writeTo``."""
+    """Return the replacement of ``DataFrame.writeTo``."""
 
     @wraps(original)
     def writer(self: DataFrame, table: str) -> DataFrameWriterV2:
@@ -36,7 +36,7 @@ def write_to(original: Callable[..., DataFrameWriterV2]) -> Callable[..., DataFr
 
 
 def merge_into(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What stands for ``DataFrame.mergeInto``."""
+    """Return the replacement of ``DataFrame.mergeInto``."""
 
     @wraps(original)
     def writer(self: DataFrame, table: str, condition: Column) -> Any:

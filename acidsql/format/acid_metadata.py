@@ -1,4 +1,4 @@
-"""The three items of ORC user metadata that every ACID file carries.
+"""ORC user metadata of ACID files: key index, event counts and ACID version.
 
 Hive: ``OrcRecordUpdater.KeyIndexBuilder``, ``AcidStats``.
 """
@@ -16,7 +16,7 @@ VERSION = "hive.acid.version"
 
 
 class AcidStats(NamedTuple):
-    """Numbers of events in a file."""
+    """Counts of the events in a file."""
 
     inserts: int
     updates: int
@@ -37,7 +37,7 @@ def key_index(last_keys: Iterable[tuple[int, int, int]]) -> bytes:
 
 
 def parse_key_index(value: bytes) -> tuple[tuple[int, int, int], ...]:
-    """Return the last key of each stripe.
+    """Parse a key index, and return the last key of each stripe.
 
     Raises:
         FormatError: the value is not a key index (INVALID_KEY_INDEX).
@@ -63,7 +63,7 @@ def stats(inserts: int, updates: int, deletes: int) -> bytes:
 
 
 def parse_stats(value: bytes) -> AcidStats:
-    """Return the event counts of a file.
+    """Parse the event counts of a file.
 
     Raises:
         FormatError: the value is not three counts (INVALID_ACID_STATS).
@@ -81,7 +81,9 @@ def parse_stats(value: bytes) -> AcidStats:
 def footer_items(
     last_keys: Iterable[tuple[int, int, int]], inserts: int, deletes: int
 ) -> dict[str, bytes]:
-    """Return all three items of a file, from what :func:`key_index` and :func:`stats` take."""
+    """Return all three items of a file, by key; the arguments are those of :func:`key_index` and
+    :func:`stats`.
+    """
     return {
         KEY_INDEX: key_index(last_keys),
         STATS: stats(inserts, 0, deletes),

@@ -1,7 +1,8 @@
-"""The ``bucket`` column: version, writer id and statement id in one signed 32-bit integer.
+"""Bucket property: the codec version, bucket id and statement id in one signed 32-bit integer.
 
-Hive: ``BucketCodec``. V0 (Hive 2) is the bare bucket id; V1 has, from the top, 3 bits of version,
-1 reserved, 12 of bucket id, 4 reserved, 12 of statement id.
+It is the column ``bucket`` of ACID files. Hive: ``BucketCodec``. V0 (Hive 2) is the bare bucket id;
+V1 has, from the highest bit, 3 bits of version, 1 reserved, 12 of bucket id, 4 reserved, 12 of
+statement id.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from acidsql.errors import FormatError
 MAX_BUCKET_ID = 4095
 MAX_STATEMENT_ID = 4095
 
-# By so many bits the version and the bucket id stand above the statement id.
+# Positions of the lowest bits of the version and the bucket id.
 VERSION_SHIFT = 29
 BUCKET_SHIFT = 16
 _MASK = 0xFFF
@@ -51,7 +52,7 @@ def decode_bucket(value: int) -> int:
 
 
 def decode_statement(value: int) -> int:
-    """Return the statement id of a bucket property; version 0 has none and gives 0.
+    """Return the statement id of a bucket property; it is 0 for version 0, which has none.
 
     Raises:
         FormatError: the version is neither 0 nor 1 (INVALID_BUCKET_PROPERTY).
@@ -71,14 +72,14 @@ def _version(value: int) -> int:
 
 
 def decode_bucket_sql(column: str) -> str:
-    """Return Spark SQL text that computes :func:`decode_bucket`; NULL gives NULL.
+    """Return Spark SQL for :func:`decode_bucket`; NULL gives NULL.
 
     Args:
-        column: SQL text of an INT expression that holds bucket properties.
+        column: SQL text of an INT expression that gives bucket properties.
     """
     version = f"shiftrightunsigned({column}, {VERSION_SHIFT})"
     bucket = f"shiftrightunsigned({column}, {BUCKET_SHIFT}) & {_MASK}"
-    # An unknown version must fail: a NULL or a guess would route a delete event to a wrong file.
+    # An unknown version must fail: with NULL or a guess a delete event would go to a wrong file.
     failure = f"raise_error(concat('INVALID_BUCKET_PROPERTY: ', {column}))"
     return (
         f"(CASE WHEN {version} = 1 THEN {bucket} WHEN {version} = 0 THEN {column} "

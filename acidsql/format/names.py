@@ -1,7 +1,7 @@
 """Names of the directories and files of an ACID table (Hive: ``AcidUtils``, ``AcidConstants``).
 
-Parsing accepts what any Hive wrote (any zero padding, with or without ``_v``); printing gives the
-one form that every Hive reads.
+Names of all Hive releases are parsed (any zero padding, with or without ``_v``); the names that are
+built are in the one form that every Hive reads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from acidsql.format.bucket_codec import MAX_BUCKET_ID
 VERSION_FILE = "_orc_acid_version"
 VERSION_CONTENT = b"2"
 METADATA_FILE = "_metadata_acid"
-# What Hive's TRUNCATE writes into a base (AcidMetaDataFile).
+# Content of the metadata file (AcidMetaDataFile) of bases that Hive's TRUNCATE and compactor write.
 TRUNCATED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"truncated"}'
 COMPACTED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"compacted"}'
 STAGING_PREFIX = "_acidsql_staging_"
@@ -25,7 +25,7 @@ LONG_MAX = 2**63 - 1
 
 
 class DirectoryKind(Enum):
-    """What an ACID directory holds; the value is the prefix of its name."""
+    """Kind of an ACID directory; the value is the prefix of its name."""
 
     BASE = "base"
     DELTA = "delta"
@@ -34,16 +34,16 @@ class DirectoryKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcidDirectory:
-    """A parsed directory name.
+    """Parsed name of an ACID directory.
 
-    Args:
-        name: the name as listed, without its parent.
+    Attributes:
+        name: as listed, without its parent.
         kind: base, delta or delete delta.
         min_write_id: lowest write id inside; for a base equal to ``max_write_id``.
-        max_write_id: highest write id inside; ``LONG_MIN`` for the first compaction of a
-            converted table that was never written to.
-        statement_id: of a delta of one statement; ``None`` for bases,
-            compacted and streaming deltas.
+        max_write_id: highest write id inside; ``LONG_MIN`` for the first compaction of a converted
+            table that was never written to.
+        statement_id: of a delta of one statement; ``None`` for bases, compacted and streaming
+            deltas.
         visibility_txn_id: transaction of the compaction that wrote it, 0 without ``_v`` suffix.
     """
 
@@ -57,7 +57,9 @@ class AcidDirectory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketFile:
-    """A parsed bucket file name; ``attempt_id`` is Hive's suffix of direct inserts, or ``None``."""
+    """Parsed name of a bucket file; ``attempt_id`` is Hive's suffix of direct inserts, or
+    ``None``.
+    """
 
     name: str
     bucket_id: int
@@ -179,7 +181,9 @@ def parse_bucket_file(name: str) -> BucketFile | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Say whether readers ignore the name (Hive: ``hiddenFileFilter``)."""
+    """Return whether readers ignore a file or directory of this name (Hive:
+    ``hiddenFileFilter``).
+    """
     return name.startswith(("_", "."))
 
 
@@ -196,7 +200,7 @@ def original_file_name(number: int) -> str:
 
 
 def is_original_file(name: str) -> bool:
-    """Say whether a file is named like those of a table before its conversion to ACID.
+    """Return whether a file is named like those of a table before its conversion to ACID.
 
     >>> is_original_file("000000_0_copy_1"), is_original_file("part-00000")
     (True, False)

@@ -21,12 +21,12 @@ _MAX_CHUNK = 2**23 - 1
 
 
 def decompress(section: bytes, compression: str, block_size: int) -> bytes:
-    """Return the content of a section.
+    """Decompress a section.
 
     Args:
-        section: the bytes of the section, whole chunks.
+        section: bytes of the section, whole chunks.
         compression: one of ``KINDS``.
-        block_size: most bytes that one chunk holds, from the postscript.
+        block_size: largest content of a chunk in bytes, from the postscript.
 
     Raises:
         FormatError: the bytes are damaged (INVALID_ORC_TAIL), or of a codec that acidsql cannot
@@ -48,7 +48,7 @@ def decompress(section: bytes, compression: str, block_size: int) -> bytes:
 
 
 def store(content: bytes, compression: str, block_size: int) -> bytes:
-    """Return a section that holds the content uncompressed, in chunks no reader finds too long."""
+    """Build a section with uncompressed content, in chunks of a size that every reader accepts."""
     if compression == NONE:
         return content
     size = min(block_size, _MAX_CHUNK)
@@ -91,7 +91,7 @@ def _lz4(chunk: bytes, block_size: int) -> bytes:
 
 
 def _lz4_size(chunk: bytes) -> int:
-    """Return the size of an LZ4 block's content, which the block itself does not state."""
+    """Return the size of an LZ4 block's content in bytes, which the block itself does not have."""
     position = size = 0
     try:
         while position < len(chunk):

@@ -1,12 +1,12 @@
-"""Turns a file whose user columns stand beside ``row`` into one that has them in ``row``.
+"""Nesting of columns into ``row``, by changing the type tree in the footer of an ORC file.
 
 ORC numbers columns depth first, and a struct without nulls has no data of its own. So these two
-files differ in the type tree of their footer only, from the seventh column on::
+files differ only in the type tree of their footers, from the seventh column on::
 
     struct<operation, …, row:struct<a>, b, c>     as Spark writes it into staging
     struct<operation, …, row:struct<a, b, c>>     the ACID layout
 
-Spark's ORC writer is much slower inside a struct than outside. It makes a new object for every
+Spark's ORC writer is much slower inside a struct than outside, since it creates an object for every
 nested value.
 """
 
@@ -32,14 +32,14 @@ _ROOT, _ROW = 0, 6
 
 
 def nest(types: Sequence[Field], names: Sequence[str]) -> list[bytes]:
-    """Return the ``types`` fields of a footer with all columns after ``row`` made fields of it.
+    """Return the ``types`` fields of a footer, with all columns after ``row`` made fields of it.
 
     Args:
         types: the ``types`` fields of the footer as it is.
-        names: of the fields of ``row``, the first of which are those that it has already.
+        names: of all fields of ``row``; it has the first of them already.
 
     Raises:
-        FormatError: the columns of the file are others (INVALID_ORC_TAIL).
+        FormatError: the file has other columns (INVALID_ORC_TAIL).
     """
     messages = [octets(field) for field in types]
     if len(messages) <= _ROW or _STRUCT not in (field.raw for field in read_fields(messages[_ROW])):
@@ -70,7 +70,7 @@ def _subtypes(message: bytes) -> list[int]:
 
 
 def _struct(message: bytes, subtypes: Sequence[int], names: Sequence[bytes]) -> bytes:
-    """A ``Type`` message with other children."""
+    """Build a ``Type`` message like another one, with other children."""
     kept = b"".join(
         field.raw for field in read_fields(message) if field.number not in (_SUBTYPES, _FIELD_NAMES)
     )

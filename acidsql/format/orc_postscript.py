@@ -1,4 +1,4 @@
-"""ORC postscripts: the last bytes of a file, which say where the sections of its tail lie."""
+"""ORC postscripts: the last bytes of a file, with the lengths of the sections of its tail."""
 
 from __future__ import annotations
 
@@ -28,7 +28,17 @@ _NEWEST_VERSION = (0, 12)
 
 
 class PostScript(NamedTuple):
-    """The postscript's fields, and where it puts the sections before it."""
+    """Postscript of an ORC file.
+
+    Attributes:
+        fields: all fields of the message.
+        length: of the message, in bytes.
+        compression: one of ``orc_compression.KINDS``.
+        block_size: largest content of a compressed chunk, in bytes.
+        footer_length: in bytes.
+        metadata_length: in bytes.
+        stripe_statistics_length: in bytes.
+    """
 
     fields: tuple[Field, ...]
     length: int
@@ -40,22 +50,31 @@ class PostScript(NamedTuple):
 
     @property
     def tail_length(self) -> int:
-        """Bytes from the first section of the tail to the end of the file."""
+        """Number of bytes from the first section of the tail to the end of the file."""
         sections = self.stripe_statistics_length + self.metadata_length + self.footer_length
         return sections + self.length + 1
 
     def section(self, last_bytes: bytes, before_postscript: int, length: int) -> bytes:
-        """Return a section, given the number of section bytes from its start to the postscript."""
+        """Return the bytes of a section.
+
+        Args:
+            last_bytes: of the file.
+            before_postscript: number of bytes from the section's start to the postscript.
+            length: of the section, in bytes.
+        """
         start = len(last_bytes) - 1 - self.length - before_postscript
         return last_bytes[start : start + length]
 
 
 def parse_postscript(last_bytes: bytes) -> PostScript:
-    """Parse the last bytes of a file.
+    """Parse the postscript at the end of a file.
+
+    Args:
+        last_bytes: of the file.
 
     Raises:
-        FormatError: they are not those of an ORC file (INVALID_ORC_TAIL), or of a newer version of
-            the format than there was in 2026 (UNSUPPORTED_ORC_VERSION).
+        FormatError: they are not those of an ORC file (INVALID_ORC_TAIL), or have a version of the
+            format above 0.12 (UNSUPPORTED_ORC_VERSION).
     """
     length = last_bytes[-1] if last_bytes else 0
     if not 0 < length < len(last_bytes):
@@ -97,15 +116,16 @@ def parse_postscript(last_bytes: bytes) -> PostScript:
 def write_postscript(
     postscript: PostScript, footer_length: int, metadata_length: int | None = None
 ) -> bytes:
-    """Return a copy of the postscript for other sections, with its length byte.
+    """Return a copy of a postscript with other section lengths, and its length byte.
 
     Args:
-        metadata_length: bytes of the metadata section, None for as many as before.
+        footer_length: in bytes.
+        metadata_length: in bytes, None for as many as before.
     """
     lengths = {_FOOTER_LENGTH: footer_length}
     if metadata_length is not None:
         lengths[_METADATA_LENGTH] = metadata_length
-    # Readers look for the magic in the last bytes of the postscript: the order of fields is kept.
+    # Readers expect the magic at the end of the postscript, so the order of fields is kept.
     message = b"".join(
         write_integer(field.number, lengths[field.number]) if field.number in lengths else field.raw
         for field in postscript.fields

@@ -1,7 +1,7 @@
-"""Column statistics of ORC, added up: those of stripes become those of a file.
+"""Merging of ORC column statistics: those of stripes become those of a file.
 
-What one of the parts does not tell, the sum does not tell either: readers take a missing bound for
-"anything". Layout: ``ColumnStatistics`` of ``orc_proto.proto``.
+If a part lacks a bound or sum, so does the result; to readers a missing bound means "anything".
+Layout: ``ColumnStatistics`` of ``orc_proto.proto``.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from acidsql.format.protobuf import (
 
 _VALUES, _HAS_NULL, _BYTES_ON_DISK = 1, 10, 11
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
-_DECIMAL_DIGITS = 38  # of Hive's decimals
+_DECIMAL_DIGITS = 38  # largest precision of Hive's decimals
 _EXACT = Context(prec=200)
 
-# The fields of a message, the last one of each number.
+# Fields of a message by number, the last one of each.
 _Message = Mapping[int, Field]
-# What is known of the values of a column: the fields of one of the messages by kind.
+# Merges the statistics of one kind (integer, string, …) over parts; None if nothing is known.
 _Merge = Callable[[Sequence[_Message]], bytes | None]
 
 
 def merge_columns(parts: Sequence[Sequence[bytes]]) -> list[bytes]:
-    """The statistics of each column over all parts.
+    """Merge the statistics of each column over all parts.
 
     Args:
         parts: at least one; of each the ``ColumnStatistics`` by column id.
@@ -45,14 +45,14 @@ def merge_columns(parts: Sequence[Sequence[bytes]]) -> list[bytes]:
 
 
 def merge_statistics(parts: Sequence[bytes]) -> bytes:
-    """The statistics of one column over all parts, at least one.
+    """Merge the statistics of one column over all parts, at least one.
 
     Raises:
         FormatError: the bytes are damaged (INVALID_ORC_TAIL).
     """
     messages = [_fields(part) for part in parts]
     merged = write_integer(_VALUES, _total(messages, _VALUES))
-    # Parts without a value have no bounds, and take nothing from those of the others.
+    # Parts without a value have no bounds, and do not affect those of the others.
     filled = [m for m in messages if _number(m, _VALUES)]
     merged += b"" if filled else b"".join(messages[0][k].raw for k in _KINDS if k in messages[0])
     for kind, merge in _KINDS.items():
@@ -80,7 +80,7 @@ def _total(messages: Iterable[_Message], number: int) -> int:
 
 
 def _signed(parts: Sequence[_Message], number: int) -> list[int] | None:
-    """The ``sint`` values of a field; None if a part has none."""
+    """Return the ``sint`` values of a field in all parts; None if a part lacks it."""
     if not all(number in part for part in parts):
         return None
     return [zigzag_decode(integer(part[number])) for part in parts]
@@ -98,7 +98,7 @@ def _sint(number: int, value: int) -> bytes:
 
 
 def _sum(parts: Sequence[_Message], number: int) -> bytes:
-    """The sum, which is left out where it is too large, as writers do."""
+    """Add the sums of all parts; the result is left out if it overflows, as writers do."""
     values = _signed(parts, number)
     total = None if values is None else sum(values)
     return _sint(number, total) if total is not None and _LONG_MIN <= total <= _LONG_MAX else b""
@@ -122,8 +122,8 @@ def _doubles(parts: Sequence[_Message]) -> bytes | None:
 
 
 def _strings(parts: Sequence[_Message]) -> bytes | None:
-    """A long bound is cut off, and stands in another field then."""
-    # A bound that was cut off is the weaker one of two with the same text.
+    """Merge the bounds of strings; a long bound is truncated, and is in a field of its own then."""
+    # Of two bounds with the same text, a truncated one is the weaker.
     lows = [(octets(p[n]), n == 1) for p in parts for n in (1, 4) if n in p]
     highs = [(octets(p[n]), n == 5) for p in parts for n in (2, 5) if n in p]
     if len(lows) < len(parts) or len(highs) < len(parts):
@@ -170,7 +170,9 @@ def _binaries(parts: Sequence[_Message]) -> bytes | None:
 
 
 def _timestamps(parts: Sequence[_Message]) -> bytes | None:
-    """Bounds in milliseconds; the nanoseconds within stand in fields of their own, plus one."""
+    """Merge bounds in milliseconds, and their nanoseconds, which are stored plus one in other
+    fields.
+    """
     if not all({3, 4} <= part.keys() for part in parts):
         return None
     lows = _signed(parts, 3) or []

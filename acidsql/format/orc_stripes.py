@@ -1,7 +1,7 @@
-"""Files made of the stripes of other files, byte for byte, under a tail of their own.
+"""Concatenation of ORC files: stripes are copied byte for byte, and a new tail is built.
 
-A stripe refers to nothing outside itself, so it can stand in any file that has the same columns,
-compression and writer. Only the tail knows where stripes lie, and what is in all of them.
+A stripe refers to nothing outside itself, so it can be in any file with the same columns,
+compression and writer. Only the tail has the offsets of stripes, and statistics over all of them.
 """
 
 from __future__ import annotations
@@ -15,30 +15,31 @@ from acidsql.format.orc_statistics import merge_columns
 from acidsql.format.orc_tail import OrcTail, Stripe, footer_content, parse_tail
 from acidsql.format.protobuf import integer, octets, read_fields, write_integer, write_octets
 
-# The bytes before the first stripe.
+# Bytes before the first stripe.
 HEADER = b"ORC"
-# Footer: fields that are the same in files of the same kind.
+# Footer: fields about the file's format, then those about its content.
 _TYPES, _STRIDE, _WRITER, _ENCRYPTION, _CALENDAR, _SOFTWARE = 4, 8, 9, 10, 11, 12
 _HEADER_LENGTH, _CONTENT_LENGTH, _STRIPES, _METADATA, _ROWS, _STATISTICS = 1, 2, 3, 5, 6, 7
 # Postscript: version of the format, and of the writer.
 _VERSION, _WRITER_VERSION = 4, 6
 _COLUMN_STATISTICS = 1
-# CalendarKind
+# CalendarKind.PROLEPTIC_GREGORIAN
 _PROLEPTIC = 2
-# What a writer says of itself; another one's files may be joined with it all the same.
+# Prefix of the items that each writer of ACID files sets; they are not copied.
 _OWN_PREFIX = "hive.acid."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripeFile:
-    """A file whose stripes may be copied.
+    """File whose stripes can be copied.
 
     Attributes:
         tail: its tail.
-        kind: what stripes of one file have in common; files of the same kind can be joined.
-        types: its types as bytes; rows of files with the same types can be written to one.
-        is_proleptic: dates are those of the proleptic Gregorian calendar, not of the hybrid one.
-        footer: the fields of its footer that make the kind, as bytes.
+        kind: identifies the properties that stripes of one file share; files of the same kind can
+            be concatenated.
+        types: its type tree as bytes; rows of files with the same types can be written to one file.
+        is_proleptic: whether dates are in the proleptic Gregorian calendar, not in the hybrid one.
+        footer: fields of its footer that are copied to the new one, as bytes.
         postscript: its postscript.
     """
 
@@ -52,31 +53,33 @@ class StripeFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedStripe:
-    """A stripe, and the file that it is taken from."""
+    """Stripe, with the file that it is copied from and its number there."""
 
     file: StripeFile
     number: int
 
     @property
     def stripe(self) -> Stripe:
-        """Where it lies in its file."""
+        """Position of the stripe in its file."""
         return self.file.tail.stripes[self.number]
 
     @property
     def length(self) -> int:
-        """Its bytes."""
+        """Length of the stripe in bytes."""
         stripe = self.stripe
         return stripe.index_length + stripe.data_length + stripe.footer_length
 
     @property
     def column_statistics(self) -> list[bytes]:
-        """Its ``ColumnStatistics`` by column id."""
+        """``ColumnStatistics`` messages of the stripe by column id."""
         message = self.file.tail.stripe_statistics[self.number]
         return [octets(f) for f in read_fields(message) if f.number == _COLUMN_STATISTICS]
 
 
 def stripe_file(last_bytes: bytes, file_length: int) -> StripeFile | None:
-    """What copying stripes needs to know of a file; None if they cannot be copied.
+    """Parse the end of a file whose stripes are to be copied; return None if they cannot be.
+
+    They cannot if columns are encrypted, or there are no statistics of the stripes.
 
     Args:
         last_bytes: at least the last ``tail_length`` bytes of the file.
@@ -107,16 +110,16 @@ def stripe_file(last_bytes: bytes, file_length: int) -> StripeFile | None:
 
 
 def stripes_of(file: StripeFile) -> list[CopiedStripe]:
-    """All stripes of a file."""
+    """Return all stripes of a file, in order."""
     return [CopiedStripe(file=file, number=i) for i in range(len(file.tail.stripes))]
 
 
 def joined_tail(stripes: Sequence[CopiedStripe], items: Mapping[str, bytes]) -> bytes:
-    """The bytes that follow ``HEADER`` and the stripes, one after the other, in the file of them.
+    """Build the tail of a file that consists of ``HEADER`` and stripes, one after the other.
 
     Args:
         stripes: at least one, of files of one kind.
-        items: user metadata; of that of the files, what they have in common is kept beside it.
+        items: user metadata; items that are the same in all files are kept beside it.
     """
     first = stripes[0].file
     position, messages = len(HEADER), []

@@ -1,8 +1,8 @@
 """ORC tails: the metadata section, the footer and the postscript at the end of a file.
 
-Reads what the ACID layer needs (stripes, types, user metadata, integer statistics), and adds user
-metadata to a finished file by appending a second tail, which ORC readers find first. Layout: ORC
-specification v1, ``orc_proto.proto``.
+The parser reads what ACID tables need (stripes, types, user metadata, integer statistics). User
+metadata is added to a finished file by appending a second tail, which ORC readers find first.
+Layout: ORC specification v1, ``orc_proto.proto``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stripe:
-    """Where a stripe lies: its offset, the bytes of its three parts, and its number of rows."""
+    """Position of a stripe: its offset, the lengths of its three parts in bytes, and its number of
+    rows.
+    """
 
     offset: int
     index_length: int
@@ -76,9 +78,9 @@ class Stripe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrcType:
-    """One node of the type tree.
+    """Node of the type tree.
 
-    Args:
+    Attributes:
         kind: lower-case name of ORC's ``Type.Kind``.
         subtypes: column ids of the children.
         field_names: names of the children of a struct.
@@ -94,7 +96,9 @@ class OrcType:
 
 
 class IntStats(NamedTuple):
-    """Statistics of an integer column over a stripe or a file; ``values`` counts the non-null."""
+    """Statistics of an integer column over a stripe or a file; ``values`` counts those that are not
+    null.
+    """
 
     minimum: int
     maximum: int
@@ -103,9 +107,9 @@ class IntStats(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrcTail:
-    """What the tail of a file says.
+    """Parsed tail of a file.
 
-    Args:
+    Attributes:
         file_length: length of the file in bytes.
         compression: ``none``, ``zlib``, ``snappy``, ``lzo``, ``lz4``, ``zstd`` or ``brotli``.
         block_size: compression block size in bytes.
@@ -149,7 +153,7 @@ class OrcTail:
 
 
 def tail_length(last_bytes: bytes) -> int:
-    """Return how many bytes at the end of the file :func:`parse_tail` needs.
+    """Return the number of bytes at the end of the file that :func:`parse_tail` needs.
 
     Args:
         last_bytes: the end of the file, 256 bytes or more (the whole of a shorter file).
@@ -161,7 +165,7 @@ def tail_length(last_bytes: bytes) -> int:
 
 
 def parse_tail(last_bytes: bytes, file_length: int) -> OrcTail:
-    """Parse the end of a file.
+    """Parse the tail at the end of a file.
 
     Args:
         last_bytes: at least the last :func:`tail_length` bytes of the file.
@@ -200,7 +204,11 @@ def parse_tail(last_bytes: bytes, file_length: int) -> OrcTail:
 
 
 def footer_content(last_bytes: bytes) -> bytes:
-    """Return the footer, a protobuf message, of what :func:`parse_tail` takes."""
+    """Return the decompressed footer, a protobuf message.
+
+    Args:
+        last_bytes: as :func:`parse_tail` takes them.
+    """
     return _read_footer(parse_postscript(last_bytes), last_bytes)
 
 
@@ -210,15 +218,15 @@ def append_metadata(
     """Return the bytes that add user metadata to a file when they are appended to it.
 
     They are a copy of the tail's sections, one more chunk of the footer with the items, and a new
-    postscript. Protobuf lets repeated fields follow at any place of a message, and ORC readers
-    count from the end of the file, so the old tail becomes dead bytes. An item whose key the file
-    has already replaces the old one; readers disagree on which of two they see.
+    postscript. Protobuf allows repeated fields anywhere in a message, and ORC readers count from
+    the end of the file, so the old tail becomes dead bytes. An item whose key the file has already
+    replaces the old one; readers differ in which of two they use.
 
     Args:
         last_bytes: at least the last :func:`tail_length` bytes of the file.
         file_length: length of the whole file.
         items: UTF-8 values by key.
-        row: names of the fields of ``row``, where the columns after it are to become such
+        row: names of the fields of ``row``, if the columns after it are to become fields of it
             (``orc_nesting``).
 
     Raises:
@@ -247,7 +255,7 @@ def append_metadata(
 
 
 def _with_nested_types(fields: Sequence[Field], row: Sequence[str]) -> Iterator[bytes]:
-    """The fields of a footer, the columns after ``row`` moved into it."""
+    """Yield the fields of a footer, with the columns after ``row`` moved into it."""
     types = iter(nest([field for field in fields if field.number == _FOOTER_TYPES], row))
     return (next(types) if field.number == _FOOTER_TYPES else field.raw for field in fields)
 
@@ -291,7 +299,7 @@ def _parse_stripe(message: bytes) -> Stripe:
 
 @lru_cache(maxsize=256)
 def _parse_types(messages: tuple[bytes, ...]) -> tuple[OrcType, ...]:
-    """The type tree, parsed once for all files with the same one."""
+    """Parse the type tree; it is cached for all files with the same one."""
     types = tuple(map(_parse_type, messages))
     for node in types:
         if any(subtype >= len(types) for subtype in node.subtypes):

@@ -1,4 +1,4 @@
-"""Just enough of protobuf's wire format to read ORC tails and to add fields to them."""
+"""Minimal protobuf wire format: what reading ORC tails and adding fields to them takes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
 
 
 class Field(NamedTuple):
-    """One field of a message: its number, its value, and all its bytes as they stand there.
+    """Field of a message.
 
-    ``value`` is an int for varints, bytes for everything else (numbers of fixed width undecoded).
+    Attributes:
+        number: field number.
+        value: int of a varint, bytes of everything else (numbers of fixed width undecoded).
+        raw: all bytes of the field, with its tag.
     """
 
     number: int
@@ -55,7 +58,7 @@ def _payload_size(message: bytes, position: int, wire_type: int) -> tuple[int, i
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Return the unsigned 64-bit varint at a position, and the position after it.
+    """Decode the unsigned 64-bit varint at a position; return it and the position after it.
 
     Raises:
         FormatError: the data end inside the number, or it is too long (INVALID_ORC_TAIL).
@@ -84,7 +87,7 @@ def read_packed(value: int | bytes) -> Iterator[int]:
 
 
 def zigzag_decode(number: int) -> int:
-    """Return the signed number that a ``sint64`` varint stands for."""
+    """Return the signed number of a ``sint64`` varint."""
     return (number >> 1) ^ -(number & 1)
 
 
@@ -94,21 +97,29 @@ def zigzag_encode(number: int) -> int:
 
 
 def integer(field: Field) -> int:
-    """Return the value of a varint field; FormatError (INVALID_ORC_TAIL) if it is none."""
+    """Return the value of a varint field.
+
+    Raises:
+        FormatError: it is none (INVALID_ORC_TAIL).
+    """
     if isinstance(field.value, int):
         return field.value
     raise corrupt(f"field {field.number} is not a number")
 
 
 def octets(field: Field) -> bytes:
-    """Return the value of a bytes field; FormatError (INVALID_ORC_TAIL) if it is none."""
+    """Return the value of a bytes field.
+
+    Raises:
+        FormatError: it is none (INVALID_ORC_TAIL).
+    """
     if isinstance(field.value, bytes):
         return field.value
     raise corrupt(f"field {field.number} is not a byte string")
 
 
 def write_varint(number: int) -> bytes:
-    """Return an unsigned varint."""
+    """Encode an unsigned varint."""
     encoded = bytearray()
     while number > 0x7F:
         encoded.append(number & 0x7F | 0x80)
@@ -118,17 +129,17 @@ def write_varint(number: int) -> bytes:
 
 
 def write_integer(number: int, value: int) -> bytes:
-    """Return a varint field."""
+    """Encode a varint field."""
     return write_varint(number << 3 | _VARINT) + write_varint(value)
 
 
 def write_octets(number: int, value: bytes) -> bytes:
-    """Return a field of bytes, text or a message."""
+    """Encode a field of bytes, text or a message."""
     return write_varint(number << 3 | _BYTES) + write_varint(len(value)) + value
 
 
 def corrupt(detail: str) -> FormatError:
-    """Return the error of an unreadable ORC tail."""
+    """Build the error for an unreadable ORC tail."""
     return FormatError(
         "INVALID_ORC_TAIL",
         f"the end of the file is not an ORC tail: {detail}; "

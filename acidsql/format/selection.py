@@ -1,7 +1,7 @@
-"""Which directories of a table or partition a snapshot reads, and which nobody needs any more.
+"""Selection of the directories that a snapshot reads, and of those that nobody needs any more.
 
 Hive: ``AcidUtils.getAcidState`` with ``processBaseDir``, ``processDeltaDir`` and
-``findBestWorkingDeltas``. Works on names alone; the caller lists the directory.
+``findBestWorkingDeltas``. It takes names alone; the caller lists the directory.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ ACID_PREFIXES = tuple(f"{kind.value}_" for kind in DirectoryKind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcidState:
-    """What a snapshot sees of a directory.
+    """Directories that a snapshot reads, and those that can be removed.
 
-    Args:
+    Attributes:
         base: the base to read, if any.
         deltas: insert and delete deltas to read, in Hive's order.
-        originals: files and sub-directories from before the conversion to ACID, by name.
-        obsolete: names that this snapshot and every later one can do without, by name.
-        aborted: names of directories that only aborted transactions wrote, by name.
+        originals: names of files and sub-directories from before the conversion to ACID, sorted.
+        obsolete: names that neither this snapshot nor any later one needs, sorted.
+        aborted: names of directories that only aborted transactions wrote, sorted.
     """
 
     base: AcidDirectory | None = None
@@ -48,17 +48,17 @@ class AcidState:
 
     @property
     def directories(self) -> tuple[AcidDirectory, ...]:
-        """The base, if there is one, and the deltas."""
+        """Base, if there is one, and deltas."""
         return (*([self.base] if self.base else []), *self.deltas)
 
     @property
     def insert_deltas(self) -> tuple[AcidDirectory, ...]:
-        """The deltas that hold rows."""
+        """Deltas with rows."""
         return tuple(delta for delta in self.deltas if delta.kind is DirectoryKind.DELTA)
 
     @property
     def delete_deltas(self) -> tuple[AcidDirectory, ...]:
-        """The deltas that hold delete events."""
+        """Deltas with delete events."""
         return tuple(delta for delta in self.deltas if delta.kind is DirectoryKind.DELETE_DELTA)
 
 
@@ -79,24 +79,24 @@ def select(
     txns: ValidTxnList,
     metadata: Mapping[str, str] | None = None,
 ) -> AcidState:
-    """Select what a snapshot reads.
+    """Select the directories that a snapshot reads.
 
-    Stricter than Hive in two points. An INSERT OVERWRITE base is read only when its own write id is
-    valid: Hive also takes one whose write id is the lowest open one and trusts in its lock. Of two
-    compactions of one range only the newer is read: Hive reads both and trusts that its compactor
-    refuses to compact a range twice.
+    It is stricter than Hive in two points. An INSERT OVERWRITE base is read only if its own write
+    id is valid: Hive also takes one whose write id is the lowest open one, and relies on its lock.
+    Of two compactions of one range only the newer is read: Hive reads both, and relies on its
+    compactor not to compact a range twice.
 
     Args:
         names: children of the table's or partition's directory, in any order; originals in
             sub-directories as paths relative to it. Hidden names are ignored.
         write_ids: the table's valid write ids; a compactor's list selects what it may compact.
-        txns: the valid transactions, against which ``_v`` suffixes are held.
-        metadata: name of each base that has a ``_metadata_acid`` file -> its ``dataFormat``.
+        txns: the valid transactions, which make directories with a ``_v`` suffix visible.
+        metadata: ``dataFormat`` of each base that has a ``_metadata_acid`` file, by name.
 
     Raises:
         AcidAnalysisError: the snapshot is older than every base left (ACID_NOT_ENOUGH_HISTORY).
-        FormatError: a name starts like an ACID directory and is none (INVALID_DIRECTORY_NAME), or
-            a ``dataFormat`` is unknown (INVALID_BASE_METADATA).
+        FormatError: a name starts like an ACID directory and is none (INVALID_DIRECTORY_NAME), or a
+            ``dataFormat`` is unknown (INVALID_BASE_METADATA).
     """
     listing = _classify(names, txns)
     base = _best_base(listing, write_ids, metadata or {})
@@ -114,7 +114,9 @@ def select(
 
 
 def _classify(names: Iterable[str], txns: ValidTxnList) -> _Listing:
-    """Parse the names and drop the directories of compactions that the snapshot does not see."""
+    """Parse the names, and leave out the directories of compactions that the snapshot does not
+    see.
+    """
     listing = _Listing()
     for name in names:
         directory = parse_directory(name)
@@ -137,7 +139,9 @@ def _classify(names: Iterable[str], txns: ValidTxnList) -> _Listing:
 def _best_base(
     listing: _Listing, write_ids: ValidWriteIdList, metadata: Mapping[str, str]
 ) -> AcidDirectory | None:
-    """Return the valid base with the highest write id, the compacted one of two with the same."""
+    """Return the valid base with the highest write id; of two with the same one, the compacted
+    one.
+    """
     best: AcidDirectory | None = None
     min_open = write_ids.min_open
     bases = sorted(listing.bases, key=lambda base: (base.max_write_id, base.visibility_txn_id))
@@ -190,7 +194,7 @@ def _not_enough_history(oldest: AcidDirectory, write_ids: ValidWriteIdList) -> A
 def _best_deltas(
     listing: _Listing, write_ids: ValidWriteIdList, base: AcidDirectory | None
 ) -> tuple[AcidDirectory, ...]:
-    """Return the widest deltas that cover what the base does not; the others become obsolete."""
+    """Return the widest deltas with write ids above the base's; the others become obsolete."""
     current = 0 if base is None else base.max_write_id
     statement_id: int | None = None
     taken: list[AcidDirectory] = []
@@ -203,7 +207,7 @@ def _best_deltas(
                 current = delta.max_write_id
                 statement_id = delta.statement_id
         elif delta.max_write_id == current and statement_id is not None:
-            # Another statement, or the other half, of the same transaction.
+            # Delta of another statement of the transaction, or the delete delta of an insert delta.
             taken.append(delta)
         elif taken and _same_range(delta, taken[-1]):
             # A compacted delta and its delete delta come in pairs.
@@ -255,20 +259,20 @@ def _statement(delta: AcidDirectory) -> int:
 
 
 def max_write_id(names: Iterable[str]) -> int:
-    """Return the highest write id that the directory names carry, 0 if none does.
+    """Return the highest write id in directory names, 0 if there is none.
 
-    Names that are not those of ACID directories, and directories of aborted or unfinished
-    transactions, which have used their write ids up, are no obstacle.
+    Names of other files are ignored. Directories of aborted and unfinished transactions count,
+    since their write ids are used up.
     """
     directories = filter(None, map(parse_directory, names))
     return max((0, *(directory.max_write_id for directory in directories)))
 
 
 def needs_row_filter(directory: AcidDirectory, write_ids: ValidWriteIdList) -> bool:
-    """Say whether rows of a selected directory must be filtered by their ``currentTransaction``.
+    """Return whether the rows of a selected directory must be filtered by ``currentTransaction``.
 
-    True for a streaming or compacted delta only part of whose write ids is valid. A base never
-    needs it: it holds committed rows only.
+    That is so for a streaming or compacted delta of which only some write ids are valid. A base
+    never needs it: it has only committed rows.
     """
     if directory.kind is DirectoryKind.BASE:
         return False

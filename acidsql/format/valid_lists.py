@@ -1,7 +1,7 @@
-"""Which transactions and write ids a snapshot may see.
+"""Valid lists: the transactions and the write ids that a snapshot sees.
 
-Semantics and text forms are those of Hive's ``ValidReadTxnList``,
-``ValidReaderWriteIdList`` and ``ValidCompactorWriteIdList``.
+Semantics and text forms are those of Hive's ``ValidReadTxnList``, ``ValidReaderWriteIdList`` and
+``ValidCompactorWriteIdList``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from acidsql.format.names import LONG_MAX
 
 
 class RangeValidity(Enum):
-    """How many ids of a range have the property asked for."""
+    """Share of the ids in a range that have a property: none, some or all."""
 
     NONE = "none"
     SOME = "some"
@@ -24,14 +24,14 @@ class RangeValidity(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ValidIds:
-    """A high-water mark and the exceptions at or below it."""
+    """High-water mark with the open and aborted ids at or below it."""
 
     high_water_mark: int
     open: frozenset[int] = frozenset()
     aborted: frozenset[int] = frozenset()
 
     def is_valid(self, number: int) -> bool:
-        """Say whether what carries this id is visible; 0 (original files) always is."""
+        """Return whether what has this id is visible; 0, of original files, always is."""
         return (
             number <= self.high_water_mark
             and number not in self.open
@@ -39,12 +39,12 @@ class _ValidIds:
         )
 
     def is_aborted(self, number: int) -> bool:
-        """Say whether the id is known to be aborted; ids above the high-water mark are not."""
+        """Return whether the id is known to be aborted; ids above the high-water mark are not."""
         return number <= self.high_water_mark and number in self.aborted
 
     @property
     def min_open(self) -> int | None:
-        """The lowest open id at or below the high-water mark, or ``None``."""
+        """Lowest open id at or below the high-water mark, or ``None``."""
         return min(self.open, default=None)
 
     def _to_string(self) -> str:
@@ -54,9 +54,9 @@ class _ValidIds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidTxnList(_ValidIds):
-    """The transactions that a snapshot sees.
+    """Transactions that a snapshot sees.
 
-    Args:
+    Attributes:
         high_water_mark: highest transaction id that existed.
         open: ids not above it that were open.
         aborted: ids not above it that were aborted.
@@ -65,8 +65,8 @@ class ValidTxnList(_ValidIds):
     def to_string(self) -> str:
         """Return Hive's text, ``hwm:minOpen:open,…:aborted,…``.
 
-        Every id stands for itself: Hive 4 shortens five and more in a row to ``26-31`` and reads
-        both forms, Hive 3.1 reads this one only.
+        Every id is written out: Hive 4 shortens five and more in a row to ``26-31`` and reads both
+        forms, Hive 3.1 reads only this one.
         """
         return self._to_string()
 
@@ -83,9 +83,9 @@ class ValidTxnList(_ValidIds):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidWriteIdList(_ValidIds):
-    """The write ids of one table that a snapshot sees.
+    """Write ids of one table that a snapshot sees.
 
-    Args:
+    Attributes:
         table: ``db.table`` in lower case.
         high_water_mark: highest write id of the snapshot; 0 shows original files only.
         open: write ids not above it whose transaction was open.
@@ -95,14 +95,14 @@ class ValidWriteIdList(_ValidIds):
     table: str
 
     def range_validity(self, minimum: int, maximum: int) -> RangeValidity:
-        """Say how many of the write ids from ``minimum`` up to ``maximum`` are valid."""
+        """Return how many of the write ids from ``minimum`` up to ``maximum`` are valid."""
         highest = min(maximum, self.high_water_mark)
         below = max(highest - minimum + 1, 0)
         exceptions = _count(self.open, minimum, highest) + _count(self.aborted, minimum, highest)
         return _share(below - exceptions, maximum - minimum + 1)
 
     def range_aborted(self, minimum: int, maximum: int) -> RangeValidity:
-        """Say how many of the write ids from ``minimum`` up to ``maximum`` are aborted."""
+        """Return how many of the write ids from ``minimum`` up to ``maximum`` are aborted."""
         highest = min(maximum, self.high_water_mark)
         return _share(_count(self.aborted, minimum, highest), maximum - minimum + 1)
 
@@ -128,21 +128,24 @@ class ValidWriteIdList(_ValidIds):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactorWriteIdList(ValidWriteIdList):
-    """What a compactor sees: nothing is open below its high-water mark, aborted rows are left out.
+    """Write ids that a compactor sees: none below its high-water mark is open, aborted ones are
+    left out.
 
-    A directory counts as valid when all of it lies at or below the mark, and not at all otherwise:
+    A directory counts as valid if all of its write ids are at or below the mark, else not at all:
     half of a streaming delta must never be compacted.
     """
 
     def range_validity(self, minimum: int, maximum: int) -> RangeValidity:  # noqa: ARG002
-        """Say ALL if the range ends at or below the high-water mark, else NONE."""
+        """Return ALL if the range ends at or below the high-water mark, else NONE."""
         return RangeValidity.ALL if maximum <= self.high_water_mark else RangeValidity.NONE
 
 
 def compactor_write_ids(write_ids: ValidWriteIdList) -> CompactorWriteIdList:
-    """Return what a compaction may work on (Hive: ``TxnUtils.createValidCompactWriteIdList``).
+    """Return the write ids that a compaction may work on (Hive:
+    ``TxnUtils.createValidCompactWriteIdList``).
 
-    The high-water mark falls below the lowest open write id; every exception left is aborted.
+    The high-water mark is lowered below the lowest open write id, so all exceptions left are
+    aborted.
     """
     high_water_mark = write_ids.high_water_mark
     if write_ids.min_open is not None:
@@ -178,7 +181,7 @@ def _parse(ids: str, text: str) -> tuple[int, frozenset[int], frozenset[int]]:
         high_water_mark, min_open = int(mark), int(stated)
     except ValueError as error:
         raise _not_a_list(text) from error
-    # A compactor's text states the open id above its mark and lists none.
+    # A compactor's text has the lowest open id above its mark, but lists no open ids.
     if min_open != min(opened, default=max(min_open, high_water_mark + 1)):
         raise _not_a_list(text)
     return high_water_mark, opened, aborted

@@ -1,1 +1,1 @@
-"""Insert-only transactional tables: Spark's own files under Hive's directory names."""
+"""Insert-only transactional tables: files in any format of Hive, in ACID directories."""

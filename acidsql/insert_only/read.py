@@ -1,8 +1,8 @@
-"""Insert-only tables ("MM" tables of Hive): plain files in base and delta directories.
+"""Reading of insert-only tables (Hive's "MM" tables): plain files in base and delta directories.
 
-Their rows have no identity and are never deleted, so which directories a snapshot sees is all there
-is to it (AcidUtils.getAcidState). The files may be of other formats than ORC, and lie in
-directories of their own, as UNION ALL writes them.
+Their rows have no row ids and are never deleted, so a snapshot is the directories that it selects
+(``AcidUtils.getAcidState``). The files may have other formats than ORC, and may be in
+subdirectories, as UNION ALL writes them.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _READERS = {
     FileFormat.PARQUET: "parquet.ParquetFileFormat",
     FileFormat.TEXT: "text.TextFileFormat",
 }
-# The fields of a line.
+# Column with the fields of a line, an array.
 _FIELDS = "__fields"
 _LINE = StructType([StructField("value", StringType())])
 
 
 def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """The rows of a snapshot: the table's columns in its order.
+    """Build a DataFrame of a snapshot's rows, with the table's columns in their order.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS, text with nested or escaped values.
@@ -81,7 +81,7 @@ def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
 
 
 def _scanned(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.ScanFile]:
-    """Every file of the directories, and of those below them."""
+    """List the files of a snapshot, also in subdirectories."""
     scanned = []
     for data in insert_directories(snapshot):
         for path in with_nested_originals(session.files, snapshot.listings, data.path):
@@ -92,7 +92,9 @@ def _scanned(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.ScanF
 
 
 def _from_text(session: AcidSession, table: Table, schema: StructType) -> list[Column]:
-    """The columns of lines as Hive's LazySimpleSerDe writes them; what is no value is NULL."""
+    """Build the columns from lines as Hive's ``LazySimpleSerDe`` writes them; invalid values are
+    NULL.
+    """
     check_text_columns(session, table)
     null = literal(null_text(table.serde_properties))
     values = []
@@ -107,7 +109,8 @@ def _from_text(session: AcidSession, table: Table, schema: StructType) -> list[C
 
 
 def check_text_columns(session: AcidSession, table: Table) -> None:
-    """Refuse a text table with values that only Hive's own reader and writer know.
+    """Check that a text table has only values that can be read and written without Hive's own
+    classes.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS.
@@ -123,12 +126,14 @@ def check_text_columns(session: AcidSession, table: Table) -> None:
 
 
 def null_text(properties: Mapping[str, str]) -> str:
-    """What stands for NULL in text."""
+    """Return the text that stands for NULL in a text table."""
     return properties.get("serialization.null.format", "\\N")
 
 
 def delimiter(properties: Mapping[str, str]) -> str:
-    """The character between fields, which may be given as its number (LazyUtils.getByte)."""
+    """Return the character between fields, which may be given as its code
+    (``LazyUtils.getByte``).
+    """
     text = properties.get("field.delim", properties.get("serialization.format", "1"))
     try:
         return chr(int(text) & 0xFF)

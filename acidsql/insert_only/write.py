@@ -1,4 +1,4 @@
-"""Files of insert-only tables: Spark's own, under Hive's names, with nothing of ACID in them."""
+"""Writing of insert-only tables: files of Spark's own writers, under Hive's names."""
 
 from __future__ import annotations
 
@@ -46,11 +46,13 @@ def write_insert_only(
 
     Args:
         rows: the table's columns, then the texts of the partition values (``part_columns``).
-        target: the directory's name in staging.
-        values: those of the one partition that all rows go to, or None if the rows say.
+        staging: staging directory of the transaction.
+        target: name of the directory in staging.
+        values: those of the one partition that all rows go to, or None if the rows have them.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS.
+        WriteJobError: the job failed.
     """
     parts = part_columns(table)
     path = child(staging, f"{TARGET}={target}")
@@ -75,9 +77,9 @@ def write_insert_only(
 
 
 def _line(session: AcidSession, table: Table) -> Column:
-    """A row as a line of Hive's LazySimpleSerDe.
+    """Build a line of Hive's ``LazySimpleSerDe`` from the columns of a row.
 
-    It has no way to write a delimiter or the end of a line within a value: such a row fails.
+    It cannot contain a delimiter or a line break in a value: a row with one makes the job fail.
     """
     check_text_columns(session, table)
     separator, null = delimiter(table.serde_properties), null_text(table.serde_properties)
@@ -102,7 +104,9 @@ def _may_hold_anything(data_type: DataType) -> bool:
 def finalize_insert_only(
     session: AcidSession, table: Table, staging: str
 ) -> list[FinishedDirectory]:
-    """Give the staged files Hive's names; directories without rows are left out."""
+    """Give the staged files Hive's names; files without rows are deleted, and directories without
+    files are left out.
+    """
     finished = []
     for directory in staged_directories(session.files, staging):
         paths = [child(directory.path, name) for name in sorted(directory.files)]
@@ -126,7 +130,7 @@ def finalize_insert_only(
 
 
 def _rows(session: AcidSession, table: Table, path: str) -> int:
-    """The number of rows in a file."""
+    """Count the rows in a file."""
     files = session.files
     if table.file_format is FileFormat.ORC:
         return read_tail(files, path).rows
@@ -137,8 +141,8 @@ def _rows(session: AcidSession, table: Table, path: str) -> int:
 
 
 def refuse_row_changes(table: Table, statement: str) -> None:
-    """Refuse UPDATE, DELETE and MERGE of an insert-only table, whose rows have no identity
-    (ErrorMsg 10414).
+    """Refuse UPDATE, DELETE and MERGE on an insert-only table, whose rows have no row ids
+    (``ErrorMsg`` 10414).
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE.

@@ -1,5 +1,5 @@
-"""Tables, partitions, transactions, write ids, locks and the compaction queue.
+"""Metastores: tables, partitions, transactions, write ids, locks and the compaction queue.
 
-``protocol`` says what every metastore does; ``embedded`` does it in one SQLite file. ``heartbeat``
-keeps transactions alive and ``locking`` waits for locks, over any implementation.
+``protocol`` is the contract of every metastore. ``embedded`` keeps it in one SQLite file, ``hive``
+calls a Hive Metastore.
 """

@@ -1,36 +1,40 @@
-"""The errors that every metastore raises in the same words."""
+"""Errors that every metastore raises with the same text."""
 
 from __future__ import annotations
 
-from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError, quoted_name
 from acidsql.metastore.names import lowered
 
 
 def schema_not_found(name: str) -> AcidLookupError:
-    """There is no such database."""
+    """Return the error for a database that does not exist (SCHEMA_NOT_FOUND)."""
     return AcidLookupError(
-        "SCHEMA_NOT_FOUND", f"database {lowered(name)!r} cannot be found; see SHOW DATABASES"
+        "SCHEMA_NOT_FOUND",
+        f"database {lowered(name)!r} cannot be found; see SHOW DATABASES",
+        {"schemaName": quoted_name([lowered(name)])},
     )
 
 
 def schema_exists(name: str) -> AcidAnalysisError:
-    """The name of a new database is taken."""
+    """Return the error for a new database whose name is taken (SCHEMA_ALREADY_EXISTS)."""
     return AcidAnalysisError(
         "SCHEMA_ALREADY_EXISTS",
         f"database {lowered(name)!r} exists already; choose another name or add IF NOT EXISTS",
+        {"schemaName": quoted_name([lowered(name)])},
     )
 
 
 def schema_not_empty(name: str) -> AcidAnalysisError:
-    """A database with tables is not dropped."""
+    """Return the error for dropping a database that still has tables (SCHEMA_NOT_EMPTY)."""
     return AcidAnalysisError(
         "SCHEMA_NOT_EMPTY",
         f"database {lowered(name)!r} has tables; drop them first (SHOW TABLES IN {lowered(name)})",
+        {"schemaName": quoted_name([lowered(name)])},
     )
 
 
 def default_schema_stays() -> AcidAnalysisError:
-    """``default`` is not dropped."""
+    """Return the error for dropping database ``default`` (UNSUPPORTED_FEATURE.DROP_DATABASE)."""
     return AcidAnalysisError(
         "UNSUPPORTED_FEATURE.DROP_DATABASE",
         "database 'default' cannot be dropped; drop its tables",
@@ -38,25 +42,27 @@ def default_schema_stays() -> AcidAnalysisError:
 
 
 def table_not_found(database: str, name: str) -> AcidLookupError:
-    """There is no such table or view."""
+    """Return the error for a table or view that does not exist (TABLE_OR_VIEW_NOT_FOUND)."""
     return AcidLookupError(
         "TABLE_OR_VIEW_NOT_FOUND",
         f"table or view '{lowered(database)}.{lowered(name)}' cannot be found; "
         f"check the name (SHOW TABLES IN {lowered(database)})",
+        {"relationName": quoted_name([lowered(database), lowered(name)])},
     )
 
 
 def table_exists(database: str, name: str) -> AcidAnalysisError:
-    """The name of a new table or view is taken."""
+    """Return the error for a new table whose name is taken (TABLE_OR_VIEW_ALREADY_EXISTS)."""
     return AcidAnalysisError(
         "TABLE_OR_VIEW_ALREADY_EXISTS",
         f"table or view '{lowered(database)}.{lowered(name)}' exists already; "
         "choose another name or add IF NOT EXISTS",
+        {"relationName": quoted_name([lowered(database), lowered(name)])},
     )
 
 
 def partition_not_found(database: str, name: str, values: tuple[str, ...]) -> AcidLookupError:
-    """There is no such partition."""
+    """Return the error for a partition that does not exist (PARTITION_NOT_FOUND)."""
     return AcidLookupError(
         "PARTITION_NOT_FOUND",
         f"table '{lowered(database)}.{lowered(name)}' has no partition {values!r}; "
@@ -65,7 +71,9 @@ def partition_not_found(database: str, name: str, values: tuple[str, ...]) -> Ac
 
 
 def partition_exists(database: str, name: str, values: tuple[str, ...]) -> AcidAnalysisError:
-    """The values of a new or renamed partition are taken."""
+    """Return the error for a new or renamed partition whose values are taken
+    (PARTITION_ALREADY_EXISTS).
+    """
     return AcidAnalysisError(
         "PARTITION_ALREADY_EXISTS",
         f"table '{lowered(database)}.{lowered(name)}' has a partition {values!r} "
@@ -76,43 +84,56 @@ def partition_exists(database: str, name: str, values: tuple[str, ...]) -> AcidA
 def partition_values_mismatch(
     database: str, name: str, values: tuple[str, ...], columns: int
 ) -> AcidAnalysisError:
-    """A partition has one value for each partition column."""
+    """Return the error for a partition that has not one value for each partition column.
+
+    The condition is PARTITION_VALUES_MISMATCH; ``columns`` is the number of partition columns.
+    """
     return AcidAnalysisError(
         "PARTITION_VALUES_MISMATCH",
         f"partition {values!r} does not have one value for each of the "
-        f"{columns} partition columns of '{lowered(database)}.{lowered(name)}'",
+        f"{columns} partition columns of '{lowered(database)}.{lowered(name)}'; give one for each",
     )
 
 
 def txn_aborted(txn_id: int, cause: str) -> TransactionStateError:
-    """The transaction was aborted; ``cause`` follows "was aborted:"."""
+    """Return the error for an aborted transaction (TXN_ABORTED).
+
+    ``cause`` is a clause that follows "was aborted:".
+    """
     return TransactionStateError(
         "TXN_ABORTED",
         f"transaction {txn_id} was aborted: {cause}; "
         "nothing of it is visible, run the statement again",
+        {"txnId": str(txn_id)},
     )
 
 
 def txn_committed(txn_id: int) -> TransactionStateError:
-    """The transaction is committed, and can neither go on nor be undone."""
+    """Return the error for a transaction that is committed already (TXN_COMMITTED)."""
     return TransactionStateError(
         "TXN_COMMITTED",
         f"transaction {txn_id} is committed already; begin a new transaction, or undo it by a new "
         "statement",
+        {"txnId": str(txn_id)},
     )
 
 
 def no_such_txn(txn_id: int) -> TransactionStateError:
-    """The transaction was never opened."""
+    """Return the error for a transaction id that was never given (NO_SUCH_TXN)."""
     return TransactionStateError(
         "NO_SUCH_TXN",
         f"transaction {txn_id} was never opened in this metastore; begin a new transaction",
+        {"txnId": str(txn_id)},
     )
 
 
 def write_id_refused(txn_id: int, reason: str) -> TransactionStateError:
-    """The transaction may not write; ``reason`` follows "because it"."""
+    """Return the error for a transaction that may not write (WRITE_ID_REFUSED).
+
+    ``reason`` is the end of the sentence that begins "gets no write id, because it".
+    """
     return TransactionStateError(
         "WRITE_ID_REFUSED",
         f"transaction {txn_id} gets no write id, because it {reason}; begin a new transaction",
+        {"txnId": str(txn_id)},
     )

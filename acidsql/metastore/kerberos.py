@@ -1,4 +1,4 @@
-"""How to authenticate to a server."""
+"""Kerberos principal of a metastore server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _HOST = "_HOST"
 
 
 class Protection(IntEnum):
-    """What is done to messages once the client is authenticated, the weakest first. Names are those
-    of Hadoop's ``hadoop.rpc.protection``, numbers those of security layers in RFC 4752.
+    """Protection of messages once the client is authenticated, the weakest first. Names are those
+    of Hadoop, numbers those of security layers in RFC 4752.
     """
 
     AUTHENTICATION = 1
@@ -19,7 +19,7 @@ class Protection(IntEnum):
 
 
 def least_protection(text: str) -> Protection:
-    """Return the weakest protection that a value of ``hadoop.rpc.protection`` names.
+    """Return the weakest protection that a value of Hadoop's setting names.
 
     Raises:
         KeyError: it names something else.
@@ -32,11 +32,12 @@ def least_protection(text: str) -> Protection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kerberos:
-    """The server's Kerberos principal, and how messages are protected.
+    """Kerberos principal of a metastore server, and the protection of messages.
 
     Attributes:
         principal: ``hive/_HOST@REALM``; ``_HOST`` stands for the host of the URI.
-        host: to put in the place of ``_HOST`` instead, such as the name behind a load balancer.
+        host: host name that replaces ``_HOST``, such as the name behind a load balancer; None means
+            the host of the URI.
         protection: the least that a server must offer; of those that it offers, the strongest is
             taken.
     """
@@ -47,10 +48,10 @@ class Kerberos:
 
     @property
     def service(self) -> str:
-        """The first part of the principal."""
+        """Service part of the principal: ``hive`` in ``hive/_HOST@REALM``."""
         return self.principal.partition("@")[0].partition("/")[0]
 
     def host_of(self, connected_to: str) -> str:
-        """The host part of the principal, on a connection to a host."""
+        """Return the host part of the principal for a connection to the host ``connected_to``."""
         named = self.principal.partition("@")[0].partition("/")[2]
         return (self.host or connected_to).lower() if named in ("", _HOST) else named

@@ -1,7 +1,6 @@
-"""What a metastore tells of: tables, partitions, transactions, locks, compactions.
+"""Value objects of a metastore: tables, partitions, transactions, locks, compactions.
 
-Their words and states are those of the Hive Metastore's Thrift interface
-(``hive_metastore.thrift``).
+Names and states are those of the Hive Metastore's Thrift interface (``hive_metastore.thrift``).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ RESERVED_WRITE_IDS = 10_000_000
 
 
 class TableType(StrEnum):
-    """What a catalog entry is."""
+    """Type of a catalog entry: managed table or view."""
 
     MANAGED = "MANAGED_TABLE"
     VIEW = "VIRTUAL_VIEW"
@@ -40,7 +39,7 @@ class TxnState(StrEnum):
 
 
 class TxnType(StrEnum):
-    """Kind of a transaction; readers never get write ids."""
+    """Kind of a transaction; a read-only one never gets a write id."""
 
     DEFAULT = "default"
     READ_ONLY = "read_only"
@@ -48,7 +47,7 @@ class TxnType(StrEnum):
 
 
 class LockType(StrEnum):
-    """Lock strengths, weakest first (compatibility: Hive's CheckLockFunction)."""
+    """Strength of a lock, weakest first (compatibility: Hive's CheckLockFunction)."""
 
     SHARED_READ = "shared_read"
     SHARED_WRITE = "shared_write"
@@ -64,8 +63,9 @@ class LockState(StrEnum):
 
 
 class Operation(StrEnum):
-    """What a transaction does to an object; UPDATE and DELETE conflict with each other, INSERT
-    never does.
+    """Kind of access by a transaction to an object.
+
+    UPDATE and DELETE conflict with each other and with themselves, INSERT never conflicts.
     """
 
     SELECT = "s"
@@ -75,7 +75,7 @@ class Operation(StrEnum):
 
 
 class CompactionType(StrEnum):
-    """Kinds of compaction."""
+    """Kind of a compaction."""
 
     MINOR = "minor"
     MAJOR = "major"
@@ -86,7 +86,7 @@ class CompactionType(StrEnum):
 
 
 class CompactionState(StrEnum):
-    """States of SHOW COMPACTIONS, with Hive's words."""
+    """State of a compaction, with the words of Hive's SHOW COMPACTIONS."""
 
     INITIATED = "initiated"
     WORKING = "working"
@@ -101,8 +101,11 @@ class CompactionState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column: ``type`` is Hive's/Spark's type text (``decimal(10,2)``, ``struct<a:int>``),
-    ``default`` SQL text.
+    """Column of a table.
+
+    Attributes:
+        type: type as Spark and Hive write it (``decimal(10,2)``, ``struct<a:int>``).
+        default: SQL text of the DEFAULT, or None.
     """
 
     name: str
@@ -114,13 +117,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table or view of the catalog. Database, table and column names are kept in lower case, as
-    Hive keeps them.
+    """Table or view of the catalog. Names of databases, tables and columns are in lower case, as in
+    Hive.
 
     Attributes:
-        bucket_columns: of CLUSTERED BY; rows go to the file that their hash names.
-        num_buckets: of CLUSTERED BY; 0 means that the table is not bucketed.
-        serde_properties: how text is delimited (``field.delim``), for an insert-only table.
+        bucket_columns: columns of CLUSTERED BY; a row goes to the file that their hash chooses.
+        num_buckets: number of buckets of CLUSTERED BY; 0 means that the table is not bucketed.
+        serde_properties: delimiters of text files (``field.delim``), for an insert-only table.
         created: seconds since 1970.
     """
 
@@ -141,30 +144,36 @@ class Table:
 
     @property
     def insert_only(self) -> bool:
-        """Whether rows have no identity and are only ever added ("MM" table, AcidUtils)."""
+        """Return whether the table is insert-only: its rows have no row ids ("MM" table,
+        AcidUtils).
+        """
         return self.properties.get("transactional_properties", "").lower() == "insert_only"
 
     @property
     def bucketing_version(self) -> int:
-        """How Hive hashes bucket columns: 2 is Murmur3, 1 Java's hash codes (absent means 1)."""
+        """Version of Hive's hash of the bucket columns: 2 is Murmur3, 1 Java's hash codes (the
+        default).
+        """
         return int(self.properties.get("bucketing_version", "1"))
 
     @property
     def full_name(self) -> str:
-        """``db.table``, the form that valid-write-id lists carry."""
+        """Name with the database, ``db.table``, as valid-write-id lists have it."""
         return f"{self.database}.{self.name}"
 
     def partition_name(self, values: Sequence[str]) -> str:
-        """The name of the partition that has these values, ``p=1/q=2``."""
+        """Return the name of the partition with these values, ``p=1/q=2``."""
         return partition_name([c.name for c in self.partition_columns], values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """A partition: ``values`` as Hive keeps them, text, ``__HIVE_DEFAULT_PARTITION__`` for NULL.
+    """Partition of a table.
 
     Attributes:
-        columns: the partition's own columns, where they are not the table's (Hive: ALTER TABLE …
+        values: one text for each partition column, as Hive keeps them;
+            ``__HIVE_DEFAULT_PARTITION__`` is NULL.
+        columns: columns of the partition, where they differ from the table's (Hive: ALTER TABLE …
             ADD COLUMNS … RESTRICT changes the table alone); None means the table's.
     """
 
@@ -175,12 +184,12 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainTable:
-    """A table that is not transactional.
+    """Table that is not transactional.
 
     Attributes:
-        table: what it would be as a transactional one.
-        external: its files are not the catalog's to remove.
-        is_sorted: of SORTED BY.
+        table: its definition as a transactional table.
+        external: True if dropping the table must leave its files.
+        is_sorted: True if it was created with SORTED BY.
     """
 
     table: Table
@@ -191,7 +200,12 @@ class PlainTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockRequest:
-    """One lock component: the table, or one partition of it (by its name, ``p=1/q=2``)."""
+    """Lock component: a table, or one partition of it, with the type of lock and the operation.
+
+    Attributes:
+        partition: name of the partition (``p=1/q=2``), or None for the whole table.
+        dynamic_partitions: True if the partitions are known only when the rows are written.
+    """
 
     database: str
     table: str
@@ -203,7 +217,7 @@ class LockRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockInfo:
-    """A lock as SHOW LOCKS lists it."""
+    """Lock as SHOW LOCKS lists it (times in seconds since 1970)."""
 
     lock_id: int
     txn_id: int
@@ -220,9 +234,7 @@ class LockInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnInfo:
-    """A transaction that is open or aborted, as SHOW TRANSACTIONS lists it (times
-    in seconds since 1970).
-    """
+    """Open or aborted transaction as SHOW TRANSACTIONS lists it (times in seconds since 1970)."""
 
     txn_id: int
     state: TxnState
@@ -235,7 +247,7 @@ class TxnInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
-    """An entry of the compaction queue or of its history (times in seconds since 1970)."""
+    """Entry of the compaction queue or of its history (times in seconds since 1970)."""
 
     compaction_id: int
     database: str
@@ -255,17 +267,20 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a metastore does by itself, and what is left to acidsql.
+    """Capabilities of a metastore: what it does by itself, and what it leaves to acidsql.
 
     Attributes:
-        is_id_authority: no directory has a transaction id or write id that it does not know. Where
-            false, its file may be lost, or restored from an older copy, and the directories tell.
-        chooses_locations: it gives databases and tables their directories, and keeps them apart.
-        has_other_clients: others may create databases in it at any time; they become known to
-            Spark when they are named, else all of them when a session opens.
-        learns_writes_from_locks: its cleaner knows from lock requests, made once a write id is
-            allocated, in which tables and partitions an aborted transaction may have left files.
-        converts_spark_tables: it can take over a table of Spark's own catalog where it lies.
+        is_id_authority: every transaction id and write id in a directory name comes from this
+            metastore. Where false, its file may have been lost, or restored from an older copy; ids
+            are then read from the directories.
+        chooses_locations: it chooses the directories of databases and tables, and keeps them apart.
+        has_other_clients: other clients may create databases at any time. Such a database becomes
+            known to Spark when a statement names it; otherwise all databases do when a session
+            opens.
+        learns_writes_from_locks: its cleaner learns the tables and partitions in which an aborted
+            transaction may have left files from lock requests that follow the allocation of a write
+            id.
+        converts_spark_tables: it can take over a table of Spark's own catalog without moving it.
     """
 
     is_id_authority: bool

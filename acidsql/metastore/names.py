@@ -1,15 +1,15 @@
-"""How names are spelt in the metastore: databases, tables and columns in lower case, as in Hive."""
+"""Spelling of names in the metastore: databases, tables and columns in lower case, as in Hive."""
 
 from __future__ import annotations
 
 
 def lowered(name: str) -> str:
-    """The name of a database, table or column as the metastore keeps it."""
+    """Return the name of a database, table or column in lower case, as the metastore keeps it."""
     return name.lower()
 
 
 def partition_name(name: str | None) -> str | None:
-    """A partition's name with its column names in lower case; values keep their case.
+    """Return a partition's name with its column names in lower case; values keep their case.
 
     >>> partition_name("Year=2024/Kind=A")
     'year=2024/kind=A'
@@ -22,7 +22,7 @@ def partition_name(name: str | None) -> str | None:
 
 
 def object_name(database: str, table: str, partition: str | None) -> str:
-    """A lockable object as messages show it.
+    """Return the name of a table or partition as messages show it.
 
     >>> object_name("db", "t", "p=1")
     'db.t/p=1'

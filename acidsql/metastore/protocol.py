@@ -1,9 +1,8 @@
-"""What acidsql needs of a metastore: tables, partitions, transactions,
-write ids, locks, compactions.
+"""Protocol of a metastore: tables, partitions, transactions, write ids, locks, compactions.
 
-Shaped like the Hive Metastore's Thrift interface, so that one behaviour suite serves the embedded
-store and Hive's. Semantics follow Hive 4 (``hive_metastore.thrift``, ``TxnHandler``). Nothing here
-knows Spark.
+It is shaped like the Hive Metastore's Thrift interface, so that one behaviour suite tests the
+embedded metastore and Hive's. Semantics follow Hive 4 (``hive_metastore.thrift``, ``TxnHandler``).
+Nothing here depends on Spark.
 """
 
 from __future__ import annotations
@@ -29,134 +28,172 @@ from acidsql.metastore.model import (
 
 
 class Metastore(Protocol):
-    """The contract. All methods are atomic, and durable when they return.
+    """Contract of a metastore. Every method is atomic, and its effect is durable when it returns.
 
-    Raises (everywhere): ``AcidLookupError`` (TABLE_OR_VIEW_NOT_FOUND, SCHEMA_NOT_FOUND,
-    PARTITION_NOT_FOUND), ``TransactionStateError`` (TXN_ABORTED, NO_SUCH_TXN), ``MetastoreError``.
+    Raises:
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND, SCHEMA_NOT_FOUND or PARTITION_NOT_FOUND, by every
+            method that takes such a name.
+        TransactionStateError: TXN_ABORTED or NO_SUCH_TXN, by every method that takes a transaction
+            id.
+        MetastoreError: by every method.
     """
 
     # -- catalog --------------------------------------------------------------------------------
     def create_database(self, name: str, location: str, comment: str | None = None) -> None:
-        """Create a database; SCHEMA_ALREADY_EXISTS if it is there."""
+        """Create a database.
+
+        Raises:
+            AcidAnalysisError: SCHEMA_ALREADY_EXISTS.
+        """
 
     def drop_database(self, name: str) -> None:
-        """Drop an empty database; SCHEMA_NOT_EMPTY otherwise."""
+        """Drop an empty database.
+
+        Raises:
+            AcidAnalysisError: SCHEMA_NOT_EMPTY.
+        """
 
     def databases(self) -> tuple[str, ...]:
-        """Names, sorted. ``default`` always exists."""
+        """Return the names of all databases, sorted; ``default`` always exists."""
 
     def database_location(self, name: str) -> str:
-        """Location URI of a database ('' for ``default`` until something else is known)."""
+        """Return the location URI of a database ('' for ``default`` as long as none was set)."""
 
     def create_table(self, table: Table) -> None:
-        """Create a table or view; TABLE_OR_VIEW_ALREADY_EXISTS if the name is taken."""
+        """Create a table or view.
+
+        Raises:
+            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
+        """
 
     def drop_table(self, database: str, name: str) -> None:
-        """Forget a table with its partitions, write ids, locks and queue entries.
-        Files are the caller's.
+        """Remove a table from the catalog, with its partitions, write ids, locks and queue entries.
+
+        The caller deletes the files.
         """
 
     def alter_table(self, table: Table) -> None:
-        """Replace the definition of a table of the same name."""
+        """Replace the definition of the table that has the same name."""
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
-        """Give a table another name; its partitions, write ids and history stay.
-        TABLE_OR_VIEW_ALREADY_EXISTS if that is taken. A server moves the files of a table that lies
-        in its default place; the location tells. Otherwise files are the caller's.
+        """Rename a table, perhaps into another database; partitions, write ids and history stay.
+
+        A server moves the files of a table that lies in its default place; read the location
+        afterwards. Otherwise the caller moves the files.
+
+        Raises:
+            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
         """
 
     def table(self, database: str, name: str) -> Table:
-        """The table; case-insensitive."""
+        """Return a table or view; names are case-insensitive."""
 
     def find_table(self, database: str, name: str) -> Table | None:
-        """The table, or None."""
+        """Return a table or view, or None if there is none of that name."""
 
     def plain_table(self, database: str, name: str) -> PlainTable | None:
-        """A table of the server's that is not transactional; None without one, and without a
-        server.
+        """Return the server's table of this name if it is not transactional, else None.
+
+        A metastore without a server has no such tables, and returns None.
         """
 
     def convert_table(self, plain: PlainTable) -> None:
-        """Make a plain table transactional: one of the server's, or without a server one that
-        another catalog knew until now. Its write ids start above those that Hive reserves for the
-        rows that it has.
+        """Make a plain table transactional.
+
+        The table is the server's, or, without a server, one that another catalog had until now. Its
+        write ids start above those that Hive reserves for the rows that the table has already.
         """
 
     def tables(self, database: str) -> tuple[str, ...]:
-        """Names of tables and views of a database, sorted."""
+        """Return the names of tables and views of a database, sorted."""
 
     def table_at(self, location: str, database: str) -> Table | None:
-        """A managed table that lies at a place, above it or below it; None if there is none. A
-        server cannot be asked that, and has many tables: those of this database are looked at, of
-        ``default``, and of databases that the path names (``/sales.db/``).
+        """Return a managed table whose location equals, contains or lies within a location, or
+        None.
+
+        A Hive Metastore has no such call and may have many tables. So only some databases are
+        searched: this one, ``default``, and those that the path names (``/sales.db/``).
         """
 
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """Add partitions; those that exist already are left as they are."""
+        """Add partitions; those that exist already are left unchanged."""
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """Forget partitions."""
+        """Remove partitions from the catalog; the caller deletes the files."""
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """Replace the location and columns of partitions, by their values; PARTITION_NOT_FOUND
-        if one is not there.
+        """Replace the location and columns of partitions, found by their values.
+
+        Raises:
+            AcidLookupError: PARTITION_NOT_FOUND, one of them does not exist.
         """
 
     def rename_partition(
         self, database: str, table: str, values: tuple[str, ...], renamed: Partition
     ) -> None:
-        """Give a partition other values (and perhaps another location); PARTITION_NOT_FOUND,
-        PARTITION_ALREADY_EXISTS. A server moves its files to a location that does not exist yet;
-        otherwise files are the caller's.
+        """Change the values of a partition, and perhaps its location.
+
+        A server moves the files, if the new location does not exist yet; otherwise the caller does.
+
+        Raises:
+            AcidLookupError: PARTITION_NOT_FOUND.
+            AcidAnalysisError: PARTITION_ALREADY_EXISTS.
         """
 
     def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        """The values of all partitions, sorted: cheaper than the partitions themselves."""
+        """Return the values of all partitions, sorted; cheaper than ``partitions``."""
 
     def partitions(
         self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
     ) -> tuple[Partition, ...]:
-        """The partitions of these values (all of them by default), sorted by values; values that
-        no partition has are left out.
+        """Return the partitions with these values (by default all), sorted by values.
+
+        Values that no partition has are left out.
         """
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
-        """Open a transaction; ids grow and are never given twice."""
+        """Open a transaction and return its id; ids increase and are never given twice."""
 
     def commit_txn(self, txn_id: int) -> None:
-        """Commit. Checks the write set: if a transaction that committed after this one opened
-        changed (UPDATE or DELETE, both sides) the same table or partition, this one is aborted
-        and ``WriteConflictError`` (CONCURRENT_WRITE) names both transactions and the object.
-        Not so where this one holds an EXCLUSIVE lock: it takes its snapshot when that is granted,
-        of all transactions (``valid_txns`` without an argument).
-        Committing a committed transaction again does nothing. Releases its locks.
+        """Commit a transaction and release its locks; a committed one is left as it is.
 
-        What committed before this one got an exclusive lock on the object is no conflict, but
-        where ``waiting_may_conflict``.
+        The write set is checked: if a transaction that committed after this one was opened changed
+        the same table or partition, and both updated or deleted, this one is aborted. An object on
+        which it holds an EXCLUSIVE lock is exempt: it takes its snapshot of all transactions
+        (``valid_txns`` without an argument) once that lock is granted, and so has seen what was
+        committed before; see ``waiting_may_conflict`` for an exception.
+
+        Raises:
+            WriteConflictError: CONCURRENT_WRITE; the message names both transactions and the
+                object.
         """
 
     @property
     def waiting_may_conflict(self) -> bool:
-        """Whether also what an exclusive lock was waited for counts as a conflict (Hive 3.1)."""
+        """Return whether changes that an EXCLUSIVE lock waited for are conflicts (Hive 3.1)."""
 
     def abort_txn(self, txn_id: int) -> None:
-        """Abort. Aborting an aborted transaction again does nothing. Releases its locks."""
+        """Abort a transaction and release its locks; an aborted one is left as it is."""
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
-        """Say that these transactions live; returns those that are not open any more."""
+        """Send heartbeats of these transactions; return those that are not open any more."""
 
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
-        """The snapshot now: open and aborted transactions up to the highest id (to ``txn_id``
-        when given, which itself counts as valid).
+        """Return the current snapshot: open and aborted transactions up to the highest id.
+
+        With ``txn_id`` the snapshot ends at that id, and that transaction itself counts as valid.
         """
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
-        """Open and aborted transactions, by id."""
+        """Return the open and the aborted transactions, by id."""
 
     def reap(self) -> tuple[int, ...]:
-        """Abort open transactions whose last heartbeat is older than the time-out; returns them.
-        Called by every open_txn and lock as well. A server does it by itself, and returns nothing.
+        """Abort open transactions whose last heartbeat is older than the time-out; return their
+        ids.
+
+        Every ``open_txn`` and ``lock`` does this too. A server does it by itself: then nothing is
+        done here and nothing is returned.
         """
 
     @property
@@ -165,46 +202,56 @@ class Metastore(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this metastore does by itself."""
+        """Capabilities of this metastore."""
 
     def seed_txn_id(self, next_txn_id: int) -> int:
-        """Make sure that no transaction id below ``next_txn_id`` is ever given; those never
-        given here count as committed. For directories that know more than this store: the output
-        of a compaction carries its transaction's id (``base_0000005_v0000123``). Returns the
-        highest id given before.
+        """Raise the next transaction id to at least ``next_txn_id``; skipped ids count as
+        committed.
+
+        For directories that this metastore did not write, whose names have higher ids: the output
+        of a compaction carries the id of its transaction (``base_0000005_v0000123``).
+
+        Returns:
+            The highest transaction id that was given before.
         """
 
     # -- write ids ------------------------------------------------------------------------------
     def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
-        """The write id of this open transaction for a table (the same one when asked again)."""
+        """Return the write id of an open transaction for a table, allocated by the first call."""
 
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
-        """The write ids that a snapshot sees (TxnCommonUtils, GetValidWriteIdsForTableFunction)."""
+        """Return the write ids of a table that a snapshot sees.
+
+        The rules are those of Hive's TxnCommonUtils and GetValidWriteIdsForTableFunction.
+        """
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
-        """Make sure that no write id below ``next_write_id`` is ever given again;
-        those never allocated here count as committed. For tables whose directories
-        know more than this store.
+        """Raise the next write id of a table to at least ``next_write_id``.
+
+        Ids that were never allocated here then count as committed. For tables whose directories
+        have higher write ids than this metastore knows.
         """
 
     def next_write_id(self, database: str, table: str) -> int:
-        """The write id that the next allocation would return."""
+        """Return the write id that the next allocation would return."""
 
     # -- locks ----------------------------------------------------------------------------------
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
-        """Ask for all locks of a statement at once: all are granted or all wait, first come first
-        served. INSERT, UPDATE and DELETE requests also enter the transaction's write set (a
-        dynamic-partition request only as a placeholder, until ``add_dynamic_partitions``).
+        """Request all locks of a statement at once: all are granted, or all wait in the order of
+        arrival.
+
+        INSERT, UPDATE and DELETE requests also enter the transaction's write set. A
+        dynamic-partition request enters as a placeholder, until ``add_dynamic_partitions``.
         """
 
     def check_lock(self, txn_id: int) -> LockState:
-        """Ask again for the locks of ``lock``; counts as a heartbeat."""
+        """Check whether the locks requested with ``lock`` are granted; counts as a heartbeat."""
 
     def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
-        """The locks that this transaction's waiting requests wait for."""
+        """Return the locks of others that this transaction's waiting requests wait for."""
 
     def locks(self) -> tuple[LockInfo, ...]:
-        """All locks, by id."""
+        """Return all locks, by id."""
 
     def add_dynamic_partitions(
         self,
@@ -214,14 +261,15 @@ class Metastore(Protocol):
         partitions: Sequence[str],
         operation: Operation,
     ) -> None:
-        """Record the partitions that a dynamic-partition statement wrote, in the write set."""
+        """Record in the write set the partitions to which a dynamic-partition statement wrote."""
 
     def record_writes(
         self, txn_id: int, database: str, table: str, written: Sequence[Partition]
     ) -> None:
-        """Say, before the commit, that a transaction has written into these partitions, or into a
-        table that has none. Partitions that are missing are added; statistics that others answer
-        queries from count no longer.
+        """Record, before the commit, that a transaction wrote to these partitions.
+
+        ``written`` is empty for a table without partitions. Missing partitions are added.
+        Statistics from which others answer queries are marked as out of date.
         """
 
     # -- compaction queue -----------------------------------------------------------------------
@@ -233,47 +281,57 @@ class Metastore(Protocol):
         compaction_type: CompactionType,
         worker: str | None = None,
     ) -> Compaction:
-        """Queue a compaction. The answer is in state REFUSED, with the reason in ``error``, when
-        the same object is queued or being worked on already (CompactFunction).
+        """Add a compaction to the queue.
+
+        If the same object is queued or being compacted already, the result has the state REFUSED
+        and the reason in ``error`` (CompactFunction).
 
         Args:
-            worker: who will take it; its name is not used for any other request. None leaves it to
-                anybody.
+            worker: name of the worker that will take the entry, used for this request alone; None
+                lets any worker take it.
         """
 
     def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
-        """Take the oldest INITIATED entry (or that one, which this worker has requested) and make
-        it WORKING; never given to two workers. None if there is none, or the metastore keeps the
-        work for itself.
+        """Take the oldest INITIATED entry, make it WORKING and return it; None if there is none.
+
+        No entry is given to two workers. A metastore that does all compactions itself returns None.
+
+        Args:
+            compaction_id: entry to take instead of the oldest; this worker must have requested it.
         """
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
         """Record the compactor's transaction and the highest write id of its snapshot."""
 
     def compaction_done(self, compaction_id: int) -> None:
-        """WORKING → READY_FOR_CLEANING; ``next_txn_id`` is set when the transaction
-        commits (or now, for an entry without one): once nothing below it is open, nobody
-        can need the old directories.
+        """Change an entry from WORKING to READY_FOR_CLEANING.
+
+        ``next_txn_id`` is set when the compactor's transaction commits (or now, for an entry
+        without one). Once no transaction below it is open, nobody needs the old directories.
         """
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
-        """WORKING → FAILED; kept in the history."""
+        """Change an entry from WORKING to FAILED; it stays in the history."""
 
     def compaction_refused(self, compaction_id: int, reason: str) -> None:
-        """WORKING → REFUSED; kept in the history."""
+        """Change an entry from WORKING to REFUSED; it stays in the history."""
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
-        """READY_FOR_CLEANING entries whose ``next_txn_id`` is not above
-        the lowest open transaction; none where the metastore has a cleaner of its own.
+        """Return the READY_FOR_CLEANING entries whose old directories nobody reads any more.
+
+        These have a ``next_txn_id`` that is not above the lowest open transaction. A metastore with
+        a cleaner of its own returns none.
         """
 
     def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
-        """READY_FOR_CLEANING → SUCCEEDED; aborted transactions that only wrote what was cleaned,
-        up to this write id, may be forgotten.
+        """Change an entry from READY_FOR_CLEANING to SUCCEEDED.
+
+        Aborted transactions may be forgotten if all that they wrote, up to this write id, is
+        cleaned.
         """
 
     def compactions(self) -> tuple[Compaction, ...]:
-        """Queue and history, newest first."""
+        """Return the entries of the queue and of the history, newest first."""
 
     def close(self) -> None:
-        """Release connections."""
+        """Close the connections."""

@@ -1,3 +1,5 @@
-"""Plan statements of Spark over ACID tables: resolve names, find out which partitions and rows are
-required, and put scans of one snapshot in the place of tables.
+"""Planning of Spark's statements over ACID tables.
+
+Names are resolved, the required partitions and rows of each table are found, and tables are
+replaced by scans of one snapshot.
 """

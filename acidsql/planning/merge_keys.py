@@ -1,4 +1,4 @@
-"""What the rows of a MERGE's source say of the rows of its target that they can match."""
+"""Conditions on the target of a MERGE, derived from the values in its source."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from acidsql.planning.value_predicates import OneOf, is_plain, one_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A condition that all rows of a target meet which match any row of the source.
+    """Condition that all rows of a target meet that match any row of the source.
 
     Attributes:
-        columns: Java attributes of the target.
-        value: Java expression over them.
-        condition: what holds of the value.
+        columns: Catalyst attributes of the target (Scala ``Seq``).
+        value: expression over these attributes.
+        condition: condition on that value.
     """
 
     columns: JavaObject
@@ -43,10 +43,10 @@ class Key:
 
 
 def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> list[Key]:
-    """What the rows of a source that the driver holds say of its matches.
+    """Derive conditions on the target from the equalities of a MERGE's ON and the source's values.
 
     Args:
-        source: has the attributes of the source in ``pieces``.
+        source: rows that the driver holds, with the attributes of the source in ``pieces``.
     """
     pairs = list(_equal(pieces))
     if not pairs:
@@ -66,10 +66,10 @@ def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> li
 
 
 def narrowed(spark: SparkSession, joined: LogicalPlan, keys: Sequence[Key]) -> LogicalPlan:
-    """An analysed join of target and source, with conditions on the target.
+    """Filter the target of an analysed join with the source by the conditions of keys.
 
     Args:
-        joined: of a target with the same columns as the one that the keys are about.
+        joined: join of a target with the same columns as the one that the keys were derived for.
     """
     if not keys or simple_name(joined) != "Join":
         return joined
@@ -84,7 +84,7 @@ def narrowed(spark: SparkSession, joined: LogicalPlan, keys: Sequence[Key]) -> L
 
 
 def _equal(pieces: MergePlan) -> Iterator[tuple[JavaObject, JavaObject]]:
-    """Values of the target and of the source that are equal where rows match."""
+    """Yield the pairs of expressions, over target and source, that ON compares by ``=``."""
     target, source = pieces.target.outputSet(), pieces.source.outputSet()
     for condition in parts(pieces.condition):
         if simple_name(condition) != "EqualTo" or not condition.deterministic():

@@ -1,11 +1,11 @@
-"""Which table or view a name means."""
+"""Resolution of names to tables and views of the metastore."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
 from acidsql import bridge
-from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.metastore.model import Table, TableType
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
@@ -14,7 +14,7 @@ CATALOG = "spark_catalog"
 
 
 def qualified(session: AcidSession, parts: Sequence[str]) -> tuple[str, str] | None:
-    """Database and name, or None if the name cannot be one of the metastore's."""
+    """Return database and name in lower case, or None if the name is of another catalog."""
     names = [p.lower() for p in parts]
     catalog = session.spark.catalog
     if len(names) == 3 and names[0] == CATALOG:
@@ -29,12 +29,13 @@ def qualified(session: AcidSession, parts: Sequence[str]) -> tuple[str, str] | N
 def find(
     session: AcidSession, parts: Sequence[str], temporary: Container[str] | None = None
 ) -> Table | None:
-    """The metastore's table or view that a name means; temporary views come first, as in Spark.
+    """Find the metastore's table or view that a name refers to; temporary views come first, as in
+    Spark.
 
     Args:
         session: the session.
-        parts: the name.
-        temporary: in the text of a view, the temporary views that it may name; None means all.
+        parts: parts of the name.
+        temporary: in the text of a view, the temporary views that it may refer to; None means all.
     """
     if names_temp_view(session, parts, temporary):
         return session.temp_views.find(parts)
@@ -43,29 +44,34 @@ def find(
 
 
 def in_metastore(session: AcidSession, parts: Sequence[str]) -> bool:
-    """Whether the metastore has a table or view of this name, temporary views left aside."""
+    """Return whether the metastore has a table or view of this name; temporary views do not
+    count.
+    """
     name = qualified(session, parts)
     return name is not None and session.metastore.find_table(*name) is not None
 
 
 def already_exists(parts: Sequence[str]) -> AcidAnalysisError:
-    """The error that the name of a new table or view is taken."""
+    """Build the error for a new table or view whose name is taken
+    (TABLE_OR_VIEW_ALREADY_EXISTS).
+    """
     return AcidAnalysisError(
         "TABLE_OR_VIEW_ALREADY_EXISTS",
         f"{'.'.join(parts)} exists already: use another name, IF NOT EXISTS, or drop it first",
+        {"relationName": quoted_name(parts)},
     )
 
 
 def names_temp_view(
     session: AcidSession, parts: Sequence[str], temporary: Container[str] | None = None
 ) -> bool:
-    """Whether a name means a temporary view, one of ``temporary`` if that is given."""
+    """Return whether a name refers to a temporary view, one of ``temporary`` if that is given."""
     known = temporary is None or len(parts) > 1 or parts[0].lower() in temporary
     return known and bridge.is_temp_view(session.spark, parts)
 
 
 def known_to_spark(session: AcidSession, parts: Sequence[str]) -> bool:
-    """Whether Spark itself has a table or view of this name."""
+    """Return whether Spark's own catalog has a table or view of this name."""
     name = ".".join(map(quote, parts))
     return bridge.is_temp_view(session.spark, parts) or bool(
         session.spark.catalog.tableExists(name)
@@ -73,15 +79,18 @@ def known_to_spark(session: AcidSession, parts: Sequence[str]) -> bool:
 
 
 def find_acid_table(session: AcidSession, parts: Sequence[str]) -> Table | None:
-    """The transactional table that a name means, or None: views and other tables
-    are Spark's to handle.
+    """Find the transactional table that a name refers to.
+
+    Returns:
+        None for views, which Spark's analyser handles, and for names that the metastore does not
+        have.
     """
     table = find(session, parts)
     return table if table is not None and table.table_type is TableType.MANAGED else None
 
 
 def acid_table(session: AcidSession, parts: Sequence[str]) -> Table:
-    """The transactional table that a name means.
+    """Find the transactional table that a name refers to.
 
     Raises:
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
@@ -100,6 +109,7 @@ def acid_table(session: AcidSession, parts: Sequence[str]) -> Table:
             "TABLE_OR_VIEW_NOT_FOUND",
             f"there is no table {name}: check the spelling, the current database (USE) and SHOW "
             f"TABLES",
+            {"relationName": quoted_name(parts)},
         )
     if table.table_type is TableType.VIEW:
         raise AcidAnalysisError("EXPECT_TABLE_NOT_VIEW", f"{name} is a view: name a table")

@@ -1,27 +1,27 @@
-"""Placeholder relations: they have the columns of a table and no files.
+"""Placeholder relations, which have the columns of a table and no files.
 
-A statement is planned over placeholders first. What Spark's optimizer leaves above one is all
-that the statement requires of that occurrence of a table.
+A statement is planned over placeholders first. What Spark's optimizer leaves above one is all that
+the statement requires of that occurrence of a table.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from acidsql.bridge.jvm import JavaObject, LogicalPlan, simple_name
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.relations import file_relation, rows_of
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
-# Where a reference to a table stands: its position among the references of the statement, preceded
-# by the positions of the views that contain it, the outermost first.
+# Path to a reference to a table: its position among the references of the statement, preceded by
+# the positions of the views that contain it, the outermost first.
 Occurrence = tuple[int, ...]
 
-# Option of a placeholder: which occurrence of a table it stands for.
+# Option of a placeholder: the occurrence of a table that it stands for.
 _OCCURRENCE = "acidsql.occurrence"
 _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
@@ -29,15 +29,16 @@ _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 def placeholder(
     spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
 ) -> UnresolvedPlan:
-    """Make a relation of these columns without files, for an occurrence of a table.
+    """Build the placeholder of an occurrence of a table.
 
     Args:
-        partitions: those of the columns that are the same in all rows of a partition.
+        schema: all columns of the scan.
+        partitions: those of them that are partition columns.
     """
     return rows_of(spark, _without_files(spark, schema, partitions, occurrence))
 
 
-@lru_cache(maxsize=256)
+@cached_per_session(256)
 def _without_files(
     spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
 ) -> JavaObject:
@@ -54,30 +55,35 @@ def occurrence_of(leaf: LogicalPlan) -> Occurrence | None:
 
 
 def identity(leaf: LogicalPlan) -> int:
-    """What tells a copy of a relation from another one: the id of its first column."""
+    """Return the expression id of a relation's first column, which differs between copies of a
+    relation.
+    """
     return int(leaf.output().head().exprId().id())
 
 
 def is_over_files(leaf: LogicalPlan) -> bool:
-    """Whether a node is a relation over files, as placeholders are."""
+    """Return whether a node is a relation over files, as placeholders are."""
     relation = simple_name(leaf) == "LogicalRelation" and leaf.relation()
     return bool(relation) and simple_name(relation) == "HadoopFsRelation"
 
 
 def partition_names(leaf: LogicalPlan) -> set[str]:
-    """The names of a placeholder's partition columns, in lower case."""
+    """Return the names of a placeholder's partition columns, in lower case."""
     return {str(name).lower() for name in leaf.relation().partitionSchema().fieldNames()}
 
 
 def filters(plan: LogicalPlan) -> Iterator[JavaObject]:
-    """Filters directly above relations, in subqueries too."""
+    """Yield the filters directly above relations over files, in subqueries too."""
     return (node for node in nodes(plan, "Filter") if is_over_files(node.child()))
 
 
 def nodes(plan: LogicalPlan, kind: str) -> Iterator[JavaObject]:
-    """Nodes of a kind, in subqueries too.
+    """Yield the nodes of a kind, in subqueries too.
 
-    Those behind a literal of several lines may be missing, as lines are counted.
+    Nodes are found in the plan's text, where a literal with line breaks can hide those after it.
+
+    Args:
+        kind: ``Filter`` or ``Aggregate``.
     """
     lines = _NODE_LINE.findall(str(plan.numberedTreeString()))
     for number in sorted({int(n) for n, name in lines if name == kind}):

@@ -1,6 +1,6 @@
-"""Read from an optimised plan which rows a statement requires of each of its tables.
+"""Requirements of an optimised plan: the rows that a statement needs of each of its tables.
 
-Spark's optimizer pushes conditions down to the placeholders, those of joins and subqueries too.
+Spark's optimizer pushes conditions, also those of joins and subqueries, down to the placeholders.
 """
 
 from __future__ import annotations
@@ -38,7 +38,12 @@ from acidsql.planning.pruning_subqueries import Lookup, comparison, without_prun
 
 @dataclass(frozen=True)
 class PlaceholderCopy:
-    """What a plan asks of a copy of a placeholder: all of it holds of the rows that it needs."""
+    """Conditions that the required rows of one copy of a placeholder meet.
+
+    Attributes:
+        conjuncts: conditions with known values.
+        lookups: conditions with values that queries have to compute.
+    """
 
     conjuncts: tuple[Conjunct, ...]
     lookups: tuple[Lookup, ...]
@@ -46,17 +51,17 @@ class PlaceholderCopy:
 
 @dataclass(frozen=True)
 class PlanRequirements:
-    """What a plan asks of its placeholders.
+    """Rows that a plan requires of each placeholder.
 
-    The optimizer makes copies of a placeholder where a common table expression is used several
-    times; what is required is what any of them requires.
+    The optimizer copies a placeholder where a common table expression is used several times; a row
+    is required if any copy requires it.
 
     Attributes:
-        copies: what is required of each copy of a placeholder; placeholders with a copy of which
-            everything is required are left out.
-        count_only: those of which the number of rows alone is required.
-        distinct_partitions_only: those of which the partition columns alone are required, each
-            combination of values once.
+        copies: conditions of each copy of a placeholder; a placeholder is left out if all rows of a
+            copy are required.
+        count_only: occurrences of which the number of rows alone is required.
+        distinct_partitions_only: occurrences of which the partition columns alone are required,
+            each combination of values once.
     """
 
     copies: Mapping[Occurrence, Sequence[PlaceholderCopy]]
@@ -67,11 +72,13 @@ class PlanRequirements:
 def required_of_placeholders(
     spark: SparkSession, plan: LogicalPlan, current: CurrentValues
 ) -> PlanRequirements:
-    """What a plan asks of its placeholders: nothing is known if that depends on when it runs.
+    """Optimise a plan over placeholders and read from it the rows that it requires.
+
+    Nothing is known, so all rows are required, if the plan depends on the time at which it runs.
 
     Args:
-        plan: any plan, analysed or not; a command is not run.
-        current: what will be put into the plan that runs.
+        plan: analysed or not; a command is not run.
+        current: values that will be put into the plan that runs.
     """
     skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = session_state(spark).executePlan(query_of(plan), skip)
@@ -89,7 +96,7 @@ def required_of_placeholders(
         occurrence = copies.get(identity(leaf))
         if occurrence is None:
             continue
-        # A reference has the case that it is written in.
+        # An attribute in a condition has the case of the statement's text, not that of the column.
         condition = rebound(spark, node.condition(), leaf.output(), leaf.output())
         conjuncts, compared = _told(spark, leaf, condition)
         copy = PlaceholderCopy(conjuncts, (*compared, *pruning.get(identity(leaf), ())))
@@ -98,6 +105,7 @@ def required_of_placeholders(
     counts = Counter(copies.values())
 
     def with_all_copies(leaves: Iterable[JavaObject]) -> frozenset[Occurrence]:
+        """Return the occurrences all of whose copies are among some leaves."""
         own = Counter(copies.get(identity(leaf)) for leaf in leaves)
         return frozenset(
             occurrence for occurrence in counts if own[occurrence] == counts[occurrence]
@@ -115,27 +123,26 @@ def _copies(plan: LogicalPlan) -> dict[int, Occurrence]:
     """Find the placeholders in a plan and its subqueries.
 
     Returns:
-        The occurrence of each copy, by the copy's identity.
+        The occurrence of each copy, by the copy's identity; occurrences whose copies have the same
+        identity are left out.
     """
     found: dict[int, Occurrence] = {}
-    duplicate_keys: set[Occurrence] = set()
+    repeated: set[Occurrence] = set()
     for tree in [plan, *elements(plan.subqueriesAll())]:
         for leaf in elements(tree.collectLeaves()):
             occurrence = occurrence_of(leaf)
             if occurrence is not None:
-                duplicate_keys |= {occurrence} if identity(leaf) in found else set()
+                repeated |= {occurrence} if identity(leaf) in found else set()
                 found[identity(leaf)] = occurrence
-    # Copies that cannot be told apart are not known to have conditions.
-    return {
-        copy: occurrence for copy, occurrence in found.items() if occurrence not in duplicate_keys
-    }
+    # Conditions cannot be assigned to copies with the same identity.
+    return {copy: occurrence for copy, occurrence in found.items() if occurrence not in repeated}
 
 
 def _counted(aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:
-    """Relations whose rows are aggregated without a look at any value.
+    """Yield the relations whose rows are aggregated without reading any column.
 
-    Not those whose rows have a projection above them only: Spark looks for columns that a step
-    added to a DataFrame names below its projections, but not below aggregates.
+    Relations with only a projection above them do not count: Spark can add columns, which a later
+    step on a DataFrame names, below projections, but not below aggregates.
     """
     for node in aggregates:
         leaf = node.child()
@@ -149,7 +156,9 @@ def _counted(aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:
 def _distinct_partitions(
     spark: SparkSession, aggregates: Iterable[JavaObject]
 ) -> Iterator[JavaObject]:
-    """Placeholders of which an aggregate asks the partition columns only, and of equal rows one."""
+    """Yield the relations whose partition columns alone are aggregated, by functions for which
+    equal rows count once.
+    """
     for node in aggregates:
         above, leaf = [node], node.child()
         while simple_name(leaf) in ("Project", "Filter"):
@@ -169,16 +178,18 @@ def _distinct_partitions(
 
 
 def _ignores_repetition(function: Expression) -> bool:
-    """Whether an aggregate function gives the same of several equal rows and of one."""
+    """Return whether an aggregate function has the same result for one row and for several equal
+    ones.
+    """
     kind = simple_name(function.aggregateFunction())
     return kind in ("Max", "Min") or bool(function.isDistinct())
 
 
 def _aggregate_functions(expression: Expression, pattern: JavaObject) -> Iterator[JavaObject]:
-    """The aggregate functions in an expression, but for those of its subqueries.
+    """Yield the aggregate functions in an expression, without those of its subqueries.
 
     Args:
-        pattern: Spark's mark of expressions with such functions.
+        pattern: Spark's ``TreePattern`` of expressions that have aggregate functions.
     """
     if simple_name(expression) == "AggregateExpression":
         yield expression
@@ -190,8 +201,8 @@ def _aggregate_functions(expression: Expression, pattern: JavaObject) -> Iterato
 def _told(
     spark: SparkSession, leaf: LogicalPlan, condition: Expression
 ) -> tuple[tuple[Conjunct, ...], tuple[Lookup, ...]]:
-    """Split a condition on a placeholder into conjuncts that are constant, and those that depend on
-    other queries.
+    """Split the conjuncts of a condition on a placeholder into those with known values, and those
+    with values of subqueries; others are left out.
     """
     subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
     conjuncts, compared = [], []

@@ -1,4 +1,6 @@
-"""Find out which partitions and rows a statement requires, before any is fetched or listed."""
+"""Pruning: the partitions and rows that a statement requires, found before any is fetched or
+listed.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,17 @@ def find_required_rows(
     current: bridge.CurrentValues,
     scan: Callable[[Table, RequiredRows], bridge.UnresolvedPlan | None],
 ) -> dict[Occurrence, RequiredRows]:
-    """Find what a statement requires of each occurrence of a table.
+    """Find the rows that a statement requires of each occurrence of a table.
 
     Args:
         plan: the statement's plan over placeholders.
-        tables: the table of each placeholder.
-        current: what the statement takes for the current time, user and database.
-        scan: gives the required rows of a table; None if it takes too long to read them before
-            the statement runs.
+        tables: table of each placeholder.
+        current: the statement's current time, user and database.
+        scan: builds a plan of the required rows of a table; None if it would take too long to read
+            them before the statement runs.
 
     Returns:
-        What is required; occurrences of which all rows are required are left out.
+        The required rows by occurrence; occurrences of which all rows are required may be left out.
     """
     known: dict[str, tuple[tuple[str, ...], ...]] = {}
     plan_requires = required_of_placeholders(session.spark, plan, current)
@@ -78,7 +80,7 @@ def find_required_rows(
 def _row_conditions(
     table: Table, copies: Sequence[Sequence[bridge.Conjunct]]
 ) -> tuple[tuple[bridge.Conjunct, ...], ...]:
-    """Return of each copy the conjuncts on stored columns; () if a copy has none."""
+    """Return the conjuncts of each copy on stored columns; () if a copy has none."""
     stored = {c.name for c in table.columns}
     conditions = tuple(tuple(c for c in copy if c.columns.keys() <= stored) for copy in copies)
     return conditions if all(conditions) and not table.insert_only else ()
@@ -90,10 +92,10 @@ def _partitions(
     copies: Sequence[Sequence[bridge.Conjunct]],
     known: dict[str, tuple[tuple[str, ...], ...]],
 ) -> PartitionSet | None:
-    """Return the partitions in which the conjuncts of some copy hold; None if that may be all.
+    """Return the partitions that meet the conjuncts of at least one copy; None if that may be all.
 
     Args:
-        known: the values of all partitions of a table, by its full name; more are added.
+        known: values of all partitions, by the table's full name; it caches what was fetched.
     """
     names = {c.name for c in table.partition_columns}
     about_partitions = [[c for c in copy if c.columns.keys() <= names] for copy in copies]

@@ -1,8 +1,8 @@
-"""What other parts of a plan say of the partitions that it needs of a table.
+"""Subqueries whose values prune the partitions of a table.
 
-These parts are run when the statement is planned, so only what gives the same rows each time says
-anything. Spark has them run with the statement: it puts subqueries of its own above tables that are
-joined, and compares with the values of others.
+They run when the statement is planned, so only those are used that return the same rows each time.
+They come from two places: Spark's dynamic partition pruning adds subqueries above joined tables,
+and conditions of a statement compare partition columns with scalar subqueries.
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ from acidsql.planning.placeholder_relations import (
 )
 from acidsql.planning.value_predicates import is_plain, one_of, only_one
 
-# Nodes of plans that give the same rows each time if their expressions do.
+# Kinds of nodes whose rows are the same each time if their expressions are deterministic.
 _CONSTANT = ("LocalRelation", "OneRowRelation", "Range")
 _REPEATABLE = ("Project", "Filter", "Join", "Union", "Aggregate", "LogicalRelation", *_CONSTANT)
 
 
 @dataclass(frozen=True)
 class Query:
-    """Another part of a plan, optimised; it gives the same rows each time.
+    """Query within an optimised plan that returns the same rows each time.
 
     Attributes:
-        placeholders: its leaves that are placeholders, with the occurrence of each; at least one.
+        plan: of the query.
+        placeholders: its leaves that are placeholders, with their occurrences; at least one.
     """
 
     plan: LogicalPlan
@@ -60,12 +61,13 @@ class Query:
 
 @dataclass(frozen=True)
 class Membership:
-    """Rows that a plan needs of a placeholder have a value that a query gives.
+    """Condition that the required rows of a placeholder have a value that is in a query's result.
 
     Attributes:
-        value: Java expression over the partition columns of the placeholder.
-        columns: all attributes of the placeholder.
-        key: the query's value: Java expression over its attributes.
+        value: expression over the partition columns of the placeholder.
+        columns: all attributes of the placeholder (Scala ``Seq``).
+        query: that has the values.
+        key: expression over the attributes of the query that gives the values.
     """
 
     value: Expression
@@ -76,11 +78,11 @@ class Membership:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows that a plan needs of a placeholder meet a condition on the values of queries of one row.
+    """Condition on the required rows of a placeholder that has scalar subqueries in it.
 
     Attributes:
-        condition: Java expression over the partition columns of the placeholder.
-        values: the Java expressions in it that stand for a query's value, with the query.
+        condition: expression over the partition columns of the placeholder.
+        values: scalar subqueries in it, each with its query.
     """
 
     condition: Expression
@@ -93,8 +95,11 @@ Lookup = Membership | Comparison
 def without_pruning(
     spark: SparkSession, plan: LogicalPlan
 ) -> tuple[JavaObject, Mapping[int, Sequence[Membership]]]:
-    """A plan without the subqueries by which Spark would choose partitions when it runs, and these
-    by the identity of the placeholder that each is about.
+    """Remove Spark's dynamic pruning subqueries from a plan.
+
+    Returns:
+        The plan; and the conditions of the subqueries that can be run ahead, by the identity of the
+        placeholder that they filter.
     """
     patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
     if not plan.containsPattern(patterns.DYNAMIC_PRUNING_SUBQUERY()):
@@ -121,17 +126,18 @@ def without_pruning(
 
 
 def _build_key(spark: SparkSession, pruning: JavaObject) -> Expression:
-    """The value of the other part."""
+    """Return the expression for the values of a dynamic pruning subquery's query."""
     if differences(spark).has_several_pruning_keys:
         return pruning.buildKeys().apply(pruning.broadcastKeyIndices().head())
     return pruning.buildKeys().apply(pruning.broadcastKeyIndex())
 
 
 def comparison(spark: SparkSession, leaf: LogicalPlan, condition: Expression) -> Comparison | None:
-    """Find what a condition with subqueries says of the partitions of a placeholder.
+    """Build the ``Comparison`` of a condition with subqueries.
 
     Returns:
-        None if it says nothing, or only when it runs.
+        None if other columns than partition columns are compared, or a subquery is not scalar or
+        cannot be run ahead.
     """
     columns = {str(a.name()).lower() for a in elements(condition.references().toSeq())}
     if not columns or not columns <= partition_names(leaf):
@@ -149,10 +155,10 @@ def comparison(spark: SparkSession, leaf: LogicalPlan, condition: Expression) ->
 
 
 def _subqueries(expression: Expression, pattern: JavaObject) -> Iterator[JavaObject]:
-    """The subqueries in an expression that has some.
+    """Yield the subqueries in an expression that has some.
 
     Args:
-        pattern: Spark's mark of expressions with subqueries.
+        pattern: Spark's ``TreePattern`` of expressions that have subqueries.
     """
     inner = [c for c in elements(expression.children()) if c.containsPattern(pattern)]
     if not inner:
@@ -162,7 +168,7 @@ def _subqueries(expression: Expression, pattern: JavaObject) -> Iterator[JavaObj
 
 
 def _query(plan: LogicalPlan) -> Query | None:
-    """A part of a plan that can be run by itself; None if it may give other rows each time."""
+    """Return the query of a subquery's plan; None if it may return other rows each time."""
     found = {}
     for leaf in elements(plan.collectLeaves()):
         occurrence = occurrence_of(leaf)
@@ -176,8 +182,9 @@ def _query(plan: LogicalPlan) -> Query | None:
 
 
 def _is_repeatable(plan: LogicalPlan) -> bool:
-    """Whether a plan gives the same rows each time: rows that are chosen by their order may be
-    others, and so may sums of floating-point numbers.
+    """Return whether a plan returns the same rows each time.
+
+    It need not if rows are chosen by their order, or if floating-point numbers are summed.
     """
     kind = simple_name(plan)
     if kind == "Aggregate" and any(
@@ -194,12 +201,14 @@ def _is_repeatable(plan: LogicalPlan) -> bool:
 def evaluate(
     spark: SparkSession, lookup: Lookup, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> Conjunct | None:
-    """The condition on partitions that a lookup makes, for which its queries are run; None if the
-    values are of a type that is not compared, or a query takes too long.
+    """Run the queries of a lookup and return its condition on partitions.
 
     Args:
-        scan: gives the rows that a placeholder stands for, with the same columns; None if there
-            are many.
+        scan: builds a plan of the rows that a placeholder stands for, with the same columns; None
+            if there are too many.
+
+    Returns:
+        None if values of the type cannot be compared, or a query would take too long.
     """
     if isinstance(lookup, Comparison):
         return _compared(spark, lookup, scan)
@@ -226,7 +235,7 @@ def _compared(
             return None
         values = arrow_table(frame_of(spark, plan)).column(0)
         if len(values) > 1:
-            return None  # an error, when the statement runs
+            return None  # Spark raises the error when the statement runs
         literal = only_one(values, str(node.dataType().sql()))
         found.append((node, session_state(spark).sqlParser().parseExpression(literal)))
     return conjunct(lookup.condition.transform(scala_map(spark, found)))
@@ -235,7 +244,7 @@ def _compared(
 def _over_rows(
     spark: SparkSession, query: Query, scan: Callable[[Occurrence], UnresolvedPlan | None]
 ) -> JavaObject | None:
-    """The plan of a query over rows in place of its placeholders; None if some are many."""
+    """Replace the placeholders of a query by scans; return None if a table is too large."""
     rows = {}
     for _, occurrence in query.placeholders:
         if occurrence not in rows:

@@ -1,4 +1,4 @@
-"""Plans in which ACID tables are scans of one snapshot."""
+"""Plans of statements in which the ACID tables are scans of one snapshot."""
 
 from __future__ import annotations
 
@@ -30,24 +30,28 @@ from acidsql.storage.listings import Listings
 _MICROSECONDS = 1_000_000
 # Property of a view: the database in which the names of its text are looked up.
 VIEW_DATABASE = "view.database"
-# Property of a temporary view: the temporary views that its text names, a JSON list. Other names in
-# the text of a view mean no temporary view, as in Spark, also if there is one by now.
+# Property of a temporary view: the temporary views that its text refers to, a JSON list. No other
+# name in the text refers to a temporary view, as in Spark, even if one was created later.
 VIEW_TEMPORARY = "view.temporary"
 
 
-# Makes the relation of an occurrence of a table.
+# Builds the relation of an occurrence of a table.
 RelationOf = Callable[[Table, Occurrence], bridge.UnresolvedPlan]
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderPass:
-    """The first pass of planning: makes placeholders, and records the table of each."""
+    """First pass of planning: builds placeholders, and records the table of each.
+
+    Attributes:
+        tables: table of each placeholder.
+    """
 
     spark: SparkSession
     tables: dict[Occurrence, Table] = field(default_factory=dict)
 
     def __call__(self, table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
-        """Make the placeholder of an occurrence of a table."""
+        """Build the placeholder of an occurrence of a table."""
         self.tables[occurrence] = table
         columns, partitions = scan_schema(self.spark, table), partition_schema(self.spark, table)
         return placeholder(self.spark, columns, partitions, occurrence)
@@ -55,15 +59,20 @@ class PlaceholderPass:
 
 @dataclass(slots=True, kw_only=True)
 class StatementSnapshot:
-    """What all tables of one statement share: a snapshot of the transactions, and the listings.
+    """Snapshot of the transactions for one statement, with the listings and tables that it has
+    read.
 
     Attributes:
+        session: the session.
+        txns: transactions that are visible.
+        listings: directories that were listed.
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
-        views: the views that were read, with all that they read: database (none if temporary) and
-            name.
-        lists: the write ids and transactions that are seen of a table, by its full name: those of
-            the metastore, asked for once, or given from elsewhere.
-        current: the current time, user and database, as all plans of the statement see them.
+        snapshots: of the tables that were read, by full name and required partitions.
+        views: database and name of the views that were read, directly or by other views; the
+            database of a temporary view is empty.
+        lists: visible write ids and transactions, by a table's full name: fetched from the
+            metastore once, or set by the caller.
+        current: the current time, user and database for all plans of the statement.
     """
 
     session: AcidSession
@@ -79,7 +88,9 @@ class StatementSnapshot:
         self.current = bridge.CurrentValues(self.session.spark)
 
     def snapshot(self, table: Table, wanted: PartitionSet | None = None) -> TableSnapshot:
-        """The table, or the wanted partitions of it, as this statement sees it."""
+        """Return the snapshot of a table, or of its partitions in ``wanted``; each is taken
+        once.
+        """
         key = table.full_name, wanted
         if key not in self.snapshots:
             taken = take_snapshot(
@@ -96,12 +107,12 @@ class StatementSnapshot:
         return self.snapshots[key]
 
     def partitions(self, table: Table) -> list[tuple[str, ...]]:
-        """The values of the partitions of a table that this statement looks into."""
+        """Return the values of the partitions of a table that this statement has read, sorted."""
         taken = (s for s in self.snapshots.values() if s.table.full_name == table.full_name)
         return sorted({partition.values for own in taken for partition in own.partitions})
 
     def relation(self, table: Table) -> bridge.LogicalPlan:
-        """Make a plan of a table or view under its own name, with ``row__id`` hidden."""
+        """Build the plan of a table or view under its own name, with ``row__id`` hidden."""
         return self._relation(table, None, (0,), self._scan_all_rows)
 
     def _relation(
@@ -132,7 +143,8 @@ class StatementSnapshot:
     def _rows_for_pruning(
         self, table: Table, required: RequiredRows
     ) -> bridge.UnresolvedPlan | None:
-        """Return the required rows of a table by whose values partitions of another one are pruned.
+        """Build the plan of a table's required rows, for a query whose values prune partitions of
+        another table.
 
         Returns:
             None if the table is too large to be read twice.
@@ -158,14 +170,15 @@ class StatementSnapshot:
         statement: str | ParsedStatement,
         made: Callable[[bridge.JavaObject], bridge.JavaObject] = lambda plan: plan,
     ) -> bridge.LogicalPlan:
-        """Make Spark's plan of a statement, not analysed yet, over scans of the required rows.
+        """Build Spark's plan of a statement over scans of the required rows; it is not analysed.
 
         A statement with a partitioned or large table is planned twice: first over placeholders,
-        whose optimised plan says what is required of each table, then over scans.
+        whose optimised plan tells the required rows of each table, then over scans.
 
         Args:
-            statement: its text, or what it was parsed to.
-            made: makes of such a plan the one whose filters say what is required.
+            statement: its text, or the parsed statement.
+            made: converts the plan over placeholders to the plan whose required rows are found; of
+                a MERGE, for example, the join.
         """
         parsed = statement
         if isinstance(parsed, str):
@@ -184,20 +197,18 @@ class StatementSnapshot:
         return self._plan(parsed, scan_required)
 
     def run(self, statement: str | ParsedStatement) -> DataFrame:
-        """The DataFrame of a statement of Spark's; runs it if it is a command."""
+        """Build the DataFrame of a statement that Spark executes; a command is run."""
         plan = self.current.resolve(self.plan(statement))
         return bridge.frame_of(self.session.spark, plan)
 
     def at_once(self, frame: DataFrame) -> DataFrame:
-        """A DataFrame that was made of the plan of a statement, with this statement's current time,
-        user and database.
-        """
+        """Put this statement's current time, user and database into the plan of a DataFrame."""
         analyzed = bridge.logical_plan(frame)
         fixed = self.current.put_into(analyzed)
         return frame if fixed is analyzed else bridge.frame_of(self.session.spark, fixed)
 
     def _is_worth_two_passes(self, table: Table) -> bool:
-        """Say whether a statement over this table is planned over placeholders first."""
+        """Return whether a statement over this table is planned over placeholders first."""
         if table.partition_columns or table.view_text is not None:
             return True
         if table.insert_only:
@@ -205,17 +216,17 @@ class StatementSnapshot:
         return is_larger(self.snapshot(table), limits().single_pass_bytes)
 
     def plan_of(self, parsed: ParsedStatement) -> bridge.LogicalPlan:
-        """Make the plan of a statement over scans of all rows."""
+        """Build the plan of a statement over scans of all rows."""
         return self._plan(parsed, self._scan_all_rows)
 
     def _plan(
         self, parsed: ParsedStatement, relation_of: RelationOf, within: Occurrence = ()
     ) -> bridge.LogicalPlan:
-        """Put relations in the place of a statement's references to tables of the metastore.
+        """Replace a statement's references to tables of the metastore by relations.
 
         Args:
-            relation_of: makes the relation of an occurrence of a table.
-            within: the occurrence of the view whose text the statement is, () for none.
+            relation_of: builds the relation of an occurrence of a table.
+            within: occurrence of the view whose text the statement is, () for none.
         """
         spark = self.session.spark
         parsed = self._with_distinct_names(parsed)
@@ -231,7 +242,7 @@ class StatementSnapshot:
         return bridge.replace_relations(spark, parsed.plan, relations)
 
     def _with_distinct_names(self, parsed: ParsedStatement) -> ParsedStatement:
-        """Rename the occurrences of tables that are named more than once."""
+        """Rename the occurrences of tables that are referred to more than once."""
         ours = [r for r in parsed.references if r.parts in parsed.tables]
         text, renamed = _rename_repeated(parsed.text, ours)
         if not renamed:
@@ -249,22 +260,25 @@ class StatementSnapshot:
         )
 
     def _is_hidden(self, parsed: ParsedStatement, reference: bridge.Reference) -> bool:
-        """Whether Spark would take a table of its own for a temporary view of the same name."""
+        """Return whether Spark would resolve a name in a view to a temporary view that the view
+        must not see.
+        """
         if parsed.temporary is None or not names_temp_view(self.session, reference.parts):
             return False
         return not names_temp_view(self.session, reference.parts, parsed.temporary)
 
 
 def latest_snapshot(session: AcidSession) -> StatementSnapshot:
-    """What a statement sees that needs no lease, because its plan is not kept."""
+    """Take the snapshot of a statement whose plan is not kept, so that it needs no lease."""
     txns = session.metastore.valid_txns()
     return StatementSnapshot(session=session, txns=txns, listings=Listings(session.files, None))
 
 
 @contextmanager
 def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
-    """What a query sees; the files stay for as long as a DataFrame made in the
-    block can be reached.
+    """Take the snapshot of a query, with a lease on the files.
+
+    The files stay for as long as a DataFrame that was made in the block can be reached.
     """
     session.leases.prune()
     txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
@@ -283,9 +297,14 @@ def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedStatement:
-    """A parsed statement, its references, and those of them that are the metastore's.
+    """Parsed statement with its references to tables.
 
-    ``temporary`` has the temporary views that its names may mean, None all.
+    Attributes:
+        text: with variables substituted.
+        plan: not analysed; common table expressions are resolved.
+        references: all references to tables and views.
+        tables: tables and views of the metastore, by the parts of the name.
+        temporary: temporary views that names may refer to, None for all.
     """
 
     text: str
@@ -298,7 +317,11 @@ class ParsedStatement:
 def parse_and_resolve(
     session: AcidSession, text: str, temporary: Container[str] | None = None
 ) -> ParsedStatement:
-    """Parse a statement of Spark's, and find the tables and views of the metastore in it."""
+    """Parse a statement of Spark's, and find the metastore's tables and views that it refers to.
+
+    Raises:
+        ParseException: the text is not a statement.
+    """
     parsed = _parsed(session, bridge.substitute_variables(session.spark, text))
     names = {r.parts: find(session, r.parts, temporary) for r in parsed.references}
     tables = {parts: table for parts, table in names.items() if table}
@@ -312,17 +335,17 @@ def _parsed(session: AcidSession, text: str) -> ParsedStatement:
 
 
 def refers_to_acid(session: AcidSession, text: str) -> bool:
-    """Whether a statement refers to a table or view of the metastore."""
+    """Return whether a statement refers to a table or view of the metastore."""
     return bool(parse_and_resolve(session, text).tables)
 
 
 def _rename_repeated(
     text: str, references: Sequence[bridge.Reference]
 ) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """Give each occurrence of a name that stands more than once a name of its own.
+    """Give each occurrence of a name that occurs more than once a name of its own.
 
-    Every occurrence needs a scan of its own: a self-join has two filters, and two ``row__id``s. The
-    scan's plan is named after the table, so that qualified columns are found all the same.
+    Each occurrence needs its own scan: a self-join has two filters, and two ``row__id``s. The plan
+    of the scan is named after the table, so qualified columns are still found.
 
     Returns:
         The new text, and the old name of every new one.
@@ -343,7 +366,7 @@ def _rename_repeated(
 
 @contextmanager
 def _current_database(session: AcidSession, database: str) -> Iterator[None]:
-    """Names are looked up in this database."""
+    """Set the session's current database within the block, by which Spark looks names up."""
     catalog = session.spark.catalog
     before = catalog.currentDatabase()
     if before == database:
@@ -359,12 +382,12 @@ def _current_database(session: AcidSession, database: str) -> Iterator[None]:
 
 
 def _not_expired(expires: int) -> str:
-    """A condition that Spark folds away when it plans a run in time, and fails on when it is late.
+    """Build the condition that a plan has not expired, as SQL; it is folded when a run is planned.
 
-    It is folded as a whole, so that a late run fails before it looks for files that are gone;
-    ``raise_error`` would be left to the tasks. An impossible conversion is the foldable expression
-    whose error shows a text of ours in all Spark versions and settings. The time is a text's, as no
-    function that gives it stays in the plan (``CurrentValues``).
+    In time it folds to true. Too late, folding fails with SNAPSHOT_EXPIRED, before files are opened
+    that may be gone; ``raise_error`` would be left to the tasks. An impossible conversion is the
+    one foldable expression whose error shows a given text in all releases and settings of Spark.
+    The time is a cast of ``'now'``, since ``CurrentValues`` replaces all functions that return it.
     """
     message = (
         "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "

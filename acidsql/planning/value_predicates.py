@@ -1,4 +1,4 @@
-"""Conditions that hold of all of some values: what rows with one of these values can meet."""
+"""Predicates that a set of values meets: IN for a few values, their range for many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import Expression, elements, scala_map, session_state
 
-# The value, in a condition.
+# Name that stands for the value in a condition.
 _VALUE = "k"
 
 
@@ -19,7 +19,7 @@ def _text(value: str) -> str:
     return f"CAST(X'{value.encode().hex()}' AS STRING)"
 
 
-# SQL of values of the types that ORC and Spark compare alike.
+# SQL literals of the types that ORC and Spark compare alike.
 _LITERALS: dict[str, Callable[[object], str]] = {
     "TINYINT": "{}Y".format,
     "SMALLINT": "{}S".format,
@@ -32,26 +32,27 @@ _LITERALS: dict[str, Callable[[object], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf:
-    """A condition that holds of all of some values.
+    """Predicate that all values of a set meet.
 
     Attributes:
-        text: its SQL.
-        coarse: it is a range: of scattered values it says nothing.
+        text: SQL, in which the name ``k`` stands for the value.
+        coarse: it is the range of the values, which may contain most others too.
     """
 
     text: str
     coarse: bool
 
     def of(self, spark: SparkSession, value: Expression) -> Expression:
-        """The condition on the value of a Java expression, as such an expression."""
+        """Build the predicate of a Catalyst expression."""
         parser = session_state(spark).sqlParser()
         place = parser.parseExpression(_VALUE)
         return parser.parseExpression(self.text).transform(scala_map(spark, [(place, value)]))
 
 
 def is_plain(value: Expression) -> bool:
-    """Whether equal values of a Java expression are the same one: not floating-point numbers,
-    instants or padded texts.
+    """Return whether equal values of an expression are identical.
+
+    They need not be for floating-point numbers, timestamps and CHAR or VARCHAR columns.
     """
     kind = str(value.dataType().sql())
     columns = elements(value.references().toSeq())
@@ -60,11 +61,12 @@ def is_plain(value: Expression) -> bool:
 
 
 def one_of(values: pa.ChunkedArray, kind: str, most: int) -> OneOf:
-    """The condition to be one of some values, of which nulls are none.
+    """Build the predicate of a set of values; NULL is never one of them.
 
     Args:
-        kind: the type of the values, as SQL; a plain one.
-        most: more values than these are told by the lowest and the highest.
+        values: any number, with repetition.
+        kind: type of the values, as SQL; a plain one (``is_plain``).
+        most: above this number of distinct values the predicate is their range.
     """
     known = pc.unique(_numbered(values).drop_null())
     literal = _literal(kind)
@@ -79,17 +81,18 @@ def one_of(values: pa.ChunkedArray, kind: str, most: int) -> OneOf:
 
 
 def only_one(values: pa.ChunkedArray, kind: str) -> str:
-    """SQL of the only one of some values, NULL if there is none.
+    """Return SQL for the single value in an array, or for NULL if there is none.
 
     Args:
-        kind: its type, as SQL; a plain one.
+        values: at most one.
+        kind: its type, as SQL; a plain one (``is_plain``).
     """
     known = _numbered(values).drop_null().to_pylist()
     return _literal(kind)(known[0]) if known else f"CAST(NULL AS {kind})"
 
 
 def _numbered(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values, and days for dates: Python's dates end sooner than Spark's."""
+    """Convert dates to days since 1970, since Python's dates end before Spark's."""
     return values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
 
 

@@ -1,4 +1,4 @@
-"""Completes keywords, table names and the shell's own commands."""
+"""Completion of keywords, table names and the shell's own commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMMAND = re.compile(r"\s*(\\\w*)$")
 
 
 class StatementCompleter(Completer):
-    """Offers table names where a table is expected, else keywords and table names.
+    """Completer that offers table names where a table is expected, else keywords and table names.
 
     Args:
         keywords: upper-case words of the SQL dialect.
@@ -43,7 +43,7 @@ class StatementCompleter(Completer):
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterator[Completion]:
         """Yield the completions of the word before the cursor."""
-        del complete_event  # asked for or as-you-type: the same answer
+        del complete_event  # on Tab or while typing: the same completions
         before = document.text_before_cursor
         if command := _COMMAND.fullmatch(before):
             yield from _matching(self._commands, command[1])

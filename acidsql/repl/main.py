@@ -1,7 +1,7 @@
-"""The command ``acidsql``: options and exit codes.
+"""Command ``acidsql``: options and exit codes.
 
-Exit codes: 0 all statements ran, 1 a statement failed or Spark did not start, 2 wrong usage,
-130 cancelled with Ctrl-C.
+Exit codes: 0 all statements ran, 1 a statement failed or Spark did not start, 2 wrong usage, 130
+cancelled with Ctrl-C.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Renders results and errors as text."""
+"""Rendering of results and errors as text."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ FORMATS = {
 }
 """Names of the formats, with the names that cli_helpers has for them."""
 
-# Made to be read by people: a row count follows.
+# Formats for people, after which the number of rows is shown.
 _SCREEN_FORMATS = frozenset({"table", "unicode", "vertical"})
 _ALIGNED = frozenset({"table", "unicode", "markdown"})
 _NULL = "NULL"
 
-# What Spark puts after the sentences of a message: SQLSTATE, position, then the plan.
+# Text that Spark puts after the sentences of a message: SQLSTATE, position, then the plan.
 _MESSAGE_END = re.compile(
     r"\s*(?:SQLSTATE: \w+|;? line \d+,? pos \d+|\(line \d+, (?:pos|column) \d+\)|\n)"
 )
@@ -44,7 +44,7 @@ _SPARK_CONTEXT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """A place in a statement: 1-based ``line``, 0-based ``column`` in characters."""
+    """Position in a statement: 1-based ``line``, 0-based ``column`` in characters."""
 
     line: int
     column: int
@@ -59,7 +59,7 @@ def result_text(result: Result, format_name: str) -> str:
     rows: list[tuple[Cell, ...]] = list(result.rows)
     options: dict[str, object] = {"max_field_width": None}
     if format_name != "jsonl":
-        rows = [tuple(_text(cell) for cell in row) for row in rows]
+        rows = [tuple(cell_text(cell) for cell in row) for row in rows]
     if format_name in _ALIGNED:
         options["disable_numparse"] = True
         # tabulate takes alignments for existing cells only
@@ -70,17 +70,17 @@ def result_text(result: Result, format_name: str) -> str:
         format_name=FORMATS[format_name],
         **options,
     )
-    footer = [_footer(result)] if format_name in _SCREEN_FORMATS else []
-    return "".join(f"{line}\n" for line in [*lines, *footer])
+    last = [footer(result)] if format_name in _SCREEN_FORMATS else []
+    return "".join(f"{line}\n" for line in [*lines, *last])
 
 
 def error_text(error: Exception, statement: Statement, source: str | None = None) -> str:
-    """Return what the user sees of ``error``: one line, and where known a caret under its place.
+    """Return the text of ``error`` for the user: one line, and a caret under its position if known.
 
     Args:
-        error: what the statement raised.
+        error: exception that the statement raised.
         statement: the statement, whose line numbers count from its source's first line.
-        source: name of the file that the statement stands in, if it does.
+        source: name of the file that has the statement, or None.
     """
     position = locate(error, statement.text)
     line = statement.line + (position.line - 1 if position else 0)
@@ -99,10 +99,10 @@ def summary(error: Exception) -> str:
 
 
 def locate(error: Exception, text: str) -> Position | None:
-    """Return where in the statement ``text`` an error is, None if it does not say.
+    """Return the position of an error in the statement ``text``, or None if it has none.
 
-    Spark may have seen a rewritten text, so a place counts only where that text
-    agrees with the user's.
+    Spark may have seen a rewritten text, so a position counts only where that text agrees with the
+    user's.
     """
     if isinstance(error, AcidParseError):
         lines = text.split("\n")
@@ -148,7 +148,8 @@ def _caret(text: str, position: Position) -> str:
     return f"{line}\n{indent}^\n"
 
 
-def _text(cell: Cell) -> str:
+def cell_text(cell: Cell) -> str:
+    """Return a value as text."""
     if cell is None:
         return _NULL
     return str(cell).lower() if isinstance(cell, bool) else str(cell)
@@ -156,7 +157,7 @@ def _text(cell: Cell) -> str:
 
 def _csv_text(result: Result) -> str:
     # cli_helpers leaves line breaks inside a cell unquoted
-    rows = [result.columns, *([_text(cell) for cell in row] for row in result.rows)]
+    rows = [result.columns, *([cell_text(cell) for cell in row] for row in result.rows)]
     return "".join(map(_csv_line, rows))
 
 
@@ -167,7 +168,8 @@ def _csv_line(cells: Sequence[str]) -> str:
     return out.getvalue().removesuffix("\r\n") + "\n"
 
 
-def _footer(result: Result) -> str:
+def footer(result: Result) -> str:
+    """Return how many rows there are, or are shown."""
     count = len(result.rows)
     if result.truncated:
         return f"first {count} rows; there are more (change this with --limit)"

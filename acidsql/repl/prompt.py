@@ -1,4 +1,4 @@
-"""The prompt: history, highlighting, and when Enter ends the input."""
+"""Prompt: history, highlighting, and the rule when Enter ends the input."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def make_prompt(*, history: Path, completer: Completer) -> PromptSession[str]:
 
 
 def is_submittable(text: str) -> bool:
-    r"""Say whether Enter ends the input: blank, a command (``\x``, exit, quit), or ``…;``."""
+    r"""Return whether Enter ends the input: blank, a command (``\x``, exit, quit), or ``…;``."""
     stripped = text.strip()
     return (
         not stripped

@@ -1,4 +1,4 @@
-"""Runs one statement in its own thread, with a progress bar, and cancels it on Ctrl-C."""
+"""Runner: runs a statement in a thread, shows its progress, and cancels it on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Generic, Protocol, TypeVar
 
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, SparkSession
@@ -23,17 +24,37 @@ Execute = Callable[[SparkSession, str], DataFrame]
 
 Cell = str | int | bool | None
 
+Answer = TypeVar("Answer")
+
+BAR = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} tasks {elapsed}"
+"""The format of a progress bar, as ``tqdm`` reads it."""
+
+LEFT_RUNNING = (
+    "left running: the statement did not end when its Spark jobs were cancelled; "
+    "its result will not be shown"
+)
+"""What is said of a statement that was not waited for."""
+
 _POLL_SECONDS = 0.1
 _BAR_DELAY_SECONDS = 0.5
-_BAR = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} tasks {elapsed}"
+
+
+class Progress(Protocol):
+    """Shows how far a statement is. Short statements never get to see it."""
+
+    def show(self, completed: int, known: int, seconds: float) -> None:
+        """Show completed and known tasks, and for how long the statement has been running."""
+
+    def clear(self) -> None:
+        """Take away what was shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The first rows of a statement's answer.
+    """First rows of a statement's result.
 
     Attributes:
-        columns: column names, as Spark gives them.
+        columns: column names of the DataFrame.
         numeric: for every column, whether its values are numbers.
         rows: integers and booleans as such, all other values in Spark's own text form, binary ones
             as SQL literals (``X'00FF'``).
@@ -47,25 +68,30 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of a statement: a result, an error, or neither when it was left running.
+class Outcome(Generic[Answer]):
+    """Outcome of a statement: a result, an error, or neither if it was left running.
 
     Attributes:
-        result: the rows, None without an answer.
-        error: what the statement raised.
+        result: what the work gave, or None.
+        error: exception that the statement raised, or None.
         interrupted: whether the user pressed Ctrl-C while it ran.
         seconds: wall-clock time.
     """
 
-    result: Result | None
+    result: Answer | None
     error: Exception | None
     interrupted: bool
     seconds: float
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether the error is that the user cancelled the statement."""
+        return self.interrupted and "cancel" in str(self.error).lower()
+
 
 @dataclass(slots=True)
-class _Work:
-    result: Result | None = None
+class _Work(Generic[Answer]):
+    result: Answer | None = None
     error: Exception | None = None
 
 
@@ -78,9 +104,13 @@ class _Interrupts:
 
 
 def run_statement(
-    spark: SparkSession, text: str, *, execute: Execute, limit: int, progress: bool
-) -> Outcome:
-    """Run ``text`` and wait for it, drawing a progress bar on standard error.
+    spark: SparkSession,
+    text: str,
+    *,
+    work: Callable[[SparkSession, str], Answer],
+    progress: Progress | None,
+) -> Outcome[Answer]:
+    """Run ``text`` and wait for it.
 
     The first Ctrl-C cancels the Spark jobs of the statement, present and future. A second one stops
     waiting for a statement that does not end (it may be in a step that is not a Spark job).
@@ -88,35 +118,34 @@ def run_statement(
     Args:
         spark: session to run in.
         text: one statement without semicolon.
-        execute: runs the statement.
-        limit: rows to fetch at most.
-        progress: whether to draw the bar.
+        work: runs the statement and gets what is wanted of it.
+        progress: where to show how far it is.
     """
     group = f"acidsql-{uuid.uuid4()}"
-    work = _Work()
+    done: _Work[Answer] = _Work()
 
     def target() -> None:
         try:
             spark.sparkContext.setJobGroup(group, text, interruptOnCancel=True)
-            work.result = fetch(execute(spark, text), limit)
+            done.result = work(spark, text)
         except Exception as error:  # noqa: BLE001 - handed to the waiting thread
-            work.error = error
+            done.error = error
 
     started = time.monotonic()
     thread = InheritableThread(target=target, daemon=True)
     with _noted_interrupts() as interrupts:
         thread.start()
-        _wait(thread, spark.sparkContext, group, interrupts, progress=progress)
+        _wait(thread, spark.sparkContext, group, interrupts, progress)
     return Outcome(
-        result=work.result,
-        error=work.error,
+        result=done.result,
+        error=done.error,
         interrupted=interrupts.count > 0,
         seconds=time.monotonic() - started,
     )
 
 
 def fetch(frame: DataFrame, limit: int) -> Result:
-    """Return the first ``limit`` rows of ``frame`` as text that Spark itself renders."""
+    """Return the first ``limit`` rows of ``frame``, rendered by Spark (see ``Result.rows``)."""
     columns = tuple(frame.columns)
     types = [column.dataType for column in frame.schema.fields]
     if not columns:
@@ -150,38 +179,39 @@ def _wait(
     context: SparkContext,
     group: str,
     interrupts: _Interrupts,
-    *,
-    progress: bool,
+    progress: Progress | None,
 ) -> None:
-    bar = _ProgressBar() if progress else None
+    started = time.monotonic()
     while thread.is_alive() and interrupts.count < 2:
+        seconds = time.monotonic() - started
         if interrupts.count:
-            # Again and again: the statement may be between two jobs.
+            # Cancelled repeatedly, because the statement may be between two jobs.
             context.cancelJobGroup(group)
-        elif bar is not None:
-            bar.show(*_task_counts(context, group))
+        elif progress is not None and seconds >= _BAR_DELAY_SECONDS:
+            completed, known = _task_counts(context, group)
+            if known:
+                progress.show(completed, known, seconds)
         thread.join(_POLL_SECONDS)
-    if bar is not None:
-        bar.clear()
+    if progress is not None:
+        progress.clear()
 
 
-class _ProgressBar:
-    """A bar on standard error that short statements never get to see."""
+class TerminalBar:
+    """Progress bar on standard error."""
 
     def __init__(self) -> None:
         self._bar: tqdm[None] | None = None
-        self._started = time.monotonic()
 
-    def show(self, completed: int, known: int) -> None:
-        if known == 0 or time.monotonic() - self._started < _BAR_DELAY_SECONDS:
-            return
+    def show(self, completed: int, known: int, seconds: float) -> None:
+        """Draw the bar."""
         if self._bar is None:
-            self._bar = tqdm(bar_format=_BAR, leave=False, file=sys.stderr)
-            self._bar.start_t -= time.monotonic() - self._started
+            self._bar = tqdm(bar_format=BAR, leave=False, file=sys.stderr)
+            self._bar.start_t -= seconds
         self._bar.total, self._bar.n = known, completed
         self._bar.refresh()
 
     def clear(self) -> None:
+        """Take the bar away."""
         if self._bar is not None:
             self._bar.close()
 
@@ -197,7 +227,7 @@ def _task_counts(context: SparkContext, group: str) -> tuple[int, int]:
 
 @contextmanager
 def _noted_interrupts() -> Iterator[_Interrupts]:
-    """Count Ctrl-C instead of raising: an exception could tear a conversation with the JVM."""
+    """Count Ctrl-C instead of raising: an exception could interrupt a call of the JVM."""
     interrupts = _Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts

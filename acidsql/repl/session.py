@@ -1,4 +1,4 @@
-"""Starts the Spark session of the shell."""
+"""Start of the shell's Spark session."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def start_session(
 
 
 def session_options(*, warehouse: Path | None, conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the Spark options of the shell's session, ``conf`` having the last word."""
+    """Return the Spark options of the shell's session; ``conf`` overrides the shell's own."""
     options = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -69,7 +69,7 @@ def session_options(*, warehouse: Path | None, conf: Mapping[str, str]) -> dict[
 
 
 def _runs_here(master: str | None, conf: Mapping[str, str], environ: Mapping[str, str]) -> bool:
-    """Say whether driver and executors are on this machine, so that loopback will do."""
+    """Return whether driver and executors are on this machine, so that loopback is enough."""
     if {"spark.driver.host", "spark.driver.bindAddress"} & conf.keys():
         return False
     configured = master or conf.get("spark.master")

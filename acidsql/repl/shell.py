@@ -1,4 +1,4 @@
-"""Reads, runs and prints, statement after statement."""
+"""Shell: reads, runs and prints, statement after statement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from pyspark.sql import SparkSession
 from acidsql.repl.completer import StatementCompleter
 from acidsql.repl.printer import FORMATS, error_text, result_text
 from acidsql.repl.prompt import make_prompt
-from acidsql.repl.runner import Execute, Outcome, fetch, run_statement
+from acidsql.repl.runner import (
+    LEFT_RUNNING,
+    Execute,
+    Outcome,
+    Result,
+    TerminalBar,
+    fetch,
+    run_statement,
+)
 from acidsql.repl.statements import Statement, split
 
 _GREETING = 'acidsql on Spark {version}. Statements end with ";", \\? shows the commands.\n'
@@ -24,7 +32,7 @@ _EXIT_WORDS = frozenset({"exit", "quit"})
 
 
 class Ending(Enum):
-    """How a piece of input ended."""
+    """Ending of a piece of input."""
 
     DONE = "all statements ran"
     FAILED = "a statement failed; the ones after it did not run"
@@ -34,12 +42,12 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the user chose.
+    """Settings of the shell.
 
     Attributes:
         format_name: one of ``printer.FORMATS``.
-        limit: rows of a result to fetch at most.
-        timing: whether to tell how long a statement took.
+        limit: most rows of a result to fetch.
+        timing: whether to show how long a statement took.
         progress: whether to draw a progress bar.
         tracebacks: whether to show Python's traceback after an error.
     """
@@ -52,12 +60,12 @@ class Settings:
 
 
 class Shell:
-    """Runs statements of one session and prints their results.
+    """Shell of one session, which runs statements and prints their results.
 
     Args:
         spark: session to run in.
         execute: runs one statement, as ``acidsql.sql`` does.
-        settings: what the user chose; commands change it.
+        settings: initial settings; commands change them.
     """
 
     def __init__(self, *, spark: SparkSession, execute: Execute, settings: Settings) -> None:
@@ -104,9 +112,8 @@ class Shell:
         outcome = run_statement(
             self._spark,
             statement.text,
-            execute=self._execute,
-            limit=self.settings.limit,
-            progress=self.settings.progress,
+            work=lambda spark, text: fetch(self._execute(spark, text), self.settings.limit),
+            progress=TerminalBar() if self.settings.progress else None,
         )
         self._tables = None  # the statement may have made or dropped one
         if outcome.result is not None:
@@ -117,16 +124,13 @@ class Shell:
             sys.stderr.write(f"{outcome.seconds:.2f} s\n")
         return ending
 
-    def _report(self, outcome: Outcome, statement: Statement, source: str | None) -> Ending:
+    def _report(self, outcome: Outcome[Result], statement: Statement, source: str | None) -> Ending:
         if outcome.result is not None:
             return Ending.DONE
         if outcome.error is None:
-            sys.stderr.write(
-                "left running: the statement did not end when its Spark jobs were cancelled; "
-                "what becomes of it is not shown\n"
-            )
+            sys.stderr.write(f"{LEFT_RUNNING}\n")
             return Ending.CANCELLED
-        if outcome.interrupted and "cancel" in str(outcome.error).lower():
+        if outcome.cancelled:
             sys.stderr.write("cancelled\n")
             return Ending.CANCELLED
         sys.stderr.write(error_text(outcome.error, statement, source))
@@ -149,12 +153,12 @@ class Shell:
         )
 
     def _table_names(self) -> tuple[str, ...]:
-        """Return the tables and views of the current database, asked for once per statement."""
+        """Return the tables and views of the current database, fetched once per statement."""
         if self._tables is None:
             try:
                 result = fetch(self._execute(self._spark, "SHOW TABLES"), limit=10_000)
             except (PySparkException, ValueError, RuntimeError):
-                # The database may be gone; the next statement will say so.
+                # The database may be gone; the next statement will report it.
                 self._tables = ()
             else:
                 name = result.columns.index("tableName")
@@ -163,7 +167,7 @@ class Shell:
 
 
 def _read(prompt: PromptSession[str]) -> str | None:
-    """Return the next input, None at its end."""
+    """Return the next input, or None at its end."""
     while True:
         try:
             return prompt.prompt()

@@ -1,9 +1,9 @@
-"""Cuts text into SQL statements at the semicolons that Spark's lexer would see.
+"""Splitting of text into SQL statements at the semicolons that Spark's lexer would see.
 
 Strings (with backslash escapes, and raw ones), backtick identifiers, line comments and nested
 bracketed comments hide semicolons, by the rules of Spark's ``SqlBaseLexer.g4``. sqlglot's tokenizer
-is not used because it refuses text that is merely unfinished, and texts that Spark accepts.
-SQL scripts (``BEGIN … END``) are not known.
+is not used because it refuses unfinished text, and texts that Spark accepts. SQL scripts (``BEGIN …
+END``) are not supported.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _BRACKET = re.compile(r"/\*|\*/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One statement of a longer text.
+    """Statement of a longer text.
 
     Attributes:
         text: the statement, leading comments included, without its semicolon.
-        line: 1-based line of the source that ``text`` starts on.
+        line: 1-based line of the source at which ``text`` starts.
     """
 
     text: str
@@ -70,7 +70,7 @@ def split(source: str) -> tuple[Statement, ...]:
 
 
 def is_complete(source: str) -> bool:
-    """Say whether ``source`` ends with a semicolon that ends a statement (comments may follow)."""
+    """Return whether ``source`` ends with the semicolon of a statement; comments may follow."""
     last = ""
     for token in _tokens(source):
         if token.kind not in {"blank", "comment"}:
@@ -79,7 +79,7 @@ def is_complete(source: str) -> bool:
 
 
 def is_inside_literal(source: str) -> bool:
-    """Say whether ``source`` ends inside a string, a backtick identifier or a comment."""
+    """Return whether ``source`` ends inside a string, a backtick identifier or a comment."""
     last = None
     for token in _tokens(source):
         last = token

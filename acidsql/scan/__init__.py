@@ -1,1 +1,1 @@
-"""Snapshots, leases, and the Spark plans that read them."""
+"""Scans of ACID tables: snapshots of their directories, and the Spark plans that read these."""

@@ -1,4 +1,4 @@
-"""Values as Spark's users expect them, made of those in files."""
+"""Padding of CHAR values, which Hive stores without trailing blanks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from acidsql.schema.columns import has_type
 
 
 def with_blanks(value: Column, declared: DataType) -> Column:
-    """CHAR values filled up with blanks, as Spark compares them; Hive stores them without."""
+    """Pad the CHAR values in a column with blanks to their declared lengths, as Spark compares
+    them.
+
+    Args:
+        declared: type of the column; CHAR may also occur inside arrays, maps and structs.
+    """
     if not has_type(declared, (CharType,)):
         return value
     if isinstance(declared, CharType):

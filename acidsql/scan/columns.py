@@ -1,11 +1,10 @@
-"""The table's columns, partition columns and row ids, made of the events of a scan."""
+"""Projection of insert events to the columns of a table, its partition columns and ``row__id``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
@@ -31,9 +30,9 @@ from acidsql.schema.columns import data_schema, partition_schema, schema_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
-# The ordinal of a row's partition in the snapshot.
+# Column of events with the ordinal of a row's partition, its index in the snapshot.
 ORDINAL = "__partition"
-# Fields of row__id, with Hive's names, and the columns that they are.
+# Fields of row__id by Hive's names, with the columns of ACID files that they are read from.
 _ROW_ID_FIELDS = dict(zip(("writeid", "bucketid", "rowid"), KEYS, strict=True))
 
 
@@ -47,7 +46,11 @@ _ROW_ID_TYPE = StructType(
 
 
 def scan_schema(spark: SparkSession, table: Table) -> StructType:
-    """Return the columns of a scan: those of the table, then ``row__id`` if its rows have one."""
+    """Return the schema of a scan: the columns of the table, its partition columns, then
+    ``row__id``.
+
+    Insert-only tables have no ``row__id``.
+    """
     fields = [*data_schema(spark, table).fields, *partition_schema(spark, table).fields]
     row_id = [] if table.insert_only else [StructField(ROW_ID_COLUMN, _ROW_ID_TYPE, nullable=False)]
     return StructType([*fields, *row_id])
@@ -55,12 +58,13 @@ def scan_schema(spark: SparkSession, table: Table) -> StructType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumns:
-    """What is the same in every scan of a table: PySpark takes a while to make a column.
+    """Projections that every scan of a table shares; they are cached, since PySpark makes columns
+    slowly.
 
     Attributes:
-        data: the columns that are stored in files, of events.
-        ids: the fields of ``row__id``, of events.
-        row_id: SQL of ``row__id`` of these.
+        data: columns of the table that are stored in files, computed from insert events.
+        ids: fields of ``row__id``, computed from insert events, each as a column.
+        row_id: SQL of ``row__id``, a struct of these columns.
     """
 
     data: bridge.NamedColumns
@@ -69,7 +73,7 @@ class TableColumns:
 
 
 def columns_of_table(session: AcidSession, table: Table) -> TableColumns:
-    """What every scan of a table is projected to."""
+    """Return the projections of a table; they are cached from Spark 4 on."""
     if bridge.aliases_are_fresh(session.spark):
         return _known_columns(session, table.columns, table.partition_columns)
     return _made_columns(session, table.columns, table.partition_columns)
@@ -106,13 +110,15 @@ def _made_columns(
     )
 
 
-_known_columns = lru_cache(maxsize=256)(_made_columns)
+_known_columns = bridge.cached_per_session(256)(_made_columns)
 
 
 def project(
     session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.UnresolvedPlan]
 ) -> list[bridge.UnresolvedPlan]:
-    """Insert events as the table's columns, its partition columns, and the fields of the row id."""
+    """Project insert events to the table's columns, its partition columns, and the fields of the
+    row id.
+    """
     fresh = bridge.aliases_are_fresh(session.spark)
     columns = None
     projected = []
@@ -132,7 +138,9 @@ def _wanted(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.NamedC
 
 
 def partition_columns(session: AcidSession, snapshot: TableSnapshot) -> list[Column]:
-    """The partition columns of rows that know the ordinal of their partition."""
+    """Build the partition columns of rows that have the ordinal of their partition
+    (``ORDINAL``).
+    """
     every = range(len(snapshot.partitions))
     return list(partition_values(session, snapshot, every, ORDINAL).values())
 
@@ -140,11 +148,14 @@ def partition_columns(session: AcidSession, snapshot: TableSnapshot) -> list[Col
 def partition_values(
     session: AcidSession, snapshot: TableSnapshot, ordinals: Sequence[int], place: str
 ) -> dict[str, Column]:
-    """The partition columns, by name, of rows that know their partition's place among some.
+    """Build the partition columns of rows that have an index into a list of partitions.
 
     Args:
-        ordinals: of these partitions.
-        place: the column that has it.
+        ordinals: of the partitions in that list, in the snapshot.
+        place: name of the column with the index.
+
+    Returns:
+        Columns by name.
     """
     values = [snapshot.partitions[ordinal].values for ordinal in ordinals]
     return typed_values(session, snapshot.table, values, place)
@@ -153,7 +164,12 @@ def partition_values(
 def typed_values(
     session: AcidSession, table: Table, values: Sequence[Sequence[str]], place: str
 ) -> dict[str, Column]:
-    """The same of partitions that have these values, as directories spell them."""
+    """Build partition columns as ``partition_values`` does, from given values.
+
+    Args:
+        values: of each partition, texts as the metastore has them.
+        place: name of the column with the index of the partition.
+    """
     columns = {}
     for i, field in enumerate(partition_schema(session.spark, table).fields):
         value = _partition_value([own[i] for own in values], field.dataType, place)
@@ -162,8 +178,9 @@ def typed_values(
 
 
 def _partition_value(values: Sequence[str], data_type: DataType, place: str) -> Column:
-    """The value of a partition column by its place: in a constant array, so that Spark
-    prunes files by it.
+    """Build the value of a partition column as an element of a constant array.
+
+    Spark can evaluate it for each file, and prunes files by it.
     """
     texts = [None if v == DEFAULT_PARTITION else v for v in values]
     array = F.from_json(F.lit(json.dumps(texts)), ArrayType(StringType())).cast(

@@ -1,4 +1,4 @@
-"""What lies in the directories of a snapshot: ACID files, and under which names their columns."""
+"""ACID files in the directories of a snapshot, and the names of the table's columns in them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,13 @@ _ACID_COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataDirectory:
-    """A directory to scan, with the ordinal of its partition in the snapshot."""
+    """Directory to scan.
+
+    Attributes:
+        directory: its parsed name.
+        path: qualified.
+        ordinal: index of its partition in the snapshot.
+    """
 
     directory: AcidDirectory
     path: str
@@ -44,11 +50,11 @@ class DataDirectory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileColumns:
-    """The table's columns in the files of some directories.
+    """Columns of the table in the files of some directories.
 
     Attributes:
-        names: by position; those that are missing were added later.
-        comparable: positions of columns of which ORC may compare the values.
+        names: names in the files, by position; columns that the files lack were added later.
+        comparable: positions of the columns that ORC may compare with values.
     """
 
     names: tuple[str, ...]
@@ -56,7 +62,7 @@ class FileColumns:
 
 
 def insert_directories(snapshot: TableSnapshot) -> list[DataDirectory]:
-    """The bases and insert deltas of a snapshot."""
+    """Return the bases and insert deltas of a snapshot."""
     return [
         DataDirectory(directory=d, path=p.path(d), ordinal=i)
         for i, p in enumerate(snapshot.partitions)
@@ -65,12 +71,12 @@ def insert_directories(snapshot: TableSnapshot) -> list[DataDirectory]:
 
 
 def insert_deltas(snapshot: TableSnapshot) -> list[DataDirectory]:
-    """The insert deltas of a snapshot."""
+    """Return the insert deltas of a snapshot."""
     return [d for d in insert_directories(snapshot) if d.directory.kind is DirectoryKind.DELTA]
 
 
 def delete_deltas(snapshot: TableSnapshot) -> list[DataDirectory]:
-    """The delete deltas of a snapshot."""
+    """Return the delete deltas of a snapshot."""
     return [
         DataDirectory(directory=d, path=p.path(d), ordinal=i)
         for i, p in enumerate(snapshot.partitions)
@@ -79,12 +85,14 @@ def delete_deltas(snapshot: TableSnapshot) -> list[DataDirectory]:
 
 
 def bucket_files(listing: Listing) -> list[str]:
-    """The files that readers take from an ACID directory; all others are ignored, as by Hive."""
+    """Return the names of the bucket files in an ACID directory; readers ignore other files, as in
+    Hive.
+    """
     return [name for name in listing.files if parse_bucket_file(name)]
 
 
 def is_larger(snapshot: TableSnapshot, size: int) -> bool:
-    """Whether the files with the rows of a snapshot have more bytes than ``size``."""
+    """Return whether the files with the rows of a snapshot have more than ``size`` bytes."""
     places = [d.path for d in insert_directories(snapshot)]
     for partition in snapshot.partitions:
         originals = {child(partition.location, name) for name in partition.state.originals}
@@ -98,12 +106,12 @@ def is_larger(snapshot: TableSnapshot, size: int) -> bool:
 
 
 def is_acid_file(tail: OrcTail) -> bool:
-    """Whether a file has the columns of an ACID file (OrcInputFormat.isOriginal)."""
+    """Return whether a file has the columns of an ACID file (``OrcInputFormat.isOriginal``)."""
     return tuple(name.lower() for name, _ in tail.struct_fields()) == _ACID_COLUMNS
 
 
 def row_names(tail: OrcTail, path: str) -> tuple[str, ...]:
-    """The names of the fields of ``row`` in an ACID file.
+    """Return the names of the fields of ``row`` in an ACID file.
 
     Raises:
         FormatError: it is no ACID file (NOT_AN_ACID_FILE).
@@ -119,8 +127,8 @@ def row_names(tail: OrcTail, path: str) -> tuple[str, ...]:
 
 
 def is_raw(session: AcidSession, listing: Listing, directory: AcidDirectory) -> bool:
-    """Whether a directory holds files without row ids, as LOAD DATA puts there
-    (AcidUtils.isRawFormat).
+    """Return whether a directory has files without row ids, as LOAD DATA makes it
+    (``AcidUtils.isRawFormat``).
     """
     if directory.min_write_id != directory.max_write_id or directory.visibility_txn_id:
         return False
@@ -133,9 +141,9 @@ def is_raw(session: AcidSession, listing: Listing, directory: AcidDirectory) -> 
 
 
 def file_tails(session: AcidSession, listing: Listing) -> Iterator[tuple[str, OrcTail]]:
-    """The bucket files of an ACID directory by name, each with its tail.
+    """Yield the bucket files of an ACID directory by name, each with its tail.
 
-    Files without a byte, which a writer that died may leave, have no rows (OrcInputFormat).
+    Empty files, which a writer that died may leave, have no rows (``OrcInputFormat``).
     """
     for name in bucket_files(listing):
         if listing.files[name].size:
@@ -143,7 +151,13 @@ def file_tails(session: AcidSession, listing: Listing) -> Iterator[tuple[str, Or
 
 
 class DeleteFile(NamedTuple):
-    """A published delete file."""
+    """Published delete file.
+
+    Attributes:
+        path: qualified.
+        version: identifies its content.
+        tail: ORC tail.
+    """
 
     path: str
     version: FileVersion
@@ -151,10 +165,10 @@ class DeleteFile(NamedTuple):
 
 
 def delete_files(session: AcidSession, listing: Listing) -> Iterator[DeleteFile]:
-    """The delete files of a directory.
+    """Yield the delete files of a directory.
 
     Raises:
-        FormatError: a file without a byte, whose events are lost (INVALID_ORC_TAIL).
+        FormatError: a file is empty, so its events are lost (INVALID_ORC_TAIL).
     """
     for name in bucket_files(listing):
         path, version = child(listing.path, name), listing.files[name]
@@ -167,20 +181,20 @@ def by_columns(
     directories: Sequence[DataDirectory],
     compared: Mapping[int, OrcType],
 ) -> dict[FileColumns, list[DataDirectory]]:
-    """Directories of rows by what the table's columns are in their files.
+    """Group directories by the table's columns in their files.
 
-    Columns are matched by position, as Hive 4.1 does: a column that was renamed has its old name in
-    old files, and one that was added is missing from their end. The files of a directory are
-    written by one job and share their columns.
+    Columns are matched by position, as Hive 4.1 does: a renamed column has its old name in old
+    files, and an added one is missing at their end. The files of a directory are written by one job
+    and have the same columns.
 
     Args:
-        compared: the types in files of the columns that are to be compared by ORC, by position.
+        compared: types in ORC files of the columns that ORC is to compare, by position.
 
     Returns:
-        Directories without files are left out.
+        Directories by their columns; those without files are left out.
 
     Raises:
-        FormatError: a file holds updates of ACID v1 (ACID_V1_EVENTS), or is no ACID file
+        FormatError: a file has updates of ACID v1 (ACID_V1_EVENTS), or is no ACID file
             (NOT_AN_ACID_FILE).
     """
 
@@ -208,9 +222,11 @@ def by_columns(
 
 
 def _check_events(session: AcidSession, listing: Listing, name: str, tail: OrcTail) -> None:
-    """Refuse updates and deletes among the rows, as ACID v1 wrote them (Hive 1 and 2).
+    """Refuse files with update or delete events among the rows, as ACID v1 (Hive 1 and 2) wrote
+    them.
 
-    Writers of ACID v2 say so in a file's metadata; without that every file is looked at.
+    Writers of ACID v2 put their version into a file's metadata; where it is missing, every file of
+    the directory is checked.
     """
     tails = [(name, tail)] if VERSION in tail.metadata else file_tails(session, listing)
     for file, known in tails:
@@ -225,7 +241,7 @@ def _check_events(session: AcidSession, listing: Listing, name: str, tail: OrcTa
 
 
 def visible_columns(snapshot: TableSnapshot, ordinal: int) -> int:
-    """How many of the table's columns a partition has: one may have fewer of its own."""
+    """Return how many of the table's columns a partition has; it may have fewer of its own."""
     partition: PartitionSnapshot = snapshot.partitions[ordinal]
     own = snapshot.table.columns if partition.columns is None else partition.columns
     return min(len(own), len(snapshot.table.columns))

@@ -1,9 +1,9 @@
-"""How many rows a snapshot has, which ``count(*)`` asks, and in which partitions there are any:
-from the tails of files, without a scan.
+"""Row counts from the tails of files, without a scan.
 
-The rows of a file are there unless they were deleted. A delete event takes one of them away if the
-file has a row with its key, which the statistics prove of a dense file: one of a single write id
-and bucket property, with as many rows as there are numbers from its least row id to its greatest.
+``count(*)`` requires the number of rows, ``max(p)`` only which partitions have rows. A file's rows
+are there unless they were deleted. A delete event removes one of them if the file has a row with
+its key. Statistics prove that for a dense file: one with a single write id and bucket property, and
+with as many rows as there are numbers from its lowest to its highest row id.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ from acidsql.storage.tails import BUCKET, OPERATION, ORIGINAL_WRITE_ID, ROW_ID
 
 
 class Dense(NamedTuple):
-    """The row ids of a dense file, of its write id and bucket property in its partition."""
+    """Row ids of a dense file.
+
+    Attributes:
+        place: ordinal of the partition, write id and bucket property of all rows.
+        least: lowest row id.
+        greatest: highest row id.
+    """
 
     place: tuple[int, int, int]
     least: int
@@ -40,11 +46,11 @@ def count_rows(
     directories: Sequence[DataDirectory],
     deletes: Deletes,
 ) -> int | None:
-    """The number of rows in these directories that no delete event meets; None where the tails do
-    not tell it.
+    """Count the rows in some directories that are not deleted; return None if the tails do not
+    tell.
 
     Args:
-        directories: all of the snapshot's with rows.
+        directories: all directories of the snapshot that have rows.
         deletes: all delete events of the snapshot.
     """
     files = sum(len(snapshot.listings.get(d.path).names) for d in directories)
@@ -78,13 +84,16 @@ def find_occupied(
     deletes: Deletes,
     others: Container[int],
 ) -> dict[int, bool]:
-    """Whether partitions have a row, by their ordinals; those are left out of which the tails do
-    not tell it.
+    """Find which partitions have rows.
 
     Args:
-        directories: all of the snapshot's with rows that have row ids.
+        directories: all directories of the snapshot that have rows with row ids.
         deletes: all delete events of the snapshot.
-        others: the partitions that have rows without row ids.
+        others: ordinals of the partitions that have rows without row ids.
+
+    Returns:
+        Whether a partition has a row, by its ordinal; partitions whose tails do not tell are left
+        out.
     """
     events: Counter[int] = Counter()
     for file in deletes.files:
@@ -103,7 +112,7 @@ def find_occupied(
                 if not _has_only_rows(tail):
                     return None
                 rows += tail.rows
-                # Each event deletes one row at most.
+                # Each event deletes at most one row.
                 if rows > events[ordinal]:
                     return True
         return False if is_told and not rows else None
@@ -114,7 +123,9 @@ def find_occupied(
 
 
 def _ranges(keys: pa.Table) -> list[Dense]:
-    """From the least to the greatest row id of each place with any of these keys."""
+    """Return the lowest and highest row id among some keys, for each write id and bucket of a
+    partition.
+    """
     place = ["ordinal", "write_id", "bucket"]
     found = keys.group_by(place).aggregate([("row_id", "min"), ("row_id", "max")])
     columns = [found[name].to_pylist() for name in (*place, "row_id_min", "row_id_max")]
@@ -122,7 +133,7 @@ def _ranges(keys: pa.Table) -> list[Dense]:
 
 
 def _has_only_rows(tail: OrcTail) -> bool:
-    """Whether a file is an ACID file without the updates and deletes of ACID v1."""
+    """Return whether a file is an ACID file without the update and delete events of ACID v1."""
     operations = tail.file_int_stats(OPERATION)
     is_read = is_acid_file(tail)
     return is_read and (not tail.rows or (operations is not None and operations.maximum == 0))
@@ -141,10 +152,11 @@ def _dense(ordinal: int, tail: OrcTail) -> Dense | None:
 
 
 def are_of(deleted: Sequence[Dense], dense: Sequence[Dense]) -> bool:
-    """Whether dense files have every row of some ranges of row ids, and no two files the same row.
+    """Return whether dense files cover all row ids of some ranges, and no row id is in two files.
 
     Args:
-        deleted: one range of each place at most.
+        deleted: ranges of row ids, at most one for each place.
+        dense: row ids of the files.
     """
     whole: dict[tuple[int, int, int], list[Dense]] = defaultdict(list)
     for file in sorted(dense):

@@ -1,8 +1,9 @@
-"""Files without row ids: those from before a table became transactional, and those of LOAD DATA.
+"""Original files: ORC files without row ids, from before a table became transactional or of LOAD
+DATA.
 
-Their rows are identified by where they stand (contract: AcidUtils, OrcRawRecordMerger). The write
-id is 0, or that of the directory; the bucket id is the number that the file's name begins with; the
-row id counts the rows of all files of that bucket id, in the order of their paths.
+Hive identifies their rows by position (``AcidUtils``, ``OrcRawRecordMerger``). The write id is 0,
+or that of the directory that LOAD DATA made; the bucket id is the number at the start of the file's
+name; the row id counts the rows of all files of that bucket id, in the order of their paths.
 """
 
 from __future__ import annotations
@@ -39,17 +40,19 @@ from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
 
 _OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
-_ROW_IN_TASK = (1 << 33) - 1  # monotonically_increasing_id keeps the task's number above these
+_ROW_IN_TASK = (1 << 33) - 1  # mask: monotonically_increasing_id has the task above these bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalFile:
-    """A file without row ids, and what identifies its rows.
+    """Original file with the parts of its rows' ids.
 
     Attributes:
+        listing: of its directory.
+        name: in that directory.
         write_id: of all its rows.
-        bucket: their bucket property.
-        ordinal: of its partition.
+        bucket: bucket property of all its rows.
+        ordinal: index of its partition in the snapshot.
         columns: names in the file of the table's columns, by position.
         first_row: row id of the first row of each split.
     """
@@ -70,14 +73,14 @@ def original_files(
     *,
     originals: bool,
 ) -> list[OriginalFile]:
-    """The files without row ids that a snapshot reads.
+    """Return the original files that a snapshot reads; files without rows are left out.
 
     Args:
-        raw: the directories of LOAD DATA.
-        originals: whether those from before the table became transactional are meant too.
+        raw: directories that LOAD DATA made.
+        originals: whether to include files from before the table became transactional.
 
     Raises:
-        FormatError: a file's name does not say its bucket (INVALID_ORIGINAL_FILE_NAME).
+        FormatError: a file's name does not begin with its bucket id (INVALID_ORIGINAL_FILE_NAME).
     """
     found: list[OriginalFile] = []
     for ordinal, partition in enumerate(snapshot.partitions if originals else ()):
@@ -107,10 +110,14 @@ def _identified(
     key: tuple[int, int],
     ordinal: int,
 ) -> Iterator[OriginalFile]:
-    """The files of one directory in the order of their paths.
+    """Yield the original files of one directory, given in the order of their paths.
 
     Args:
+        places: listing and name of each file.
         key: write id and statement id.
+
+    Raises:
+        FormatError: INVALID_ORIGINAL_FILE_NAME.
     """
     write_id, statement_id = key
     for listing, name in places:
@@ -147,7 +154,9 @@ def _identified(
 
 
 def _rows_before_splits(tail: OrcTail, split_bytes: int) -> list[int]:
-    """How many rows stand before each split: ORC reads a stripe in the split where it begins."""
+    """Return how many rows precede each split; ORC reads a stripe in the split in which it
+    begins.
+    """
     starts = range(0, tail.file_length, split_bytes)
     return [sum(s.rows for s in tail.stripes if s.offset < start) for start in starts]
 
@@ -155,7 +164,11 @@ def _rows_before_splits(tail: OrcTail, split_bytes: int) -> list[int]:
 def original_events(
     session: AcidSession, files: Sequence[OriginalFile], row: StructType
 ) -> list[bridge.UnresolvedPlan]:
-    """Insert events made of the rows of such files, with the ordinal of their partition last."""
+    """Build insert events of the rows of original files, with ``ORDINAL`` as the last column.
+
+    Returns:
+        A plan for each set of columns.
+    """
     groups: dict[tuple[str, ...], list[OriginalFile]] = defaultdict(list)
     for file in files:
         groups[file.columns].append(file)
@@ -199,6 +212,11 @@ def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType
 
 
 def _by_file(values: Sequence[object], data_type: DataType, file: Column) -> Column:
-    """A value of each file: a constant array, indexed by the file's ordinal."""
+    """Build a column with a value for each file: an element of a constant array.
+
+    Args:
+        values: one for each file.
+        file: ordinal of the row's file.
+    """
     constant = F.from_json(F.lit(json.dumps(values)), ArrayType(data_type))
     return F.get(constant, file)

@@ -1,5 +1,7 @@
-"""From a snapshot to a Spark plan: guarded ORC scans, one for each kind of directory, less the
-deleted rows. What the guard is for: ``schema.guard``.
+"""Plan of the scan of a snapshot: guarded ORC relations, from which deleted rows are removed.
+
+Directories of different kinds have a relation each. ``schema.acid_file.guarded_columns`` says what
+the guard is for.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ from acidsql.syntax.lexer import quote
 # A missing or broken file must fail the query: skipping a delete file would bring deleted rows
 # back.
 _SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
-# Names of the table's columns beside the five ACID columns, in the events of a compaction.
+# Prefix of the names of the table's columns, beside the five ACID columns, in ``surviving_events``.
 FIELD = "__field_"
 _EVENT_COLUMNS = ("operation", *KEYS, "currentTransaction")
 
@@ -59,25 +61,25 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Inserts:
-    """Where rows lie: in ACID files, and in files without row ids."""
+    """Places of the rows of a snapshot: directories of ACID files, and original files."""
 
     directories: tuple[DataDirectory, ...]
     originals: tuple[OriginalFile, ...]
 
     @property
     def is_empty(self) -> bool:
-        """Whether no row can be there."""
+        """Whether there are no rows."""
         return not self.directories and not self.originals
 
     def but_of(self, partitions: Container[int]) -> _Inserts:
-        """Those of other partitions than these."""
+        """Leave out the places in some partitions, given by their ordinals."""
         return _Inserts(
             directories=tuple(d for d in self.directories if d.ordinal not in partitions),
             originals=tuple(f for f in self.originals if f.ordinal not in partitions),
         )
 
     def split(self, deletes: Deletes) -> tuple[_Inserts, _Inserts]:
-        """Those that no delete event can concern, and the others."""
+        """Split the places by write ids into those without any deleted row, and the others."""
         deleted = deletes.write_ids()
 
         def concerned(ordinal: int, low: int, high: int) -> bool:
@@ -99,7 +101,7 @@ class _Inserts:
 def _parted(
     items: Sequence[_T], belongs: Callable[[_T], bool]
 ) -> tuple[tuple[_T, ...], tuple[_T, ...]]:
-    """The items that do not belong, and those that do."""
+    """Split items by a predicate: first those that it is false for, then the others."""
     parts: tuple[list[_T], list[_T]] = [], []
     for item in items:
         parts[belongs(item)].append(item)
@@ -107,19 +109,22 @@ def _parted(
 
 
 def _write_ids(data: DataDirectory) -> tuple[int, int]:
-    """The least and the greatest that its rows can have."""
+    """Return the lowest and highest write id that the rows of a directory can have."""
     is_delta = data.directory.kind is DirectoryKind.DELTA
-    # The base of a table that was compacted before anybody wrote to it holds rows of write id 0.
+    # A base that was compacted from original files alone has write id 0, or less, and such rows.
     return data.directory.min_write_id if is_delta else 0, max(data.directory.max_write_id, 0)
 
 
 def scan(
     session: AcidSession, snapshot: TableSnapshot, required: RequiredRows = ALL_ROWS
 ) -> bridge.UnresolvedPlan:
-    """The rows of a snapshot: the table's columns in its order, then ``row__id``.
+    """Build the plan of a snapshot's rows: the table's columns in their order, then ``row__id``.
 
     Args:
-        required: rows that are not required may be missing, and so may values.
+        required: the plan may omit other rows, and the values of columns that are not required.
+
+    Raises:
+        FormatError: a file cannot be read as part of an ACID table.
     """
     inserts, deletes = _events(session, snapshot)
     schema = scan_schema(session.spark, snapshot.table)
@@ -146,12 +151,16 @@ def _scanned(
     deletes: Deletes,
     needed: Sequence[Sequence[bridge.Conjunct]],
 ) -> bridge.UnresolvedPlan:
-    """The surviving rows of some insert events.
+    """Build the plan of the rows in some places that are not deleted.
 
-    Projected below the union, so that Spark prunes the fields of ``row`` in each scan.
-    The struct of the row id is made above it: Spark 3.5 fails on a filter whose struct
-    has other nullability there. What fails on a deleted row, such as a cast, would be asked of it
-    below a join with the delete events, if Spark could push it there.
+    Each relation is projected below the union, so that Spark prunes the fields of ``row`` in each.
+    The struct ``row__id`` is built above the union: Spark 3.5 fails if a filter is pushed through a
+    union of structs with different nullability. Above a join with delete events there is a pushdown
+    barrier, or a condition that fails for a deleted row, such as a cast, could be evaluated below
+    the join.
+
+    Args:
+        needed: alternatives (OR), each the conjuncts (AND) that the required rows meet.
     """
     filtered, joined = _surviving(session, snapshot, inserts, deletes, needed)
     first, *others = (
@@ -165,12 +174,14 @@ def _scanned(
 
 
 def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int | None:
-    """The number of a snapshot's rows if the tails of its files tell it, else None."""
+    """Count the rows of a snapshot from the tails of its files; return None if these do not
+    tell.
+    """
     return _number_of_rows(session, snapshot, *_events(session, snapshot))
 
 
 def _events(session: AcidSession, snapshot: TableSnapshot) -> tuple[_Inserts, Deletes]:
-    """Where all rows of a snapshot lie, and what deletes some of them."""
+    """Find all places of a snapshot's rows, and its delete events."""
     inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
     return inserts, find_deletes(session, snapshot)
 
@@ -184,8 +195,11 @@ def _number_of_rows(
 
 
 def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """The insert events that no delete event meets, as a major compaction takes them: five of the
-    ACID columns, then the table's as ``FIELD`` with their positions.
+    """Build the insert events that are not deleted, for a major compaction.
+
+    Returns:
+        The five ACID columns beside ``row``, then the fields of ``row`` as ``FIELD`` and their
+        position.
     """
     filtered, joined = _surviving(session, snapshot, *_events(session, snapshot))
     return _flat_union(session, snapshot, [*filtered, *joined])
@@ -194,10 +208,11 @@ def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame
 def all_inserts(
     session: AcidSession, snapshot: TableSnapshot, *, less_deleted: bool = False
 ) -> DataFrame:
-    """All insert events of the deltas, as a minor compaction takes them, in the same columns.
+    """Build the insert events of the deltas, for a minor compaction, in the columns of
+    ``surviving_events``.
 
     Args:
-        less_deleted: but for those that a delete event meets.
+        less_deleted: whether to leave out the deleted ones.
     """
     inserts = _inserts(session, snapshot, insert_deltas(snapshot), originals=False)
     row = data_schema(session.spark, snapshot.table)
@@ -228,8 +243,8 @@ def _surviving(
     deletes: Deletes,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
 ) -> tuple[list[bridge.UnresolvedPlan], list[bridge.UnresolvedPlan]]:
-    """Scans of insert events, those that delete events may concern less what these delete: first
-    those that need no join for that, then those with one; one at least.
+    """Build scans of the insert events in some places that are not deleted: those without a join,
+    and those with one; at least one in all.
     """
     clean, dirty = inserts.split(deletes)
     row = data_schema(session.spark, snapshot.table)
@@ -252,7 +267,7 @@ def _joined(
     parts: Sequence[bridge.UnresolvedPlan],
     deletes: Deletes,
 ) -> list[bridge.UnresolvedPlan]:
-    """Insert events but for those that a delete event meets, by a join."""
+    """Remove deleted rows from scans of insert events by a join."""
     return anti_join(snapshot, parts, deletes, lambda: _delete_events(session, snapshot))
 
 
@@ -268,7 +283,7 @@ def _inserts(
     *,
     originals: bool,
 ) -> _Inserts:
-    """Where the rows of some directories lie, and of the originals if these are meant too."""
+    """Find the places of the rows in some directories, and of the originals if these are wanted."""
     acid, raw = _parted(
         directories, lambda d: is_raw(session, snapshot.listings.get(d.path), d.directory)
     )
@@ -289,7 +304,7 @@ def _insert_events(
     row: StructType,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
 ) -> list[bridge.UnresolvedPlan]:
-    """Insert events whose ``row`` has the table's columns."""
+    """Build scans of insert events, in which ``row`` has the table's columns."""
     parts = []
     compared = compared_types(session, snapshot.table, needed)
     groups = by_columns(session, snapshot, inserts.directories, compared)
@@ -311,10 +326,10 @@ def _insert_events(
 def compaction_deletes(
     session: AcidSession, snapshot: TableSnapshot, *, but_of: int | None
 ) -> DataFrame:
-    """The delete events of a snapshot, each row's once.
+    """Build the delete events of a snapshot, one for each deleted row.
 
     Args:
-        but_of: a write id whose rows are left out.
+        but_of: write id whose rows' delete events are left out, None for none.
     """
     events = _delete_events(session, snapshot)
     if but_of is not None:
@@ -329,7 +344,9 @@ def _valid_events(
     row: StructType,
     search: SearchArgument | None = None,
 ) -> list[bridge.UnresolvedPlan]:
-    """The events of some directories, less those of write ids that the snapshot does not see."""
+    """Build scans of some directories without the events of write ids that the snapshot does not
+    see.
+    """
     whole, mixed = _parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
     parts = []
     if whole or not mixed:
@@ -350,10 +367,10 @@ def _relation(
     row: StructType,
     search: SearchArgument | None = None,
 ) -> bridge.UnresolvedPlan:
-    """One guarded scan.
+    """Build one guarded scan of the files in some directories.
 
-    Rows that ORC passes over may come all the same, with anything in their other columns: the
-    conditions of the search are applied before anything else is made of them.
+    ORC may return rows that the search argument excludes, with wrong values in the columns that it
+    did not compare. So the search argument's condition is the first filter above the scan.
     """
     partitioned = bool(snapshot.table.partition_columns)
     scanned = [

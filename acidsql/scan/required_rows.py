@@ -1,4 +1,4 @@
-"""What a statement requires of one occurrence of a table: partitions, rows, or a count alone."""
+"""Required rows of an occurrence of a table in a statement."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 from acidsql import bridge
 
-# Values of partitions, each in the order of the partition columns, as the metastore spells them.
+# Values of partitions, each in the order of the partition columns, as the metastore has them.
 PartitionSet = frozenset[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredRows:
-    """What a statement requires of one occurrence of a table. A scan may leave out all else.
+    """Rows that a statement requires of one occurrence of a table; a scan may omit all others.
 
     Attributes:
-        partitions: the values of the required partitions, None for all.
-        conditions: a disjunction of conjunctions that the required rows meet; empty for all rows.
+        partitions: values of the required partitions, None for all.
+        conditions: alternatives (OR), each the conjuncts (AND) that required rows meet; empty for
+            all rows.
         count_only: the number of rows is required, and none of their values.
         distinct_partitions_only: the partition columns alone are required, and each combination of
             their values once.

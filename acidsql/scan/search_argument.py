@@ -1,5 +1,5 @@
-"""What ORC itself may look for in the files of a scan: stripes, row groups and rows that meet the
-conditions of a statement.
+"""Search argument (SARG) of a scan: the conditions by which ORC skips stripes, row groups and
+rows.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from acidsql.schema.spark_limits import has_maps_of_nested
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
-# How files have the types that Spark and ORC compare alike. Floating-point numbers are not among
-# them (NaN), nor are instants (time zones), binary strings and padded ones.
+# ORC types of the Spark types that ORC compares as Spark does. It does not for floating-point
+# numbers (NaN), timestamps (time zones), binary values, CHAR and VARCHAR.
 _ORC_TYPES: dict[type[DataType], OrcType] = {
     BooleanType: OrcType(kind="boolean"),
     ByteType: OrcType(kind="byte"),
@@ -56,12 +56,13 @@ Conditions = Sequence[Sequence[bridge.Conjunct]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchArgument:
-    """What a scan looks for.
+    """Search argument of the scan of files with the same columns.
 
     Attributes:
         options: of the scan.
-        condition: the same as a condition on its rows; None if ORC looks for row groups alone.
-        rows: whether ORC passes over rows, which only a reader of batches understands.
+        condition: the same conditions as a filter on the rows of the scan; None if ORC skips only
+            stripes and row groups.
+        rows: whether ORC skips rows too, which works only if Spark reads in batches.
     """
 
     options: dict[str, str]
@@ -78,8 +79,12 @@ def _orc_type(declared: DataType) -> OrcType | None:
 
 
 def compared_types(session: AcidSession, table: Table, needed: Conditions) -> dict[int, OrcType]:
-    """The types in files of the columns that conditions are about, by their positions in the table;
-    those that ORC cannot compare are left out.
+    """Return the ORC types of the columns that conditions name, by position in the table.
+
+    Columns of types that ORC and Spark do not compare alike are left out.
+
+    Args:
+        needed: alternatives (OR), each a list of conjuncts (AND).
     """
     named = {name for one in needed for c in one for name in c.columns}
     declared = {
@@ -93,10 +98,11 @@ def compared_types(session: AcidSession, table: Table, needed: Conditions) -> di
 def find_search_argument(
     session: AcidSession, table: Table, columns: FileColumns, needed: Conditions
 ) -> SearchArgument | None:
-    """What a scan of files with these columns may look for; None if it is nothing.
+    """Build the search argument for files with some columns; None if no condition can be used.
 
     Args:
-        needed: alternatives, of each the conditions that hold of all rows that are needed.
+        columns: of the files.
+        needed: alternatives (OR), each the conjuncts (AND) that the required rows meet.
     """
     spark = session.spark
     schema = data_schema(spark, table)

@@ -1,5 +1,5 @@
-"""What one statement sees of a table: its valid write ids and, per partition,
-the directories they select.
+"""Snapshot of a table: the valid write ids, and the directories of each partition that they
+select.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ from acidsql.storage.listings import Listings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSnapshot:
-    """What a snapshot reads of one partition, or of the table itself if it has none.
+    """Directories that a snapshot reads in a partition, or in a table without partitions.
 
     Attributes:
+        values: of the partition columns; () for a table without partitions.
+        location: of the partition.
+        state: directories that were selected.
         columns: the partition's own columns, None where they are the table's.
     """
 
@@ -39,13 +42,21 @@ class PartitionSnapshot:
     columns: tuple[Column, ...] | None = None
 
     def path(self, directory: AcidDirectory) -> str:
-        """Path of one of its directories."""
+        """Return the path of a directory in the partition."""
         return child(self.location, directory.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSnapshot:
-    """A table as one statement sees it; ``listings`` are those of the statement."""
+    """Snapshot of a table for one statement.
+
+    Attributes:
+        table: its definition.
+        txns: transactions that are visible.
+        write_ids: write ids that are visible.
+        partitions: those that were asked for.
+        listings: shared by all snapshots of the statement.
+    """
 
     table: Table
     txns: ValidTxnList
@@ -63,13 +74,18 @@ def take_snapshot(
     wanted: Collection[tuple[str, ...]] | None = None,
     lists: tuple[ValidWriteIdList, ValidTxnList] | None = None,
 ) -> TableSnapshot:
-    """List a table's partitions, each once, and select what the transactions in ``txns`` committed.
+    """List the partitions of a table, each once, and select the directories that the statement
+    sees.
 
     Args:
-        listings: of the statement; a directory that it has seen is not listed again.
-        wanted: the values of the partitions that the statement needs, None for all; the others are
-            not fetched and not listed.
-        lists: a snapshot from elsewhere, in place of the metastore's.
+        txns: transactions that are visible.
+        listings: of the statement; a directory that is in them is not listed again.
+        wanted: values of the partitions that are required, None for all; others are neither fetched
+            nor listed.
+        lists: valid lists that a caller has already; None asks the metastore for them.
+
+    Raises:
+        FormatError: a directory is missing (DIRECTORY_NOT_FOUND), or its names do not fit together.
     """
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
@@ -104,8 +120,13 @@ def take_snapshot(
 def check_is_there(
     metastore: Metastore, table: Table, place: Partition, listings: Listings
 ) -> None:
-    """Refuse to take a directory that is gone for an empty one, as Hive does; one of a partition
-    that has just been dropped is empty.
+    """Check that the directory of a table or partition exists.
+
+    Hive does so too: a directory that is gone does not count as empty. A partition that was dropped
+    meanwhile does.
+
+    Raises:
+        FormatError: DIRECTORY_NOT_FOUND.
     """
     if listings.get(place.location).exists:
         return
@@ -124,10 +145,14 @@ def check_is_there(
 
 
 def with_nested_originals(files: FileSystem, listings: Listings, location: str) -> Sequence[str]:
-    """The names in a directory, and the files below those of its directories that are not ACID's.
+    """Return the names in a directory, with the files below those directories that ACID does not
+    name.
 
     Hive wrote UNION ALL into such directories before the table became transactional
-    (AcidUtils.findOriginals). Once there is a base, nobody reads them.
+    (``AcidUtils.findOriginals``). If there is a base, they are not read.
+
+    Returns:
+        Names, and paths relative to the directory.
     """
     names = listings.get(location).names
     if any(d.kind is DirectoryKind.BASE for d in map(parse_directory, names) if d):
@@ -144,10 +169,10 @@ def with_nested_originals(files: FileSystem, listings: Listings, location: str) 
 
 
 def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str]) -> None:
-    """Make sure that no write id which a directory carries is ever given again.
+    """Raise the table's next write id above those in the names of its directories.
 
-    Directories know more than the metastore where its file was lost, or restored
-    from an older copy.
+    The metastore can be behind its directories if its file was lost, or restored from an older
+    copy; a write id must not be allocated twice.
     """
     highest = max_write_id(names)
     if highest >= metastore.next_write_id(table.database, table.name):
@@ -157,11 +182,11 @@ def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str
 def with_unknown_compactions(
     metastore: Metastore, txns: ValidTxnList, names: Sequence[str]
 ) -> ValidTxnList:
-    """The snapshot, extended by transactions that only the names of compacted directories tell of.
+    """Add transactions to a snapshot that are known only from the names of compacted directories.
 
     Where the metastore's file was lost or restored, a base may carry a transaction id that was
-    never given here. Its compaction was committed, or its directories would not be in place for so
-    long; ids that other writers got since the snapshot was taken stay invisible.
+    never allocated since. Its compaction must have committed, since its directories are still in
+    place. Ids that other writers were allocated after the snapshot was taken stay invisible.
     """
     highest = max((d.visibility_txn_id for d in map(parse_directory, names) if d), default=0)
     if highest <= txns.high_water_mark:
@@ -201,7 +226,11 @@ def state_of(
     write_ids: ValidWriteIdList,
     txns: ValidTxnList,
 ) -> AcidState:
-    """``select`` over a directory, whose errors name it."""
+    """Select the directories that a snapshot reads (``format.selection.select``).
+
+    Raises:
+        FormatError: that of ``select``, with the location in its message.
+    """
     try:
         return select(names, write_ids, txns, _base_formats(files, location, names))
     except FormatError as error:
@@ -209,9 +238,10 @@ def state_of(
 
 
 def _base_formats(files: FileSystem, location: str, names: Sequence[str]) -> dict[str, str]:
-    """``dataFormat`` of each base that has a ``_metadata_acid`` (Hive 3.1's compactor writes one).
+    """Read ``dataFormat`` of each base that has a ``_metadata_acid`` (Hive 3.1's compactor writes
+    one).
 
-    A base with a ``_v`` suffix is known to be compacted, and one base alone needs no comparison.
+    A base with a ``_v`` suffix is known to be compacted, and its file is not read.
     """
     bases = [d for d in map(parse_directory, names) if d and d.kind is DirectoryKind.BASE]
     formats = {}

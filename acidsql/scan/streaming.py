@@ -1,8 +1,8 @@
-"""Files that a streaming client still writes.
+"""Files that a streaming client is still writing.
 
-The client notes beside a file how far it is complete (OrcAcidUtils.getSideFile); what follows may
-be half of a stripe. Spark's reader cannot be told a length, so the complete part is copied, and
-the copy is read.
+The client writes the length of the complete part into a side file (``OrcAcidUtils.getSideFile``);
+what follows may be half a stripe. Spark's reader takes no length, so the complete part is copied,
+and the copy is read.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ _LONG = 8
 def complete(
     session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
 ) -> list[DataDirectory]:
-    """The directories, with copies in place of those in which a file is still written.
+    """Replace directories with a file that is still being written by copies of their complete
+    parts.
 
-    The copies go with the statement's transaction. A statement without one is not run, and has the
-    directories as they are.
+    The copies are deleted with the transaction of the statement. A statement without a transaction
+    is planned but never run, and keeps the directories.
 
     Raises:
-        FormatError: a note cannot be read, or tells of more than there is (OPEN_STREAMING_FILE).
+        FormatError: a side file has no length, or one beyond the end of its file
+            (OPEN_STREAMING_FILE).
     """
     return [_complete(session, snapshot, data) for data in directories]
 
@@ -44,8 +46,10 @@ def _complete(session: AcidSession, snapshot: TableSnapshot, data: DataDirectory
 
 
 def may_be_written(directory: AcidDirectory) -> bool:
-    """Whether a streaming client may have a file open there: it writes deltas of several write ids,
-    as compactors do, whose names have a transaction id (ParsedDeltaLight.mayContainSideFile).
+    """Return whether a streaming client may have a file open in a directory.
+
+    It writes deltas of several write ids. So do compactors, but theirs have a transaction id in the
+    name (``ParsedDeltaLight.mayContainSideFile``).
     """
     return (
         directory.kind is DirectoryKind.DELTA
@@ -55,7 +59,8 @@ def may_be_written(directory: AcidDirectory) -> bool:
 
 
 def last_length(note: bytes) -> int | None:
-    """The length in bytes that a side file tells of: the last whole number in it, None without one.
+    """Return the length in bytes that a side file has: its last whole 64-bit integer, None without
+    one.
 
     >>> last_length(bytes(8) + (3).to_bytes(8, "big") + b"half")
     3
@@ -65,7 +70,9 @@ def last_length(note: bytes) -> int | None:
 
 
 def _complete_lengths(session: AcidSession, listing: Listing) -> Mapping[str, int]:
-    """How many bytes are complete of each file of a directory; nothing if all of them are."""
+    """Return the complete length in bytes of each file of a directory; {} if all files are
+    complete.
+    """
     lengths: dict[str, int] = {}
     is_open = False
     for name in bucket_files(listing):
@@ -87,7 +94,7 @@ def _noted(session: AcidSession, path: str) -> int:
 def _copy(
     session: AcidSession, snapshot: TableSnapshot, listing: Listing, lengths: Mapping[str, int]
 ) -> str:
-    """Copy the complete parts of a directory's files; the path of the copy."""
+    """Copy the complete parts of a directory's files, once; return the path of the copy."""
     listings = snapshot.listings
     place = listings.copy_of(listing.path, snapshot.table.location)
     if place is None:

@@ -1,4 +1,7 @@
-"""Wall clocks: a TIMESTAMP in a file is one, and Spark reads and writes it in the JVM's zone."""
+"""Conversion of TIMESTAMP values between the zone of the files and that of the session.
+
+A TIMESTAMP in an ORC file is a local time. Spark reads and writes it in the JVM's time zone.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,19 @@ from acidsql.session.acid_session import AcidSession
 
 
 def to_session_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
-    """A value read from a file, so that the session sees the wall clock that
-    the file's writer meant.
+    """Convert a value read from a file, so that its local time in the session's zone is that of the
+    file.
     """
     return _shifted(value, data_type, session.jvm_time_zone, session.time_zone)
 
 
 def to_file_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
-    """A value to be written, so that the file keeps the wall clock that the session sees."""
+    """Convert a value to be written, so that the file has its local time in the session's zone."""
     return _shifted(value, data_type, session.time_zone, session.jvm_time_zone)
 
 
 def _shifted(value: Column, data_type: DataType, source: str, target: str) -> Column:
-    """Move instants so that their wall clock in ``target`` is what it was in ``source``."""
+    """Move instants so that their local time in ``target`` is what it was in ``source``."""
     if source == target or not has_timestamp(data_type):
         return value
     if isinstance(data_type, TimestampType):

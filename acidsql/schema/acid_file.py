@@ -1,4 +1,4 @@
-"""The schema of ACID files (OrcRecordUpdater), and how Spark must be asked for their columns."""
+"""Schema of ACID files (``OrcRecordUpdater``), and the schema by which Spark has to read them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ KEYS = ("originalTransaction", "bucket", "rowId")
 
 
 def pad_name(columns: Sequence[str]) -> str:
-    """A field name that no column of the table has: ORC gives nulls for
-    it without reading anything.
+    """Return a name for the pad: a field of ``row`` that no column of the table has.
+
+    ORC returns NULL for it and reads nothing.
     """
     name = "__pad"
     while name in columns:
@@ -34,9 +35,13 @@ def pad_name(columns: Sequence[str]) -> str:
 
 
 def event_schema(row: StructType, *, deletes: bool = False) -> StructType:
-    """The six columns of an ACID file (OrcRecordUpdater); ``row`` is null in delete events only.
+    """Return the six columns of an ACID file (``OrcRecordUpdater``).
 
-    No other column may count as never null: the guard of a scan must not be folded away.
+    No column but ``row`` may be declared NOT NULL: Spark would fold the guard of a scan away.
+
+    Args:
+        row: the table's columns.
+        deletes: whether ``row`` may be NULL, as it is in delete events only.
     """
     return StructType(
         [
@@ -51,21 +56,24 @@ def event_schema(row: StructType, *, deletes: bool = False) -> StructType:
 
 
 def read_name(name: str) -> str:
-    """The name that Spark must be given to find a field of ``row``.
+    """Return the name by which Spark finds a field of ``row`` in a file.
 
-    Its ORC reader takes the name of a nested field in a file to end at the first backtick.
+    Spark's ORC reader ends the name of a nested field in a file at the first backtick.
     """
     return name.partition("`")[0]
 
 
 def row_field(name: str) -> SparkColumn:
-    """A field of ``row`` in a scan."""
+    """Return a field of ``row`` in a scan."""
     return F.col("row").getField(read_name(name))
 
 
 def row_of(row: StructType, values: Sequence[SparkColumn]) -> SparkColumn:
-    """``row`` with the table's columns, of values in their order; those missing at the end are
-    null.
+    """Build the struct ``row`` with the table's columns.
+
+    Args:
+        row: the table's columns.
+        values: values of the first columns, in their order; the others are NULL.
     """
     missing = [F.lit(None)] * (len(row.fields) - len(values))
     pairs = zip([*values, *missing], row.fields, strict=True)
@@ -73,15 +81,15 @@ def row_of(row: StructType, values: Sequence[SparkColumn]) -> SparkColumn:
 
 
 def padded(row: StructType) -> StructType:
-    """What a scan asks of ``row``: its fields, without metadata, and the pad."""
+    """Return the schema that a scan reads ``row`` by: its fields without metadata, and the pad."""
     fields = [StructField(read_name(f.name), f.dataType, f.nullable) for f in row.fields]
     return StructType([*fields, StructField(pad_name(row.names), ByteType())])
 
 
 def guarded_columns(row: StructType) -> list[str]:
-    """The columns, as SQL, of which a scan must ask all.
+    """Return the columns, as SQL, that the guard of a scan refers to, so that Spark reads them all.
 
-    ORC knows ACID files by their six top-level columns and fails on a scan that asks for fewer. The
-    pad stands for ``row`` without being read.
+    ORC recognises ACID files by their six top-level columns, and fails on a scan that reads fewer.
+    The pad stands for ``row``, of which nothing is read then.
     """
     return ["operation", *KEYS, "currentTransaction", f"row.{quote(pad_name(row.names))}"]

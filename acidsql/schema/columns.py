@@ -1,10 +1,9 @@
-"""Columns of a table as Spark's types, and back."""
+"""Conversion between columns of the metastore and Spark's schemas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import (
@@ -23,17 +22,17 @@ from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table
 
-# Where Spark keeps the declared type of a char or varchar column, which it reads and writes as a
-# string.
+# Key of a field's metadata with the declared type of a char or varchar column, which Spark reads
+# and writes as a string.
 _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 
 
-# Where Spark keeps the SQL text of a column's default.
+# Key of a field's metadata with the SQL text of the column's default.
 DEFAULT_KEY = "CURRENT_DEFAULT"
 
 
 def literal(value: object) -> str:
-    """The SQL text of a Python value."""
+    """Return the SQL text of a Python value."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -45,7 +44,7 @@ def literal(value: object) -> str:
 
 
 def types_in(data_type: DataType) -> Iterator[DataType]:
-    """A type and all those that it is made of."""
+    """Yield a type and all types nested in it."""
     yield data_type
     if isinstance(data_type, ArrayType):
         yield from types_in(data_type.elementType)
@@ -58,12 +57,12 @@ def types_in(data_type: DataType) -> Iterator[DataType]:
 
 
 def has_type(data_type: DataType, wanted: tuple[type, ...]) -> bool:
-    """Whether a type is, or contains, one of the wanted ones."""
+    """Return whether a type is, or contains, one of the wanted classes."""
     return any(isinstance(found, wanted) for found in types_in(data_type))
 
 
 def _without_char(data_type: DataType) -> DataType:
-    """The type with char and varchar as the strings that Spark keeps them in."""
+    """Replace char and varchar in a type by string, as which Spark reads and writes them."""
     if isinstance(data_type, CharType | VarcharType):
         return StringType()
     if isinstance(data_type, ArrayType):
@@ -95,26 +94,27 @@ def _field(spark: SparkSession, column: Column) -> StructField:
     return StructField(column.name, _without_char(declared), column.nullable, metadata)
 
 
-@lru_cache(maxsize=1024)
+@bridge.cached_per_session(1024)
 def schema_of(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
-    """Columns of the catalog as Spark's types, with their metadata (char and varchar, default,
-    comment).
+    """Build Spark's schema of columns in the metastore.
+
+    The metadata of a field has the declared type of char and varchar, the default and the comment.
     """
     return StructType([_field(spark, c) for c in columns])
 
 
 def data_schema(spark: SparkSession, table: Table) -> StructType:
-    """The columns that are stored in files."""
+    """Return the schema of the columns that are stored in files."""
     return schema_of(spark, table.columns)
 
 
 def partition_schema(spark: SparkSession, table: Table) -> StructType:
-    """The partition columns."""
+    """Return the schema of the partition columns."""
     return schema_of(spark, table.partition_columns)
 
 
 def has_timestamp(data_type: DataType) -> bool:
-    """Whether values of the type hold instants, which shift between time zones."""
+    """Return whether a type has TIMESTAMP in it, whose values depend on the time zone."""
     return has_type(data_type, (TimestampType,))
 
 
@@ -132,10 +132,11 @@ _REFUSED = (
 
 
 def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
-    """Catalog columns of a schema as Spark parses it in CREATE TABLE.
+    """Build the metastore's columns of a schema that Spark parsed from CREATE TABLE.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_DATATYPE for types that Hive cannot read from ORC.
+        AcidAnalysisError: UNSUPPORTED_DATATYPE for types that Hive cannot read from ORC,
+            UNSUPPORTED_FEATURE.GENERATED_COLUMN.
     """
     columns = []
     for field in schema.fields:
@@ -151,6 +152,7 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
                 "UNSUPPORTED_DATATYPE",
                 f"column {field.name!r} has type {text}, which Hive cannot read from an ACID "
                 "table: use TIMESTAMP, a numeric type or a string",
+                {"typeName": text},
             )
         columns.append(
             Column(

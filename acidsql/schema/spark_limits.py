@@ -1,4 +1,4 @@
-"""What Spark's ORC reader and writer do wrong with some types, and what is refused for it."""
+"""Types that Spark's ORC reader and writer get wrong, and how acidsql avoids or refuses them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from acidsql.schema.columns import has_type, types_in
 
 
 def has_nested_type(data_type: DataType) -> bool:
-    """Whether a type is an array, a map or a struct."""
+    """Return whether a type is an array, a map or a struct."""
     return isinstance(data_type, ArrayType | MapType | StructType)
 
 
 def has_maps_of_nested(data_type: DataType) -> bool:
-    """Whether a type holds a map whose values are arrays, maps or structs.
+    """Return whether a type contains a map whose values are arrays, maps or structs.
 
-    Spark reads some NULLs among them as values of other rows when it reads in batches.
+    Of such maps Spark reads some NULLs as values of other rows when it reads in batches.
     """
     return any(
         isinstance(found, MapType) and has_nested_type(found.valueType)
@@ -31,7 +31,7 @@ def has_maps_of_nested(data_type: DataType) -> bool:
 
 
 def has_dates_in_map_keys(data_type: DataType) -> bool:
-    """Whether the keys of a map in the type are, or contain, dates."""
+    """Return whether a type contains a map with dates in its keys."""
     return any(
         isinstance(found, MapType) and has_type(found.keyType, (DateType,))
         for found in types_in(data_type)
@@ -39,10 +39,10 @@ def has_dates_in_map_keys(data_type: DataType) -> bool:
 
 
 def why_not_written(row: StructType) -> str | None:
-    """What keeps Spark's ORC writer from writing these columns; None if nothing does.
+    """Return the reason why Spark's ORC writer cannot write these columns, or None.
 
-    It keeps a map in a sorted one while it writes. Its dates (``DaysWritable``) all compare as
-    equal, so that one entry is left of a map with several.
+    While it writes, it holds the entries of a map in a sorted map. Its dates (``DaysWritable``) all
+    compare as equal, so only one entry of a map with dates as keys would be left.
     """
     for field in row.fields:
         if has_dates_in_map_keys(field.dataType):
@@ -54,7 +54,7 @@ def why_not_written(row: StructType) -> str | None:
 
 
 def check_written(row: StructType) -> None:
-    """Refuse to write columns that Spark's ORC writer cannot write.
+    """Check that Spark's ORC writer can write these columns.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_DATATYPE.

@@ -1,1 +1,1 @@
-"""What acidsql keeps for each Spark session: settings, metastore, caches, heartbeats, leases."""
+"""State of acidsql for a Spark session: settings, metastore, caches, heartbeats, leases."""

@@ -1,4 +1,4 @@
-"""What acidsql keeps per Spark session: the metastore, the file system, leases, settings."""
+"""``AcidSession``, the state of acidsql for a Spark session."""
 
 from __future__ import annotations
 
@@ -29,7 +29,23 @@ from acidsql.storage.tails import TailCache
 
 
 class AcidSession:
-    """acidsql's side of one Spark session; ``AcidSession.of(spark)`` finds or makes it."""
+    """State of acidsql for a Spark session; ``AcidSession.of(spark)`` finds or creates it.
+
+    Attributes:
+        spark: the Spark session.
+        settings: read when the session was created.
+        user: Hadoop's user.
+        host: name of this host.
+        metastore: of the session.
+        files: Hadoop's file systems.
+        tails: cache of ORC tails.
+        delete_events: cache of delete events.
+        delete_filters: cache of the filters that hold delete bitmaps.
+        heartbeater: sends heartbeats for the open transactions.
+        leases: of the DataFrames that were returned.
+        temp_views: temporary views over ACID tables.
+        time_zone: zone of the local times in files.
+    """
 
     _sessions: ClassVar[dict[str, AcidSession]] = {}
     _lock: ClassVar[threading.RLock] = threading.RLock()
@@ -52,18 +68,18 @@ class AcidSession:
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
         self.temp_views = TempViews(spark)
-        # The zone whose wall clocks Hive is to read. A later SET TIME ZONE changes how instants are
-        # parsed and printed, as in Spark, not which instants the tables hold.
+        # Zone of the local times that Hive reads in files. A later SET TIME ZONE changes how
+        # instants are parsed and printed, as in Spark, not the instants in the tables.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
         if not self.metastore.capabilities.has_other_clients:
             for name in self.metastore.databases():
                 mirror_database(self, name)
-        # Readers that are gone must not hold cleaners back until their time-out.
+        # Leases of a process that has ended would hold cleaners back until their time-out.
         atexit.register(self.close)
 
     @classmethod
     def of(cls, spark: SparkSession) -> AcidSession:
-        """The AcidSession of a Spark session."""
+        """Return the ``AcidSession`` of a Spark session; create it if there is none."""
         key = f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
         with cls._lock, at_work():
             if key not in cls._sessions:
@@ -73,14 +89,14 @@ class AcidSession:
 
     @classmethod
     def _close_others(cls, application: str) -> None:
-        """Close the sessions of Spark applications that this process has stopped."""
+        """Close the sessions of other Spark applications, which this process has stopped."""
         for key, session in list(cls._sessions.items()):
             if not key.startswith(f"{application}/"):
                 session.close()
 
     @cached_property
     def jvm_time_zone(self) -> str:
-        """The zone of the wall clocks that Spark's ORC reader and writer use."""
+        """Time zone in which Spark's ORC reader and writer take local times."""
         return bridge.jvm_time_zone(self.spark)
 
     @property
@@ -89,13 +105,18 @@ class AcidSession:
         return self.files.qualify(str(self.spark.conf.get("spark.sql.warehouse.dir")))
 
     def database_location(self, database: str) -> str:
-        """Where the tables of a database lie unless they say otherwise."""
+        """Return the directory of a database, below which its tables are unless they have a
+        LOCATION.
+
+        Raises:
+            AcidLookupError: there is no such database.
+        """
         if database == "default" and not self.metastore.capabilities.chooses_locations:
             return self.warehouse
         return self.metastore.database_location(database) or child(self.warehouse, f"{database}.db")
 
     def has_database(self, name: str) -> bool:
-        """Whether the metastore has a database."""
+        """Return whether the metastore has a database."""
         try:
             self.metastore.database_location(name)
         except AcidLookupError:
@@ -103,7 +124,7 @@ class AcidSession:
         return True
 
     def close(self) -> None:
-        """Release leases, stop heartbeats, close the metastore."""
+        """Release the leases, stop the heartbeats, close the metastore and clear the caches."""
         atexit.unregister(self.close)
         self.leases.release()
         self.heartbeater.stop()
@@ -112,11 +133,14 @@ class AcidSession:
             for key, session in list(self._sessions.items()):
                 if session is self:
                     del self._sessions[key]
+            left = {session.spark.sparkContext for session in self._sessions.values()}
+        for owner in {self, self.spark, self.spark.sparkContext} - left:
+            bridge.JvmCache.clear(owner)
 
 
 def _open_metastore(settings: Settings, user: str) -> Metastore:
     if settings.is_served:
-        # Imported where it is needed: its interface takes a moment to load.
+        # Imported here because the Thrift interface takes a moment to load.
         from acidsql.metastore.hive import connect  # noqa: PLC0415
 
         return connect(
@@ -130,7 +154,7 @@ def _open_metastore(settings: Settings, user: str) -> Metastore:
 
 
 def mirror_database(session: AcidSession, name: str, comment: str | None = None) -> None:
-    """Make a database of the metastore known to Spark's own catalog."""
+    """Create a database of the metastore in Spark's own catalog, unless it is there."""
     if not session.spark.catalog.databaseExists(f"spark_catalog.`{name}`"):
         location = literal(session.database_location(name))
         said = f"COMMENT {literal(comment)}" if comment else ""

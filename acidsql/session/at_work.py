@@ -1,4 +1,4 @@
-"""Whether acidsql itself is at work, so that PySpark's methods mean Spark's own."""
+"""Marker of calls that acidsql itself makes, for which PySpark's methods are Spark's own."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ _at_work: ContextVar[bool] = ContextVar("acidsql_at_work", default=False)
 
 
 def is_at_work() -> bool:
-    """Whether this thread runs a statement of acidsql's."""
+    """Return whether this thread is running a statement of acidsql."""
     return _at_work.get()
 
 
 @contextmanager
 def at_work() -> Iterator[None]:
-    """Have ``spark.sql`` and its like, which acidsql calls in the block, be Spark's own even where
-    the session is enabled (``acidsql.enable``).
+    """Let acidsql call Spark's own ``spark.sql`` and similar methods within the block.
+
+    Without it these calls would come back to acidsql if the session is enabled
+    (``acidsql.enable``).
     """
     token = _at_work.set(True)
     try:

@@ -1,4 +1,4 @@
-"""Keeping transactions alive: one thread that sends heartbeats for all of a session."""
+"""Heartbeats of open transactions, sent by one thread for each session."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from acidsql.metastore.protocol import Metastore
 
 logger = logging.getLogger(__name__)
 
-# A heartbeat that failed is sent again after this part of the interval: waiting for the next one
-# would be too late.
+# A failed heartbeat is sent again after this fraction of the interval: a whole one would be too
+# late.
 _RETRY_PART = 0.1
 
 
 class Heartbeater:
-    """Sends heartbeats for a changing set of transactions, twice per time-out.
+    """Thread that sends heartbeats for a changing set of transactions, twice per time-out.
 
-    The thread starts with the first transaction and is a daemon: it never keeps a process alive.
+    It starts with the first transaction and is a daemon: it never keeps a process alive.
 
     Args:
         metastore: where the transactions are open.
@@ -34,7 +34,7 @@ class Heartbeater:
         self._thread: threading.Thread | None = None
 
     def add(self, txn_id: int) -> None:
-        """Keep a transaction alive from now on."""
+        """Start to send heartbeats for a transaction."""
         with self._lock:
             self._alive.add(txn_id)
             if self._thread is None:
@@ -45,13 +45,13 @@ class Heartbeater:
                 self._thread.start()
 
     def remove(self, txn_id: int) -> None:
-        """Leave a transaction alone, because it ended; unknown ids do not matter."""
+        """Stop to send heartbeats for a transaction that has ended; unknown ids are ignored."""
         with self._lock:
             self._alive.discard(txn_id)
             self._lost.discard(txn_id)
 
     def lost(self) -> frozenset[int]:
-        """Transactions that were aborted while they were kept alive here."""
+        """Return the transactions that were aborted while heartbeats were sent for them."""
         with self._lock:
             return frozenset(self._lost)
 
@@ -64,7 +64,9 @@ class Heartbeater:
             thread.join()
 
     def beat(self) -> bool:
-        """Send one heartbeat for every transaction; False if it failed and must be sent again."""
+        """Send one heartbeat for every transaction; return False if it failed and must be sent
+        again.
+        """
         with self._lock:
             txn_ids = sorted(self._alive)
         if not txn_ids:
@@ -76,7 +78,7 @@ class Heartbeater:
             logger.exception("transactions %s: heartbeat failed, will be sent again", txn_ids)
             return False
         with self._lock:
-            # Those that were removed meanwhile ended as they should.
+            # Transactions that were removed meanwhile have ended as they should.
             lost = self._alive.intersection(ended)
             self._alive -= lost
             self._lost |= lost

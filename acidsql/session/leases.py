@@ -1,8 +1,8 @@
-"""Leases: as long as a DataFrame can still run, the directories that it reads stay.
+"""Leases of DataFrames on the directories that they read.
 
-A read transaction holds the cleaner back from everything that its snapshot sees. It ends when the
-JVM has collected every file index of the statement, so that no DataFrame, view or cache can reach
-the files any more; or when the session releases it; or at its maximum age, after which a read
+A lease is a read transaction, which keeps the cleaner from removing what its snapshot sees. It ends
+when the JVM has collected every file index of the statement, since no DataFrame, view or cache can
+reach the files then; or when the session releases it; or at its maximum age, after which reading
 raises SNAPSHOT_EXPIRED.
 """
 
@@ -21,7 +21,7 @@ from acidsql.errors import MetastoreError, TransactionStateError
 from acidsql.metastore.protocol import Metastore
 from acidsql.session.heartbeat import Heartbeater
 
-# Seconds to wait before each garbage collection that looks for plans nobody can reach.
+# Seconds to wait before each garbage collection for unreachable plans.
 _COLLECTION_PAUSES = (0.0, 0.1)
 
 
@@ -30,10 +30,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class Lease:
-    """The read transaction of one statement, and what may still read under it.
+    """Read transaction of one statement.
 
     Attributes:
-        delete_copies: deletes what was copied for its reading.
+        txn_id: its transaction id.
+        opened: seconds since 1970.
+        delete_copies: deletes the files that were copied for its reading.
+        indexes: weak references to the file indexes that read under it.
     """
 
     txn_id: int
@@ -43,7 +46,11 @@ class Lease:
 
 
 class Leases:
-    """The leases of one Spark session."""
+    """Leases of one Spark session.
+
+    Attributes:
+        max_age: seconds after which a lease ends.
+    """
 
     def __init__(
         self,
@@ -64,8 +71,9 @@ class Leases:
         self.max_age = max_age
 
     def begin(self, txn_id: int, delete_copies: Callable[[], object]) -> Lease:
-        """Start the lease of a statement under its read transaction; the thread's
-        scans belong to it.
+        """Begin the lease of a statement under its read transaction.
+
+        Scans that this thread builds belong to it until ``end_statement``.
         """
         lease = Lease(txn_id=txn_id, opened=self._clock(), delete_copies=delete_copies)
         with self._lock:
@@ -75,20 +83,22 @@ class Leases:
         return lease
 
     def end_statement(self) -> None:
-        """The statement's plan is complete: later scans of this thread are not its own."""
+        """Mark the statement's plan as complete: later scans of this thread do not belong to its
+        lease.
+        """
         self._local.current = None
 
     def watch(self, index: bridge.JavaObject) -> None:
-        """Keep the current lease for as long as this file index can be reached."""
+        """Make the current lease last for as long as this file index can be reached."""
         lease: Lease | None = getattr(self._local, "current", None)
         if lease is not None:
             lease.indexes.append(self._watch.reference(index))
 
     def prune(self, *, collect: bool = False) -> None:
-        """End the leases that nothing can read under any more, and those that are too old.
+        """End the leases under which no plan can read any more, and those that are too old.
 
         Args:
-            collect: have the JVM look for unreachable plans first.
+            collect: whether to have the JVM collect unreachable plans first.
         """
         if collect:
             self._collect()
@@ -96,7 +106,7 @@ class Leases:
         now = self._clock()
         with self._lock:
             candidates = [lease for lease in self._leases.values() if lease is not current]
-        # A call for each lease: only if the answer may have changed.
+        # It takes a call into the JVM for each index, so only if one was collected.
         look = collect or self._watch.found_unreachable()
         for lease in candidates:
             is_over = now - lease.opened > self.max_age or not lease.indexes
@@ -104,8 +114,9 @@ class Leases:
                 self._end(lease)
 
     def _collect(self) -> None:
-        """Find unreachable plans. Spark's threads hold a plan for a moment after its result came
-        back, so a lease that is still needed is looked at again.
+        """Collect unreachable plans, twice if a lease is still in use.
+
+        Spark's threads hold a plan for a moment after its result came back.
         """
         for pause in _COLLECTION_PAUSES:
             with self._lock:
@@ -116,7 +127,7 @@ class Leases:
             bridge.collect_garbage(self._spark)
 
     def release(self) -> None:
-        """End all leases: DataFrames that were returned may find their files gone."""
+        """End all leases; the files of DataFrames that were returned may then be removed."""
         with self._lock:
             leases = list(self._leases.values())
         for lease in leases:
@@ -130,13 +141,13 @@ class Leases:
         try:
             lease.delete_copies()
         except OSError as error:
-            # The next compaction of the table finds what a transaction left that is gone.
+            # The next compaction of the table deletes what an ended transaction left behind.
             logger.warning("read txn %s: its copies stay: %s", lease.txn_id, error)
         try:
             self._metastore.commit_txn(lease.txn_id)
         except TransactionStateError as error:
-            # It ended by its time-out, while the process was suspended or the metastore away.
+            # It timed out, while the process was suspended or the metastore could not be reached.
             logger.warning("read txn %s: ended before its lease: %s", lease.txn_id, error)
         except MetastoreError as error:
-            # It ends by its time-out. Nobody reads under it, and it has written nothing.
+            # It will time out. Nobody reads under it, and it has written nothing.
             logger.warning("read txn %s: not ended, the metastore is away: %s", lease.txn_id, error)

@@ -1,4 +1,4 @@
-"""Settings of acidsql, read from the Spark session's configuration once, when it is first used."""
+"""Settings of acidsql, read once from the Spark session's configuration."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
 
 _METASTORE_FILE = "acidsql_metastore.sqlite"
 _THRIFT = "thrift://"
-# Where Spark and Hive say which Hive Metastore a session uses.
+# Settings of Spark and Hive with the address of the Hive Metastore.
 _HIVE_URIS = ("hive.metastore.uris", "metastore.thrift.uris")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings.
+    """Settings of a session.
 
     Attributes:
         metastore: ``spark.acidsql.metastore``: ``thrift://host:port`` of a Hive Metastore, several
@@ -28,7 +28,7 @@ class Settings:
             disk.
         metastore_timeout: ``spark.acidsql.metastore.timeout``: seconds to wait for an answer of a
             Hive Metastore.
-        kerberos: of a Hive Metastore that wants it.
+        kerberos: of a Hive Metastore that requires it, else None.
         lock_timeout: ``spark.acidsql.lock.timeout``: seconds to wait for locks.
         txn_timeout: ``spark.acidsql.txn.timeout``: seconds without a heartbeat until a transaction
             of the embedded metastore is aborted; a Hive Metastore has its own.
@@ -50,7 +50,7 @@ class Settings:
 
 
 def read_settings(spark: SparkSession) -> Settings:
-    """The settings of a session.
+    """Read the settings of a session.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_METASTORE, METASTORE_PATH_NEEDED, INVALID_CONF_VALUE.
@@ -71,7 +71,9 @@ def _seconds(spark: SparkSession, key: str, default: float) -> float:
         return float(text.removesuffix("s"))
     except ValueError as err:
         raise AcidAnalysisError(
-            "INVALID_CONF_VALUE", f"{key} is {text!r}: give a number of seconds"
+            "INVALID_CONF_VALUE",
+            f"{key} is {text!r}: give a number of seconds",
+            {"confName": key, "confValue": text},
         ) from err
 
 
@@ -93,7 +95,11 @@ def _metastore(spark: SparkSession) -> str:
 
 
 def _beside_warehouse(spark: SparkSession) -> str:
-    """The default place of the embedded metastore."""
+    """Return the default path of the embedded metastore, next to the warehouse directory.
+
+    Raises:
+        AcidAnalysisError: the warehouse is not on a local disk (METASTORE_PATH_NEEDED).
+    """
     warehouse = urlparse(str(spark.conf.get("spark.sql.warehouse.dir")))
     if warehouse.scheme not in ("", "file"):
         raise AcidAnalysisError(
@@ -106,13 +112,15 @@ def _beside_warehouse(spark: SparkSession) -> str:
 
 
 def _configured(spark: SparkSession, key: str) -> str | None:
-    """A setting of Hive, from the session's or from Hadoop's configuration (``hive-site.xml``)."""
+    """Return a setting of Hive from the session's or Hadoop's configuration (``hive-site.xml``)."""
     given = spark.conf.get(key, None) or spark.conf.get(f"spark.hadoop.{key}", None)
     return given or bridge.hadoop_setting(spark, key)
 
 
 def _kerberos(spark: SparkSession) -> Kerberos | None:
-    """``spark.acidsql.metastore.kerberos.principal``, or what Hive's own client is told."""
+    """Read the Kerberos principal of the metastore, from the setting of acidsql or else from those
+    of Hive's own client.
+    """
     principal = spark.conf.get("spark.acidsql.metastore.kerberos.principal", None)
     if principal is None and _configured(spark, "hive.metastore.sasl.enabled") == "true":
         principal = _configured(spark, "hive.metastore.kerberos.principal")
@@ -123,7 +131,7 @@ def _kerberos(spark: SparkSession) -> Kerberos | None:
 
 
 def _protection(spark: SparkSession) -> Protection:
-    """The weakest that Hadoop's own setting names."""
+    """Return the weakest protection that Hadoop's own setting names."""
     key = "hadoop.rpc.protection"
     text = _configured(spark, key) or Protection.AUTHENTICATION.name
     try:

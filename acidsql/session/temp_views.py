@@ -1,5 +1,7 @@
-"""Temporary views over ACID tables: Spark keeps a frozen plan, so their text is kept
-here and read anew.
+"""Temporary views over ACID tables.
+
+Spark keeps the plan of a temporary view, which has one snapshot. The text of the view is kept here,
+and planned anew by each statement.
 """
 
 from __future__ import annotations
@@ -20,14 +22,14 @@ class _TempView:
 
 
 class TempViews:
-    """The temporary views of one Spark session whose text refers to ACID tables."""
+    """Temporary views of one Spark session whose text refers to ACID tables."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._views: dict[str, _TempView] = {}
 
     def create(self, view: Table, frame: DataFrame, *, replace: bool) -> None:
-        """Create a view in Spark, with the plan of this moment, and remember its text."""
+        """Create a view in Spark with the plan of this moment, and keep its text."""
         if replace:
             frame.createOrReplaceTempView(view.name)
         else:
@@ -36,7 +38,7 @@ class TempViews:
         self._views[view.name.lower()] = _TempView(view=view, definition=definition)
 
     def find(self, parts: Sequence[str]) -> Table | None:
-        """The view, unless Spark has another one of that name by now."""
+        """Find a view; None if Spark has another one of that name by now, or none."""
         known = self._views.get(parts[-1].lower()) if len(parts) == 1 else None
         if known is None:
             return None

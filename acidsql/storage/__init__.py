@@ -1,1 +1,1 @@
-"""Files: listing, ORC tails, staging, finalising."""
+"""Files of tables: listing, ORC tails, staging, finalising."""

@@ -1,4 +1,4 @@
-"""The bucket of a row of a bucketed table (Hive: ``ObjectInspectorUtils.getBucketNumber``)."""
+"""Bucket ids of the rows of a bucketed table (Hive: ``ObjectInspectorUtils.getBucketNumber``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POSITIVE = 0x7FFFFFFF
 
 
 def check_bucket_columns(spark: SparkSession, table: Table) -> None:
-    """Refuse to hash columns in a way that Hive might not.
+    """Refuse bucket columns of types that might be hashed otherwise than in Hive.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE.
@@ -30,10 +30,10 @@ def check_bucket_columns(spark: SparkSession, table: Table) -> None:
 
 
 def bucket_id(spark: SparkSession, table: Table, values: Sequence[Column]) -> Column:
-    """The bucket id of a row, an INT from 0 to ``num_buckets`` - 1.
+    """Return the bucket id of a row, an INT from 0 to ``num_buckets`` - 1.
 
     Args:
-        values: of all the table's columns that are stored in files, in their order.
+        values: all of the table's columns that are stored in files, in their order.
     """
     by_name = {c.name: (v, c.type) for c, v in zip(table.columns, values, strict=False)}
     chosen = [by_name[name] for name in table.bucket_columns]
@@ -48,5 +48,5 @@ def bucket_id(spark: SparkSession, table: Table, values: Sequence[Column]) -> Co
 
 
 def _wrapped(value: Column) -> Column:
-    """A BIGINT with the value that a Java int would have after an overflow."""
+    """Return a BIGINT with the value that a Java int would have after an overflow."""
     return F.shiftright(F.shiftleft(value, 32), 32)

@@ -1,4 +1,4 @@
-"""Delete files as the driver reads and writes them: few row ids are not worth a Spark job."""
+"""Delete files, read and written by the driver: few row ids are not worth a Spark job."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from acidsql.storage.filesystem import FileSystem, FileVersion, child
 from acidsql.storage.lru_cache import LruCache
 
 _DELETE = 2
-# Events that are objects of Python's at once.
+# Events that become Python objects at a time.
 _ROWS = 65_536
 _CODECS = {
     "none": pyorc.CompressionKind.NONE,
@@ -38,14 +38,14 @@ _CODECS = {
 
 
 class RowId(NamedTuple):
-    """Identity of a row, in the order in which ACID files are sorted."""
+    """Row id, compared in the order in which ACID files are sorted."""
 
     write_id: int
     bucket: int
     row_id: int
 
 
-# The column of events that has the write id of the transaction that deletes the row.
+# Column of events: write id of the transaction that deletes the row.
 DELETED_BY = "deleted_by"
 
 
@@ -55,11 +55,14 @@ NO_EVENTS = pa.schema({**_KEY_TYPES, DELETED_BY: pa.int64()}).empty_table()
 
 
 def read_events(files: FileSystem, path: str) -> pa.Table:
-    """The events of a delete file, in its order: the parts of the row id under their names in
-    ``RowId``, and ``DELETED_BY``.
+    """Read the events of a delete file, in its order.
+
+    Returns:
+        A table with the parts of the row id (BIGINT, INT, BIGINT), named as in ``RowId``, and
+            ``DELETED_BY`` (BIGINT).
 
     Raises:
-        FormatError: it is damaged (FAILED_READ_FILE).
+        FormatError: FAILED_READ_FILE, the file is damaged.
     """
     try:
         with files.open(path) as stream:
@@ -67,15 +70,17 @@ def read_events(files: FileSystem, path: str) -> pa.Table:
             # Query-based compaction writes the names in lower case.
             table = reader.read(columns=reader.schema.names[1:5])
     except (OSError, pa.ArrowException) as error:
-        raise FormatError("FAILED_READ_FILE", f"{path} cannot be read: {error}") from error
+        raise FormatError(
+            "FAILED_READ_FILE", f"{path} cannot be read: {error}", {"path": path}
+        ) from error
     return table.rename_columns([*RowId._fields, DELETED_BY])
 
 
 class EventCache:
-    """Events of published delete files, which never change; the most recently used are kept.
+    """LRU cache of the events of published delete files, which never change.
 
     Args:
-        capacity: the most bytes to keep.
+        capacity: most bytes to keep.
     """
 
     def __init__(self, files: FileSystem, capacity: int = 160 * 1024 * 1024) -> None:
@@ -83,12 +88,15 @@ class EventCache:
         self._known: LruCache[pa.Table] = LruCache(capacity, size=lambda table: int(table.nbytes))
 
     def events(self, path: str, version: FileVersion) -> pa.Table:
-        """What ``read_events`` gives for a file, which has this version."""
+        """Return the events of a file of this version; see ``read_events``."""
         return self._known.get((path, version), lambda: read_events(self._files, path))
 
 
 def distinct(events: pa.Table) -> pa.Table:
-    """Events sorted by row id, each once: with the least write id of those that delete the row."""
+    """Sort events by row id and remove duplicates.
+
+    Of several events of a row the one with the least deleting write id is kept.
+    """
     names = [name for name in (*RowId._fields, DELETED_BY) if name in events.column_names]
     columns = [events[name].to_numpy() for name in names]
     if _is_ascending(columns[: len(RowId._fields)]):
@@ -101,7 +109,7 @@ def distinct(events: pa.Table) -> pa.Table:
 
 
 def _is_ascending(columns: Sequence[npt.NDArray[np.int64]]) -> bool:
-    """Whether each row of columns is greater than the one before, as tuples are."""
+    """Return whether each row is greater than the one before; rows are compared as tuples."""
     is_greater = np.zeros(max(0, len(columns[0]) - 1), np.bool_)
     for column in reversed(columns):
         before, after = column[:-1], column[1:]
@@ -112,7 +120,13 @@ def _is_ascending(columns: Sequence[npt.NDArray[np.int64]]) -> bool:
 def write_buckets(
     files: FileSystem, directory: str, events: pa.Table, row: StructType, codec: str
 ) -> None:
-    """Write events, each to the file of its bucket; the other arguments are ``encode``'s."""
+    """Write each event to the file of its bucket.
+
+    Args:
+        events: see ``encode``.
+        row: see ``encode``.
+        codec: see ``encode``.
+    """
     buckets: dict[int, list[int]] = defaultdict(list)
     for value in pc.unique(events["bucket"]).to_pylist():
         buckets[decode_bucket(value)].append(value)
@@ -123,13 +137,12 @@ def write_buckets(
 
 
 def encode(events: pa.Table, row: StructType, codec: str) -> bytes:
-    """The bytes of a delete file.
+    """Return the bytes of a delete file.
 
     Args:
-        events: as ``distinct`` gives them, at least one.
-        row: the table's columns: the file has them in its schema, and null in every event.
-        codec: name of the compression, as the table property ``orc.compress`` has
-            it, in lower case.
+        events: sorted and unique, as ``distinct`` returns them; at least one.
+        row: the table's columns, for the schema of the file; ``row`` is null in every event.
+        codec: compression in lower case, as in the table property ``orc.compress``.
     """
     buffer = BytesIO()
     writer = pyorc.Writer(buffer, _orc_type(event_schema(row)), compression=_CODECS[codec])
@@ -147,7 +160,7 @@ def encode(events: pa.Table, row: StructType, codec: str) -> bytes:
 
 
 def _items(events: pa.Table, stripes: Sequence[int]) -> dict[str, bytes]:
-    """The user metadata of a file whose stripes have so many events."""
+    """Return the user metadata of a file; ``stripes`` are the numbers of events in its stripes."""
     ends = [end - 1 for end in accumulate(stripes)]
     lasts = events.take(ends).select(RowId._fields).to_pylist()
     return footer_items([RowId(**last) for last in lasts], 0, len(events))
@@ -169,7 +182,7 @@ _ORC_NAMES = {
 
 
 def _orc_type(data_type: DataType) -> pyorc.TypeDescription:
-    """The ORC type that Spark's writer gives to a type."""
+    """Return the ORC type that Spark's writer uses for a type."""
     if isinstance(data_type, StructType):
         fields: list[StructField] = data_type.fields
         return pyorc.Struct(**{f.name: _orc_type(f.dataType) for f in fields})

@@ -1,7 +1,7 @@
-"""Events of small statements, written by the driver: a write job takes longer than finding them.
+"""Driver writer: writes the events of small statements, for which a write job would take longer.
 
-A plan is run with a limit on the events of each task. If a task has as many, its events are many,
-and a write job finds them again.
+A plan is run with a limit on the number of events of each task. If a task reaches the limit, the
+events are too many, and a write job computes them again.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from acidsql.storage.staging import (
     writer_options,
 )
 
-# Of a row id with its number and target, and of a value of its partition, about: in bytes.
+# Approximate bytes of a row id with its number and target, and of a partition value.
 _KEY_BYTES, _VALUE_BYTES = 36, 24
-# Spark numbers the rows of a task: the number of the task is above these bits.
+# Spark's row number has the number of the task above these bits.
 _NUMBER, _NUMBER_BITS = "__number", 33
 # Positions of the key among the columns of a file.
 _WRITE_ID, _BUCKET, _ROW_ID = 1, 2, 3
 
 
 class Place(NamedTuple):
-    """Where events go: the name of a target, and the values of a partition as text."""
+    """Destination of events: the name of a target, and the values of a partition as text."""
 
     target: str
     values: tuple[str, ...]
 
 
-# Row ids: the parts under their names in ``RowId``.
+# Tables of row ids by destination; the columns are named as in ``RowId``.
 Keys = Mapping[Place, pa.Table]
 
 
 def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
-    """The row ids of delete events; None if they are not few.
+    """Collect the row ids of delete events; None if they are too many for the driver.
 
     Args:
-        events: their columns but ``currentTransaction``.
+        events: all columns of an event except ``currentTransaction``.
 
     Raises:
-        WriteJobError: the statement fails (as ``bridge.job_errors`` says).
+        WriteJobError: the statement fails (see ``bridge.job_errors``).
     """
     read = bridge.input_bytes(events)
     if read > limits().driver_read_bytes:
@@ -70,7 +70,7 @@ def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
     numbered = bridge.select(
         events, TARGET, *KEYS, *parts, f"monotonically_increasing_id() AS {_NUMBER}"
     )
-    # No limit of Spark's: it would have all rows shuffled to one task.
+    # Not Spark's LIMIT, which would shuffle all rows to one task.
     own_number = (1 << _NUMBER_BITS) - 1
     wanted = numbered.where(f"{_NUMBER} & {own_number} < {most}")
     with bridge.job_errors():
@@ -84,7 +84,7 @@ def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
 
 
 def group_by_place(found: pa.Table, table: Table) -> Keys:
-    """Row ids by where they go.
+    """Group row ids by target and partition.
 
     Args:
         found: columns with the name of the target, the parts of the row id, and the values of the
@@ -93,7 +93,7 @@ def group_by_place(found: pa.Table, table: Table) -> Keys:
     parts = part_columns(table)
     order = [(name, "ascending") for name in (TARGET, *parts)]
     rows = found.rename_columns([TARGET, *RowId._fields, *parts])
-    # Arrow's groups come in no certain order.
+    # Arrow returns groups in no certain order.
     counted = rows.group_by([TARGET, *parts]).aggregate([([], "count_all")]).sort_by(order)
     ordered = rows.sort_by(order) if len(counted) > 1 else rows
     keys = {}
@@ -111,17 +111,18 @@ def stage_on_driver(
     """Write the rows among events into staging, as one task of a write job would.
 
     Args:
-        events: all columns but ``currentTransaction``.
+        events: all columns of an event except ``currentTransaction``.
         rows: the targets that get rows.
 
     Returns:
-        The row ids of the delete events; None if the events are not few, and nothing was written.
+        The row ids of the delete events; None if there are too many events for the driver, and then
+            nothing was written.
 
     Raises:
-        WriteJobError: the statement fails (as ``bridge.job_errors`` says).
+        WriteJobError: the statement fails (see ``bridge.job_errors``).
     """
-    # The events may be looked for twice, because they may turn out to be many.
-    if bridge.has_join(events) or bridge.input_bytes(events) > limits().driver_read_bytes:
+    # If the events are too many they are computed twice, so the plan must be cheap.
+    if bridge.input_bytes(events) > _most_read(events):
         return None
     directories = directory_columns(table)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "0"
@@ -158,8 +159,14 @@ def stage_on_driver(
     }
 
 
+def _most_read(events: DataFrame) -> int:
+    """Return the most bytes that a plan may read to be run for a few events on the driver."""
+    joined = bridge.has_join(events)
+    return limits().driver_join_bytes if joined else limits().driver_read_bytes
+
+
 def _directories(table: Table, place: Place, bucket: int) -> list[str]:
-    """The directories below staging in which a job would write events."""
+    """Return the names of the directories below staging into which a job would write events."""
     parts = zip(part_columns(table), place.values, strict=True)
     buckets = [f"{BUCKET_COLUMN}={bucket}"] if table.num_buckets else []
     return [f"{TARGET}={place.target}", *(f"{n}={escape(v)}" for n, v in parts), *buckets]

@@ -1,8 +1,7 @@
-"""Files and directories, wherever Spark's tables lie.
+"""File system: operations on files and directories wherever Spark's tables lie.
 
-The local file system is listed, read and written by Python itself: it is the same disk, without a
-round trip to the JVM, and without the checksum files that Hadoop keeps beside local files. All
-others are Hadoop's.
+Python itself lists, reads and writes the local file system, without calls of the JVM and without
+the checksum files that Hadoop keeps beside local files. All others go through Hadoop.
 """
 
 from __future__ import annotations
@@ -26,7 +25,9 @@ _COPIED_BYTES = 4 * 1024 * 1024
 
 
 class FileVersion(NamedTuple):
-    """Tells a file from an earlier one of the same path: its bytes, and when it was written."""
+    """Size in bytes and time of modification, which tell a file from an earlier one of the same
+    path.
+    """
 
     size: int
     modified: int
@@ -34,12 +35,12 @@ class FileVersion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What was in a directory.
+    """Listing of a directory.
 
     Attributes:
-        names: of all that was there, sorted.
-        files: the version of each file, by name, in the order of the names.
-        exists: whether the directory was there.
+        names: names of all files and directories, sorted.
+        files: version of each file by its name, in the order of the names.
+        exists: whether the directory exists.
     """
 
     path: str
@@ -48,12 +49,12 @@ class Listing:
     exists: bool = True
 
     def scanned(self, name: str, ordinal: int = 0) -> bridge.ScanFile:
-        """One of the files, for a scan in which each of its rows carries a number."""
+        """Return one of the files for a scan; each of its rows has the number ``ordinal``."""
         return bridge.ScanFile(child(self.path, name), self.files[name].size, ordinal)
 
 
 class FilePart(NamedTuple):
-    """Bytes of a file: its path, the first byte, and their number."""
+    """Part of a file: its path, the offset of the first byte, and the number of bytes."""
 
     path: str
     start: int
@@ -61,7 +62,7 @@ class FilePart(NamedTuple):
 
 
 def child(path: str, *names: str) -> str:
-    """The path of something below ``path``."""
+    """Return the path of ``names`` below ``path``."""
     return "/".join([path.rstrip("/"), *names])
 
 
@@ -73,15 +74,15 @@ class FileSystem:
         self._conf = bridge.hadoop_conf(spark)
 
     def hadoop_path(self, path: str) -> tuple[bridge.JavaObject, bridge.JavaObject]:
-        """Hadoop's file system and path object."""
+        """Return Hadoop's file system and path object."""
         return bridge.hadoop_path(self.spark, path, self._conf)
 
     def qualify(self, path: str) -> str:
-        """The path with its scheme and authority."""
+        """Return the path with its scheme and authority."""
         return str(self.hadoop_path(path)[1].toString())
 
     def exists(self, path: str) -> bool:
-        """Whether a file or directory is there."""
+        """Return whether a file or directory exists."""
         local = _local(path)
         if local is not None:
             return local.exists()
@@ -89,7 +90,7 @@ class FileSystem:
         return bool(filesystem.exists(java_path))
 
     def is_directory(self, path: str) -> bool:
-        """Whether a directory is there."""
+        """Return whether a path is an existing directory."""
         local = _local(path)
         if local is not None:
             return local.is_dir()
@@ -103,7 +104,7 @@ class FileSystem:
         return self.list_all([path])[0]
 
     def list_all(self, paths: Sequence[str]) -> Sequence[Listing]:
-        """List directories, those of one file system together."""
+        """List directories; those of one remote file system are listed together."""
         listed = {path: _list_local(path, local) for path in paths if (local := _local(path))}
         remote = [path for path in paths if path not in listed]
         for own in _by_filesystem(remote).values():
@@ -118,17 +119,17 @@ class FileSystem:
         places: dict[str, list[bridge.FoundPath]] = {path: [] for path in paths}
         for one in found or ():
             places.setdefault(one.path.rpartition("/")[0], []).append(one)
-        # One of them is missing, or the file system names its directories otherwise.
+        # One of them does not exist, or the file system spells their paths in another way.
         if found is None or len(places) > len(paths):
             return {path: self.list(path) for path in paths}
         return {path: _listing(path, own) for path, own in places.items()}
 
     def names(self, path: str) -> Sequence[str]:
-        """The names in a directory, sorted; one that does not exist is empty."""
+        """Return the names in a directory, sorted; one that does not exist is empty."""
         return self.list(path).names
 
     def size(self, path: str) -> int:
-        """Bytes of a file."""
+        """Return the size of a file in bytes."""
         local = _local(path)
         if local is not None:
             return local.stat().st_size
@@ -136,7 +137,7 @@ class FileSystem:
         return int(filesystem.getFileStatus(java_path).getLen())
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
-        """Bytes of a file, all of them by default."""
+        """Read ``length`` bytes of a file from ``start``, by default to its end."""
         local = _local(path)
         if local is not None:
             with local.open("rb") as stream:
@@ -147,7 +148,9 @@ class FileSystem:
         return bridge.read_bytes(self.spark, filesystem, java_path, start, wanted)
 
     def open(self, path: str) -> BinaryIO:
-        """A seekable reader of a file, which fetches only what is asked for."""
+        """Open a file as a seekable stream; of a remote file only the parts that are read are
+        fetched.
+        """
         local = _local(path)
         if local is not None:
             return local.open("rb")
@@ -165,8 +168,9 @@ class FileSystem:
         bridge.write_bytes(filesystem, java_path, content)
 
     def append(self, path: str, content: bytes) -> None:
-        """Append to a file. Local files lose the checksum file that Hadoop wrote
-        for the old content.
+        """Append to a file.
+
+        A local file loses the checksum file that Hadoop wrote for its old content.
         """
         local = _local(path)
         if local is not None:
@@ -178,7 +182,7 @@ class FileSystem:
         bridge.append_bytes(filesystem, java_path, content)
 
     def make_directory(self, path: str) -> None:
-        """Create a directory and its parents; one that exists is left alone."""
+        """Create a directory and its parents; one that exists is left as it is."""
         local = _local(path)
         if local is not None:
             local.mkdir(parents=True, exist_ok=True)
@@ -187,12 +191,17 @@ class FileSystem:
         filesystem.mkdirs(java_path)
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file or directory. The target must not exist: HDFS would
-        move *into* a directory.
+        """Rename a file or directory; the parent of the target is created.
+
+        Raises:
+            FormatError: PATH_ALREADY_EXISTS, the target exists (HDFS would move into a directory);
+                RENAME_FAILED.
         """
         if self.exists(target):
             raise FormatError(
-                "PATH_ALREADY_EXISTS", f"cannot rename {source} to {target}: it exists"
+                "PATH_ALREADY_EXISTS",
+                f"cannot rename {source} to {target}, which exists: move it away",
+                {"outputPath": target},
             )
         old, new = _local(source), _local(target)
         if old is not None and new is not None:
@@ -205,14 +214,15 @@ class FileSystem:
         filesystem.mkdirs(java_target.getParent())
         if not filesystem.rename(java_source, java_target):
             raise FormatError(
-                "RENAME_FAILED", f"the file system refused to rename {source} to {target}"
+                "RENAME_FAILED",
+                f"the file system refused to rename {source} to {target}: check its permissions",
             )
 
     def copy(self, source: str, target: str, length: int | None = None) -> None:
         """Copy a file, also from one file system to another; the target must not exist.
 
         Args:
-            length: how many bytes of it, all of them by default; fewer if it has fewer.
+            length: number of bytes to copy, by default and at most all.
         """
         old, new = _local(source), _local(target)
         if old is None or new is None:
@@ -225,11 +235,12 @@ class FileSystem:
             os.truncate(new, length)
 
     def assemble(self, target: str, head: bytes, parts: Sequence[FilePart], tail: bytes) -> None:
-        """Create a file of some bytes, then parts of other files, then more bytes; it must not
-        exist.
+        """Create a file of some bytes, then parts of other files, then more bytes.
+
+        The file must not exist.
 
         Raises:
-            FormatError: a file is shorter than its part (FILE_TOO_SHORT).
+            FormatError: FILE_TOO_SHORT, a file is shorter than its part.
         """
         new, sources = _local(target), [_local(part.path) for part in parts]
         if new is None or None in sources:
@@ -251,17 +262,19 @@ class FileSystem:
         if self.size(target) != expected:
             raise FormatError(
                 "FILE_TOO_SHORT",
-                f"{target} has {self.size(target)} bytes in place of {expected}: a file that it "
-                "was made of has changed",
+                f"{target} has {self.size(target)} bytes instead of {expected}, because a file "
+                "that was copied into it has changed: run the statement again",
             )
 
     def same(self, one: str, other: str) -> bool:
-        """Whether two paths are on one file system, so that a file can be renamed."""
+        """Return whether two paths are on one file system, so that a file can be renamed."""
         first, second = self.hadoop_path(one)[0], self.hadoop_path(other)[0]
         return bridge.same(first.getUri(), second.getUri())
 
     def delete(self, path: str) -> None:
-        """Delete a file or a whole directory; one that does not exist is no error."""
+        """Delete a file, or a directory with all that is in it; one that does not exist is no
+        error.
+        """
         local = _local(path)
         if local is not None:
             if local.is_dir():
@@ -273,7 +286,7 @@ class FileSystem:
         filesystem.delete(java_path, True)
 
     def delete_if_empty(self, path: str) -> bool:
-        """Delete a directory unless something is in it; whether it is gone."""
+        """Delete a directory if it is empty; return whether it does not exist any more."""
         local = _local(path)
         if local is not None:
             try:
@@ -290,16 +303,14 @@ class FileSystem:
 
 
 def _list_local(path: str, local: Path) -> Listing:
-    """List a local directory, without the checksum files that Hadoop keeps beside its files; a file
-    has nothing in it.
-    """
+    """List a local directory, without the checksum files of Hadoop; a file has no names in it."""
     names, files = [], {}
     try:
         with os.scandir(local) as entries:
             for entry in entries:
                 if entry.name.startswith(".") and entry.name.endswith(".crc"):
                     continue
-                with suppress(FileNotFoundError):  # it has gone since
+                with suppress(FileNotFoundError):  # deleted since the listing
                     found = entry.stat()
                     names.append(entry.name)
                     if not stat.S_ISDIR(found.st_mode):
@@ -310,7 +321,7 @@ def _list_local(path: str, local: Path) -> Listing:
 
 
 def _listing(path: str, found: Sequence[bridge.FoundPath] | None) -> Listing:
-    """What was found in a directory, which was not there if that is None."""
+    """Return the listing of a directory; ``found`` is None if it does not exist."""
     named = sorted((one.path.rpartition("/")[2], one) for one in found or ())
     return Listing(
         path=path,
@@ -321,7 +332,7 @@ def _listing(path: str, found: Sequence[bridge.FoundPath] | None) -> Listing:
 
 
 def _by_filesystem(paths: Sequence[str]) -> dict[str, list[str]]:
-    """Paths by scheme and authority."""
+    """Group paths by scheme and authority."""
     found: dict[str, list[str]] = {}
     for path in paths:
         scheme, separator, rest = path.partition("://")
@@ -348,7 +359,7 @@ def _copy_part(source: Path, part: FilePart, written: BinaryIO) -> None:
 
 
 class _RangeReader(io.RawIOBase):
-    """Reads ranges of a remote file."""
+    """Stream that reads ranges of a remote file."""
 
     def __init__(self, files: FileSystem, path: str) -> None:
         self._files = files

@@ -1,7 +1,7 @@
-"""From staged part files to finished delta directories: one file per bucket, sorted, with metadata.
+"""Finalising: staged part files become finished directories, one file per bucket, with metadata.
 
-Part files of rows are complete but for their footer and their name. Delete events are few and
-narrow: they are read back, sorted by row id and written anew (``finalize_deletes``).
+Part files of rows are complete except for their footer and their name. Delete events are few and
+narrow: they are read back, sorted by row id and rewritten (``finalize_deletes``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from acidsql.storage.tails import BUCKET, read_tail, stamp
 
 
 class DuplicateKeys(Enum):
-    """What it is if a statement deletes a row id twice."""
+    """Meaning of two delete events of one statement with the same row id."""
 
     NEVER = "the statement sees each row once"
     AN_ERROR = "MERGE's cardinality violation"
@@ -34,7 +34,7 @@ class DuplicateKeys(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staging:
-    """What a statement staged, and for whom.
+    """Staging directory of a statement, and what finalising it needs.
 
     Attributes:
         path: the staging directory.
@@ -51,9 +51,9 @@ class Staging:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedDirectory:
-    """A staged directory: its target's name, its partition's values, its files.
+    """Staged directory: the name of its target, the values of its partition, its files.
 
-    The files of a bucketed table lie in a directory for each bucket below it.
+    The files of a bucketed table lie in one directory per bucket below it.
     """
 
     target: str
@@ -64,7 +64,7 @@ class StagedDirectory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedDirectory:
-    """A finished directory in staging, ready to be moved to its place."""
+    """Finished directory in staging, which needs only to be moved to its place."""
 
     path: str
     values: tuple[str, ...]
@@ -74,7 +74,7 @@ class FinishedDirectory:
 
 
 def staged_directories(files: FileSystem, staging: str) -> list[StagedDirectory]:
-    """What the write job left in staging."""
+    """Find the directories that the write job left in staging."""
     found: list[StagedDirectory] = []
 
     def walk(path: str, target: str, values: tuple[str, ...]) -> None:
@@ -96,17 +96,17 @@ def staged_directories(files: FileSystem, staging: str) -> list[StagedDirectory]
 
 
 def _parts(names: Sequence[str]) -> tuple[str, ...]:
-    """The files that Spark's tasks wrote."""
+    """Return the names of the files that Spark's tasks wrote."""
     return tuple(name for name in names if name.startswith("part-"))
 
 
 def finalize_rows(
     staging: Staging, directories: Sequence[StagedDirectory]
 ) -> list[FinishedDirectory]:
-    """Finish the staged directories of rows.
+    """Finalise the staged directories of rows.
 
     Raises:
-        FormatError: Spark left something else than one file per writer (UNEXPECTED_STAGED_FILE).
+        FormatError: UNEXPECTED_STAGED_FILE, Spark left something else than one file per writer.
     """
     files = [(d, name) for d in directories for name in d.files]
     rows = in_parallel(lambda file: _finish_rows(staging, *file), files)
@@ -127,7 +127,7 @@ def finalize_rows(
 
 
 def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int:
-    """Name a part file after its writer and give it its metadata; returns its rows."""
+    """Name a part file after its bucket and add its metadata; return its number of rows."""
     files = staging.files
     path = child(directory.path, name)
     bucket, _, part = name.rpartition("/")
@@ -152,16 +152,16 @@ def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int
 
 
 def write_versions(files: FileSystem, directories: Sequence[FinishedDirectory]) -> None:
-    """Put Hive's version file into finished directories."""
+    """Write Hive's version file into finished directories."""
     for directory in directories:
         files.write(child(directory.path, VERSION_FILE), VERSION_CONTENT)
 
 
 def bucket_parts(files: FileSystem, path: str) -> list[tuple[int, str]]:
-    """Bucket id and path of each part file that was written by bucket below a directory.
+    """Return bucket id and path of each part file in a directory that was written by bucket.
 
     Raises:
-        FormatError: a bucket has not exactly one file (UNEXPECTED_STAGED_FILE).
+        FormatError: UNEXPECTED_STAGED_FILE, a bucket has not exactly one file.
     """
     found = []
     for name in files.names(path):
@@ -170,13 +170,21 @@ def bucket_parts(files: FileSystem, path: str) -> list[tuple[int, str]]:
         place = child(path, name)
         parts = [n for n in files.names(place) if n.startswith("part-")]
         if len(parts) != 1:
-            raise FormatError("UNEXPECTED_STAGED_FILE", f"{place} holds {parts}, expected one file")
+            raise FormatError(
+                "UNEXPECTED_STAGED_FILE",
+                f"{place} holds {parts}, expected one file: "
+                "report this with the Spark version and the session's configuration",
+            )
         found.append((int(name.partition("=")[2]), child(place, parts[0])))
     return found
 
 
 def name_bucket_parts(files: FileSystem, path: str, *, row: Sequence[str], deletes: bool) -> int:
-    """Stamp and name the files that were written by bucket (``row``: as ``stamp`` takes it).
+    """Stamp and name the part files of a directory that was written by bucket.
+
+    Args:
+        row: see ``tails.stamp``.
+        deletes: see ``tails.stamp``.
 
     Returns:
         Their number of rows.

@@ -1,7 +1,8 @@
-"""Delete events: read back from staging, sorted by row id, written to the file of their bucket.
+"""Finalising of delete events: sorted by row id, and written to the file of their bucket.
 
-A row id that a MERGE matched twice is found before anything is visible. Some million events are
-sorted and written by the driver, more by a second Spark job, which spills.
+A row id that a MERGE matched twice is found before anything is visible. Up to
+``Limits.driver_events`` events are sorted and written by the driver, more by a second Spark job,
+which spills.
 """
 
 from __future__ import annotations
@@ -38,19 +39,19 @@ from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import BUCKET_COLUMN, CHECK_TARGET, codec, write_keys
 from acidsql.storage.tails import read_tail
 
-# Of a staged directory, and of the first one of the same partition.
+# Columns: number of a staged directory, and of the first one of the same partition.
 _PLACE, _PARTITION = "__place", "__partition"
 
 
 def finalize(staging: Staging, keys: Keys | None = None) -> list[FinishedDirectory]:
-    """Finish everything that a statement staged.
+    """Finalise everything that a statement staged.
 
     Args:
-        keys: the row ids of its delete events if the driver has them, and none are staged.
+        keys: row ids of its delete events if the driver has them; then none are staged.
 
     Raises:
-        CardinalityError: a row id is there twice (MERGE_CARDINALITY_VIOLATION).
-        FormatError: Spark left something unexpected (UNEXPECTED_STAGED_FILE).
+        CardinalityError: MERGE_CARDINALITY_VIOLATION, a row id occurs twice.
+        FormatError: UNEXPECTED_STAGED_FILE, Spark left something unexpected.
     """
     directories = staged_directories(staging.files, staging.path)
     finished = finalize_rows(staging, [d for d in directories if d.target.startswith("i")])
@@ -142,8 +143,8 @@ def _finalize_with_spark(
 ) -> list[FinishedDirectory]:
     """Sort and write the events in a second job.
 
-    A task sorts all events of a file and holds nothing else: what would hold rows beside its sort,
-    such as a window, leaves so little memory that the sort spills thousands of times.
+    A task sorts all events of a file and holds nothing else: an operator that holds rows beside its
+    sort, such as a window, leaves so little memory that the sort spills thousands of times.
     """
     files = staging.files
     if staging.duplicate_keys is DuplicateKeys.AN_ERROR:
@@ -167,8 +168,10 @@ def _finalize_with_spark(
 
 
 def _staged_keys(files: FileSystem, directories: Sequence[StagedDirectory]) -> DataFrame:
-    """The row ids of staged delete events, the number of their directory, and that of the first
-    one of its partition.
+    """Return the row ids of staged delete events, with numbers of directories.
+
+    ``_PLACE`` is the number of their directory, ``_PARTITION`` that of the first directory of the
+    same partition.
     """
     parts = [
         (ordinal, *child(directory.path, file).rpartition("/"))
@@ -189,7 +192,7 @@ def _staged_keys(files: FileSystem, directories: Sequence[StagedDirectory]) -> D
 
 
 def _check_once_with_spark(keys: DataFrame) -> None:
-    # The key is among the aggregates: spark.sql.retainGroupColumns may leave out the groups.
+    # The key is an aggregate, because spark.sql.retainGroupColumns may leave out the groups.
     counted = keys.groupBy(_PARTITION, *KEYS).agg(
         F.struct(*KEYS).alias("key"), F.count("*").alias("count")
     )

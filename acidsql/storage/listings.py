@@ -1,4 +1,4 @@
-"""What one statement knows of directories: each is listed once, and copied at most once."""
+"""Listings and copies of directories that one statement makes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from acidsql.storage.filesystem import FileSystem, Listing, child
 
 
 class Copy(NamedTuple):
-    """A place for a copy; ``is_new`` as long as it is empty."""
+    """Directory for a copy; ``is_new`` is true as long as it is empty."""
 
     path: str
     is_new: bool
 
 
 class Listings:
-    """The listings of one statement: each directory is listed once.
+    """Listings of one statement: each directory is listed once.
 
     Args:
-        txn_id: the statement's transaction, None if its plan is not run.
+        txn_id: the statement's transaction; None if its plan is not executed.
     """
 
     def __init__(self, files: FileSystem, txn_id: int | None) -> None:
@@ -31,26 +31,27 @@ class Listings:
         self._staging: set[str] = set()
 
     def get(self, path: str) -> Listing:
-        """The listing of a directory."""
+        """Return the listing of a directory."""
         if path not in self._known:
             self._known[path] = self._files.list(path)
         return self._known[path]
 
     def fetch(self, paths: Sequence[str]) -> None:
-        """List the directories that are not known yet."""
+        """List the directories that are not listed yet."""
         missing = [path for path in dict.fromkeys(paths) if path not in self._known]
         for listing in self._files.list_all(missing):
             self._known[listing.path] = listing
 
     def copy_of(self, path: str, table: str) -> Copy | None:
-        """Where the statement has its copy of a directory, which is gone after it.
+        """Return the directory for the statement's copy of a directory, which is deleted after it.
 
         Args:
             path: the directory.
             table: the location of its table.
 
         Returns:
-            The place, below the table and ignored by readers; None if the statement is not run.
+            A directory in the table's staging, which readers ignore; None if the statement is not
+                executed.
         """
         if self._txn_id is None:
             return None
@@ -62,7 +63,7 @@ class Listings:
         return Copy(self._copies[path], is_new)
 
     def delete_copies(self, kept: Container[str] = ()) -> None:
-        """Delete all copies that were made, but for those in staging directories to keep."""
+        """Delete all copies except those in the staging directories ``kept``."""
         for staging in self._staging:
             if staging not in kept:
                 self._files.delete(staging)

@@ -1,4 +1,4 @@
-"""The values that were asked for last."""
+"""LRU cache bounded by total size."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ T = TypeVar("T")
 
 
 class LruCache(Generic[T]):
-    """Values by what they are made of; those that were asked for last are kept.
+    """LRU cache: the least recently used values are dropped; any thread may use it.
 
     Args:
-        most: how many, or how much of what ``size`` says of each.
+        most: largest total size of the values.
+        size: size of a value; by default each counts 1.
     """
 
     def __init__(self, most: int, size: Callable[[T], int] = lambda _: 1) -> None:
@@ -25,7 +26,7 @@ class LruCache(Generic[T]):
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of a key; ``make`` is called for it if it is not kept."""
+        """Return the value of a key; if it is not cached, ``make`` is called for it."""
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
@@ -33,7 +34,9 @@ class LruCache(Generic[T]):
         made = make()
         size = self._size(made)
         with self._lock:
-            _, before = self._known.pop(key, (None, 0))  # another thread's, meanwhile
+            _, before = self._known.pop(
+                key, (None, 0)
+            )  # another thread may have cached it meanwhile
             self._known[key] = made, size
             self._total += size - before
             while self._total > self._most:

@@ -1,4 +1,4 @@
-"""Doing one thing to many files, a few at a time."""
+"""Parallel execution of one action on many files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ R = TypeVar("R")
 def in_parallel(
     action: Callable[[T], R], items: Sequence[T], threads: int | None = None
 ) -> list[R]:
-    """Run an action on every item, ``Limits.file_threads`` at a time unless told otherwise.
+    """Run an action on every item, by default ``Limits.file_threads`` at a time.
+
+    Returns the results in the order of the items.
 
     Raises:
         Exception: the first failure of an action.

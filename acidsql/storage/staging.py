@@ -1,16 +1,17 @@
-"""Writing row events with Spark into a staging directory that readers ignore.
+"""Staging: a Spark job writes row events into a directory that readers ignore.
 
-Events are rows of the six ACID columns, but ``row`` has the first of the table's columns only and
-the others follow it as ``__field_1``, … (``format.orc_nesting``). These stand beside them:
+Events are rows of the six ACID columns, except that ``row`` has only the first of the table's
+columns; the others follow it as ``__field_1``, … (``format.orc_nesting``). Other columns stand
+beside them:
 
-- ``__target``: where the event goes: ``i<statement id>`` for rows, ``d<statement id>`` for delete
-  events, ``m`` for row ids that only take part in MERGE's cardinality check;
+- ``__target``: the destination of the event: ``i<statement id>`` for rows, ``d<statement id>`` for
+  delete events, ``m`` for row ids that only take part in MERGE's cardinality check;
 - ``__part_0``, …: the values of the partition columns as text, in Hive's form, never null;
 - ``__bucket``, if the table is bucketed: the bucket of a row, 0 of other events.
 
-Rows come without ``originalTransaction``, ``bucket`` and ``rowId``: they are numbered
-here, where they are written, above every union, coalesce and shuffle, because a task that
-runs again numbers anew.
+Rows come without ``originalTransaction``, ``bucket`` and ``rowId``. They are numbered where they
+are written, above every union, coalesce and shuffle, because a task that runs again numbers its
+rows anew.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from acidsql.syntax.lexer import quote
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
 CHECK_TARGET = "m"
-# Named by class, so that settings of the session cannot choose another writer.
+# Spark's ORC writer by its class, so that no setting of the session chooses another one.
 _ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
 _FIELD = "__field_"
 # The task's number is in the bits above.
@@ -42,24 +43,26 @@ _NEXT_ROW_ID = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One kind of events of one statement id."""
+    """Destination of events: rows or delete events of one statement id."""
 
     deletes: bool
     statement_id: int
 
     @property
     def name(self) -> str:
-        """Its name in staging."""
+        """Name in staging."""
         return f"{'d' if self.deletes else 'i'}{self.statement_id}"
 
 
 def codec(table: Table) -> str:
-    """The compression of a table's files, in lower case (Hive's default is zlib)."""
+    """Return the compression of a table's files, in lower case (Hive's default is zlib)."""
     return table.properties.get("orc.compress", "ZLIB").lower()
 
 
 def writer_options(table: Table) -> dict[str, str]:
-    """Options of the write job: the table's, and those that the user's session must not change."""
+    """Return the options of the write job: the table's, and those that no session setting may
+    change.
+    """
     options = {
         k: v for k, v in table.properties.items() if k.startswith("orc.") and k != "orc.compress"
     }
@@ -73,8 +76,9 @@ def writer_options(table: Table) -> dict[str, str]:
 
 
 def partition_text(value: str, field: StructField) -> str:
-    """A partition column's value as Hive spells it in directory names, as SQL; NULL and '' are its
-    default name.
+    """Return SQL of a partition value as Hive spells it in directory names.
+
+    NULL and '' become ``__HIVE_DEFAULT_PARTITION__``.
 
     Args:
         value: SQL of the value.
@@ -86,26 +90,27 @@ def partition_text(value: str, field: StructField) -> str:
 
 
 def part_columns(table: Table) -> list[str]:
-    """Names of the partition columns in staging; the table's own could collide
-    with the ACID columns.
+    """Return the names of the partition columns in staging.
+
+    They are not the table's own names, which could equal those of ACID columns.
     """
     return [f"{PART}{i}" for i in range(len(table.partition_columns))]
 
 
 def directory_columns(table: Table) -> list[str]:
-    """The columns whose values become directories of staging, the outermost first."""
+    """Return the columns whose values become directories of staging, the outermost first."""
     buckets = [BUCKET_COLUMN] if table.num_buckets else []
     return [TARGET, *part_columns(table), *buckets]
 
 
 def staged_row(values: Sequence[Column]) -> list[Column]:
-    """The columns of a table as staging has them: ``row`` with the first, then the others."""
+    """Return a table's columns as staging has them: ``row`` with the first, then the others."""
     first, *others = [value.alias(f"{_FIELD}{i}") for i, value in enumerate(values)]
     return [F.struct(first).alias("row"), *others]
 
 
 def staged_row_sql(values: Sequence[str]) -> dict[str, str]:
-    """The same of SQL expressions, by name."""
+    """Return a table's columns as staging has them, as SQL by name; see ``staged_row``."""
     first, *others = values
     named = {f"{_FIELD}{i}": value for i, value in enumerate(others, 1)}
     return {"row": f"named_struct('{_FIELD}0', {first})", **named}
@@ -120,11 +125,11 @@ def write_rows(
     partition: Sequence[str],
     values: Sequence[str],
 ) -> None:
-    """Write rows that all go to one directory, with no shuffle and no sort.
+    """Write rows that all go to one directory, without a shuffle or a sort.
 
     Args:
-        rows: what ``values`` are made of.
-        partition: the partition's values.
+        rows: rows over which ``values`` are evaluated.
+        partition: values of the partition.
         values: SQL of each of the table's columns.
     """
     named = zip(part_columns(table), partition, strict=True)
@@ -146,7 +151,7 @@ def write_rows(
 
 
 def named_sql(columns: Mapping[str, str]) -> list[str]:
-    """SQL expressions with their names."""
+    """Return SQL expressions with their names as aliases."""
     return [f"{value} AS {quote(name)}" for name, value in columns.items()]
 
 
@@ -161,23 +166,23 @@ def write_events(
     """Write events of any targets and partitions in one job.
 
     They are shuffled by directory first, so that a statement which touches few rows of many files
-    writes few files (or, from a small table, written by one task), and sorted by directory
-    explicitly: the sort that Spark would add comes after the numbering and is not stable once it
-    spills. The rows of one bucket of a bucketed table are in one task, because they become one
-    file.
+    writes few files; events of a small table are written by one task instead. They are sorted by
+    directory explicitly: the sort that Spark would add comes after the numbering, and is not stable
+    once it spills. The rows of one bucket of a bucketed table are in one task, because they become
+    one file.
 
     Args:
-        events: all columns but ``currentTransaction``; those of ``row`` are left out if there are
-            no rows.
+        events: all columns of an event except ``currentTransaction``; those of ``row`` are left out
+            if there are no rows.
         rows: the targets that get rows.
-        only: the target of all events, if that is known: nothing is sorted by it.
+        only: the one target of all events, if it is known; events are then not sorted by target.
     """
     directories = directory_columns(table)
     if only is not None:
         directories.remove(TARGET)
         staging = child(staging, f"{TARGET}={only.name}")
     if directories:
-        # Spark forgets that rows are sorted by a constant, and would sort them after the numbering.
+        # Spark drops a constant from a sort order, and would sort again after the numbering.
         hidden = {n: F.expr(f"IF(spark_partition_id() < 0, `{n}`, `{n}`)") for n in directories}
         events = events.withColumns(hidden)
     if bridge.input_bytes(events) <= limits().one_task_bytes:
@@ -197,14 +202,15 @@ def write_events(
 def final_columns(
     table: Table, rows: Sequence[Target], write_id: int, writer: str, new_row_id: str
 ) -> dict[str, str]:
-    """The columns of staged files, as SQL of events by name: rows get their write id, bucket
-    property and row id.
+    """Return the columns of staged files, as SQL over events, by name.
+
+    Rows get their write id, bucket property and row id here.
 
     Args:
         rows: the targets that get rows; if there are none, files have no ``row``.
-        writer: SQL of what numbers the rows: the task, or in a bucketed table the bucket.
-        new_row_id: SQL of a row id. Each target has its own, so that a counter moves only when it
-            is asked, and a writer starts at 0.
+        writer: SQL of the number of the writer: the task, or in a bucketed table the bucket.
+        new_row_id: SQL of the next row id. It is repeated for each target, because each occurrence
+            has a counter of its own, which starts at 0 and grows only when it is evaluated.
     """
 
     def of_each(value: Callable[[Target], str]) -> str:
@@ -226,24 +232,26 @@ def final_columns(
 
 
 def _bucket_sql(target: Target, writer: str) -> str:
-    """The bucket property of a writer's rows."""
+    """Return SQL of the bucket property of a writer's rows."""
     return f"{encode(0, target.statement_id)} + {writer} * {1 << 16}"
 
 
 def _constant(number: int) -> str:
-    """SQL of a number that differs between statements.
+    """Return SQL of a number that differs between statements.
 
-    A literal would be part of the program that Spark makes of a plan, which would be compiled anew
-    for each of them; an array, and an index that cannot be folded, are given to it.
+    A literal would be part of the code that Spark generates, which would be compiled anew for each
+    number. The array, with an index that cannot be folded, is passed to the code as a value.
     """
     return f"get(array({number}L), 0 * spark_partition_id())"
 
 
 def write_buckets(events: DataFrame, path: str, table: Table, directories: Sequence[str]) -> None:
-    """Write events that keep their keys, sorted, below directories named by columns
-    (none of them text).
+    """Write sorted events that have their keys into directories that are named by columns.
 
-    The events of one directory must be in one task: it becomes one file.
+    The events of one directory must be in one task, because they become one file.
+
+    Args:
+        directories: the columns that name the directories, none of them text.
     """
     ordered = events.sortWithinPartitions(*directories, *KEYS)
     _save(ordered, path, table, directories)

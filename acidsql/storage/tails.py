@@ -1,4 +1,4 @@
-"""ORC tails of files: their statistics, and the ACID metadata appended to them."""
+"""ORC tails of files, and the ACID metadata that is appended to them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from acidsql.storage.filesystem import FileSystem, FileVersion
 
 _FIRST_READ = 16 * 1024
 _Parsed = TypeVar("_Parsed")
-# Columns of the ACID schema, by ORC column id (contract §1.3).
+# ORC column ids of the ACID columns (Hive: OrcRecordUpdater).
 OPERATION, ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 1, 2, 3, 4
 
 
 def tail_bytes(files: FileSystem, path: str, size: int) -> bytes:
-    """The last bytes of an ORC file, at least its whole tail."""
+    """Read the last bytes of an ORC file, at least its whole tail; ``size`` is that of the file."""
     last = files.read(path, max(0, size - _FIRST_READ), min(size, _FIRST_READ))
     needed = tail_length(last)
     if needed > len(last):
@@ -30,19 +30,19 @@ def tail_bytes(files: FileSystem, path: str, size: int) -> bytes:
 
 
 def read_tail(files: FileSystem, path: str) -> OrcTail:
-    """The tail of an ORC file.
+    """Read the tail of an ORC file.
 
     Raises:
-        FormatError: what ``parse_tail`` raises, with the file's name.
+        FormatError: errors of ``parse_tail``, with the file's name.
     """
     return parsed(files, path, parse_tail)
 
 
 def parsed(files: FileSystem, path: str, parse: Callable[[bytes, int], _Parsed]) -> _Parsed:
-    """What ``parse`` makes of the end of an ORC file and its length.
+    """Return the result of ``parse`` for the last bytes of an ORC file and its size.
 
     Raises:
-        FormatError: what ``parse`` raises, with the file's name.
+        FormatError: errors of ``parse``, with the file's name.
     """
     size = files.size(path)
     try:
@@ -52,9 +52,10 @@ def parsed(files: FileSystem, path: str, parse: Callable[[bytes, int], _Parsed])
 
 
 class TailCache:
-    """Tails of published files; the most recently used are kept.
+    """LRU cache of the tails of published files.
 
-    A published file never changes, but its table may be dropped and another one made in its place.
+    A published file never changes. But its table may be dropped and another one made in its place,
+    so a file is known by its path and version.
     """
 
     def __init__(self, files: FileSystem, capacity: int = 16_384) -> None:
@@ -64,7 +65,7 @@ class TailCache:
         self._read = lru_cache(maxsize=capacity)(read)
 
     def tail(self, path: str, version: FileVersion) -> OrcTail:
-        """The tail of a published file."""
+        """Return the tail of a published file."""
         return self._read(path, version)
 
 
@@ -75,10 +76,10 @@ def stamp(
 
     Args:
         row: names of the table's columns if the file has them beside ``row``, as staged rows do.
-        deletes: the file holds delete events, not rows.
-        one_writer: all rows have one write id and one bucket property, in ascending order of
-            row id, so that the last key of a stripe follows from its statistics; otherwise
-            the keys are read.
+        deletes: True if the file holds delete events, False if it holds rows.
+        one_writer: True if all rows have one write id and one bucket property, in ascending order
+            of row id. Then the last key of a stripe follows from its statistics; otherwise the keys
+            are read.
 
     Returns:
         The tail as it was before.
@@ -93,13 +94,13 @@ def stamp(
 
 
 def _keys_from_statistics(tail: OrcTail) -> list[tuple[int, int, int]]:
-    """The last key of each stripe of one writer's file: its greatest row id."""
+    """Return the last key of each stripe of one writer's file: its greatest row id."""
     columns = [tail.stripe_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
     return [(w[1], b[1], r[1]) for w, b, r in zip(*columns, strict=True) if w and b and r]
 
 
 def last_keys(files: FileSystem, path: str, stripes: int) -> list[tuple[int, int, int]]:
-    """The last key of each stripe, read from its three key columns."""
+    """Return the last key of each stripe, read from its three key columns."""
     keys = []
     for batch in stripe_keys(files, path, range(stripes)):
         w, b, r = (column[-1].as_py() for column in batch.columns)
@@ -108,10 +109,10 @@ def last_keys(files: FileSystem, path: str, stripes: int) -> list[tuple[int, int
 
 
 def stripe_keys(files: FileSystem, path: str, stripes: Iterable[int]) -> Iterator[pa.RecordBatch]:
-    """The key columns of some stripes of an ACID file, in the order of a row id's parts.
+    """Yield the key columns of stripes of an ACID file, in the order of a row id's parts.
 
     Raises:
-        FormatError: they are damaged (FAILED_READ_FILE).
+        FormatError: FAILED_READ_FILE, they are damaged.
     """
     with files.open(path) as stream:
         reader = pa_orc.ORCFile(stream)
@@ -121,5 +122,7 @@ def stripe_keys(files: FileSystem, path: str, stripes: Iterable[int]) -> Iterato
             try:
                 batch = reader.read_stripe(stripe, columns=wanted)
             except (OSError, pa.ArrowException) as error:
-                raise FormatError("FAILED_READ_FILE", f"{path} cannot be read: {error}") from error
+                raise FormatError(
+                    "FAILED_READ_FILE", f"{path} cannot be read: {error}", {"path": path}
+                ) from error
             yield batch.select(wanted)

@@ -1,4 +1,4 @@
-"""Text to statements: what acidsql carries out itself, and what it leaves to Spark."""
+"""Parser of the statements that acidsql executes itself; all others are left to Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parser understands of ``ALTER TABLE``, but for ``COMPACT``."""
+"""Statements of ``ALTER TABLE`` except ``COMPACT``, one frozen dataclass for each kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acidsql.syntax.nodes import Name, Named, PartitionFilter, PartitionSpec, Sp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterTable(Named):
-    """``ALTER TABLE`` with anything else than what the other classes are for.
+    """``ALTER TABLE`` of a kind that no other class here is for.
 
     Attributes:
         rest: everything after the name.
@@ -22,7 +22,7 @@ class AlterTable(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPartition:
-    """``PARTITION (…) [LOCATION '…']``."""
+    """Partition of ``ADD PARTITION``: ``PARTITION (…) [LOCATION '…']``."""
 
     spec: PartitionSpec
     location: str | None = None
@@ -65,8 +65,8 @@ class AddColumns(Named):
     """``ADD COLUMN[S]``.
 
     Attributes:
-        columns: the definitions, without the parentheses.
-        cascade: ``CASCADE``, of partitions as well.
+        columns: definitions of the columns, without the parentheses.
+        cascade: whether ``CASCADE`` is given, which changes partitions as well.
     """
 
     columns: Span
@@ -75,7 +75,7 @@ class AddColumns(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceColumns(Named):
-    """``REPLACE COLUMNS (…)``; the attributes are those of `AddColumns`."""
+    """``REPLACE COLUMNS (…)``; the attributes are those of ``AddColumns``."""
 
     columns: Span
     cascade: bool = False
@@ -107,13 +107,13 @@ class ChangeColumn(Named):
     Attributes:
         column_name: the column.
         new_column: its new name.
-        definition: its type and what follows that: NOT NULL, DEFAULT, COMMENT, FIRST, AFTER.
+        definition: its type and what follows: NOT NULL, DEFAULT, COMMENT, FIRST, AFTER.
         comment: of ``ALTER COLUMN a COMMENT``.
-        not_null: of ``SET NOT NULL``, and false of ``DROP NOT NULL``.
+        not_null: true for ``SET NOT NULL``, false for ``DROP NOT NULL``.
         default: of ``SET DEFAULT``.
-        without_default: ``DROP DEFAULT``.
-        moved: ``FIRST`` or ``AFTER`` alone.
-        cascade: ``CASCADE``, of partitions as well.
+        without_default: whether it is ``DROP DEFAULT``.
+        moved: whether it is ``FIRST`` or ``AFTER`` alone.
+        cascade: whether ``CASCADE`` is given, which changes partitions as well.
     """
 
     column_name: Name

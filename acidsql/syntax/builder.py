@@ -1,7 +1,7 @@
-"""The grammar's trees to the dataclasses of the statements.
+"""Builder of the statements' dataclasses from the grammar's parse trees.
 
-A rule of the grammar has the name of the dataclass or of the field that it fills, so only rules
-whose value is not simply their content are named here.
+A rule of the grammar has the name of the dataclass or of the field that it fills, so this module
+names only those rules whose value is not simply their content.
 """
 
 # ruff: noqa: N802 - methods of Builder are named after the terminals that they turn into values
@@ -35,11 +35,11 @@ _PART = re.compile(r"`(?:[^`]|``)*`|\w+")
 
 
 class RepetitionError(Exception):
-    """A clause or a property of a transactional ``CREATE TABLE`` is given twice.
+    """Repeated clause or property of a transactional ``CREATE TABLE``.
 
     Args:
         what: the clause or property.
-        position: offset of its second appearance.
+        position: offset of its second occurrence.
     """
 
     def __init__(self, what: str, position: int) -> None:
@@ -48,7 +48,7 @@ class RepetitionError(Exception):
 
 
 class _Field(NamedTuple):
-    """The value of one field of a statement, from the text at ``position``."""
+    """Value of one field of a statement, from the text at ``position``."""
 
     name: str
     value: Any
@@ -56,7 +56,7 @@ class _Field(NamedTuple):
 
 
 class _NameAt(NamedTuple):
-    """A qualified name and its place."""
+    """Qualified name with its span in the text."""
 
     parts: tuple[str, ...]
     span: Span
@@ -66,7 +66,7 @@ class _NameAt(NamedTuple):
 
 
 class _Property(NamedTuple):
-    """One entry of a property list."""
+    """Entry of a property list."""
 
     key: str
     value: str
@@ -74,7 +74,8 @@ class _Property(NamedTuple):
 
 
 class Builder(Transformer[Token, Any]):
-    """Turns the tree of one text into its statement, None when it is not ours after all.
+    """Transformer of a text's parse tree into its statement, or into None if the statement is
+    Spark's.
 
     Args:
         text: the whole source.
@@ -142,7 +143,7 @@ class Builder(Transformer[Token, Any]):
         return InsertBranch(name=name.parts, head=_span(meta), body=_span(meta))
 
     def branch(self, children: list[Any]) -> InsertBranch | None:
-        """A branch into a table; None stands for one into a directory."""
+        """Build a branch into a table; return None for one into a directory."""
         head = children[0]
         return replace(head, body=children[1].value) if isinstance(head, InsertBranch) else None
 
@@ -274,10 +275,10 @@ def _content(children: list[Any]) -> Any:
 
 STATEMENTS: Mapping[str, type[Any]] = {_rule_of(kind): kind for kind in get_args(Statement)}
 
-# Fields that are a span of everything the rule covers.
+# Fields whose value is the span of the whole rule.
 WHOLE = frozenset({"body", "query", "rest", "source", "with_clause"})
 
-# Fields whose value is made of the rule's content.
+# Fields whose value is built from the rule's content.
 FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
     "clustered_by": _clustering,
     "column": _dotted,
@@ -309,14 +310,16 @@ UNSUPPORTED = frozenset(
 
 def _span(place: Meta | Token) -> Span:
     start, end = place.start_pos, place.end_pos
-    # lark leaves them out of tokens that were not read from a text.
+    # They are None only in tokens that were not read from a text.
     assert start is not None
     assert end is not None
     return Span(start=start, end=end)
 
 
 def _gather(children: Iterable[Any]) -> tuple[dict[str, Any], RepetitionError | None]:
-    """Return the fields that the children fill, and which clause comes twice, if any."""
+    """Collect the fields that the children fill; return them and the error for a repeated clause,
+    if any.
+    """
     fields: dict[str, Any] = {}
     repetition: RepetitionError | None = None
     for child in children:

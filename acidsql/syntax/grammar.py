@@ -1,4 +1,4 @@
-"""Finds the grammar file and makes a parser of it."""
+"""Loading of the grammar file, and the parser made of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from lark.lexer import PatternRE, PatternStr, TerminalDef
 
 
 def load_grammar(*, debug: bool = False) -> Lark:
-    """Build the parser; with ``debug`` lark logs the conflicts of the grammar."""
+    """Build the parser.
+
+    Args:
+        debug: whether lark logs the conflicts of the grammar.
+    """
     return Lark(
         grammar_text(),
         parser="lalr",
@@ -22,7 +26,7 @@ def load_grammar(*, debug: bool = False) -> Lark:
 
 
 def grammar_text() -> str:
-    """Return the grammar from the installed package, or from the source checkout around it."""
+    """Read the grammar from the installed package, or from the source checkout around it."""
     packaged = resources.files("acidsql") / "grammar" / "acidsql.lark"
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
@@ -31,7 +35,9 @@ def grammar_text() -> str:
 
 
 def _make_whole_word(terminal: TerminalDef) -> None:
-    """Make a keyword match whole words in any case, rather than names, unless a dot follows."""
+    """Make a keyword match whole words in any case, with priority over names, unless a dot
+    follows.
+    """
     pattern = terminal.pattern
     if isinstance(pattern, PatternStr) and pattern.value.isidentifier():
         terminal.pattern = PatternRE(rf"{pattern.value}\b(?!\s*\.\s*(?:[^\W\d]|`))", flags=("i",))

@@ -1,4 +1,4 @@
-"""Spark's comments, string literals and quoted names, as its ``SqlBaseLexer.g4`` has them."""
+"""Spark's comments, string literals and quoted names, by the rules of its ``SqlBaseLexer.g4``."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def code_spans(text: str) -> Iterator[Span]:
 
 
 def quote(name: str) -> str:
-    """A name as a quoted identifier."""
+    """Return a name as a quoted identifier."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def unquote_name(token: str) -> str:
-    """Return the identifier that a token stands for, which may be quoted with backticks."""
+    """Return the identifier of a token, which may be quoted with backticks."""
     return token[1:-1].replace("``", "`") if token.startswith("`") else str(token)
 
 
@@ -78,7 +78,7 @@ def unquote_string(token: str) -> str:
     if token[0] in "rR":
         return token[2:-1]
     value = _ESCAPE.sub(lambda match: _unescaped(match, quote=token[0]), token[1:-1])
-    # Two UTF-16 escapes may make one character.
+    # Two UTF-16 escapes may be a surrogate pair, one character.
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -108,7 +108,9 @@ def _hidden(text: str) -> Iterator[tuple[Span, bool]]:
 
 
 def _comment_end(text: str, position: int) -> int | None:
-    """Return where the comment ends whose ``/*`` ends at ``position``, None if it never does."""
+    """Return the end of the comment whose ``/*`` ends at ``position``, None if it is never
+    closed.
+    """
     depth = 1
     for match in _BRACKET.finditer(text, position):
         depth += -1 if match.group() == "*/" else 1

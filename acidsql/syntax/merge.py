@@ -1,4 +1,4 @@
-"""``INSERT VALUES (…)`` of MERGE, which Hive has and Spark's grammar has not."""
+"""Hive's ``INSERT VALUES (…)`` of MERGE, which Spark's grammar lacks."""
 
 from __future__ import annotations
 

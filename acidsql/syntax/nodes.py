@@ -1,4 +1,4 @@
-"""What the dataclasses of statements are made of."""
+"""Parts that the dataclasses of statements share."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Name: TypeAlias = tuple[str, ...]
-"""The parts of a qualified name."""
+"""Parts of a qualified name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A part of the statement's text.
+    """Part of a statement's text.
 
     Attributes:
         start: offset of the first code point.
-        end: offset behind the last code point.
+        end: offset after the last code point.
     """
 
     start: int
@@ -39,7 +39,7 @@ class PartitionSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFilter:
-    """``PARTITION (column < value, column)``: those that meet all comparisons.
+    """``PARTITION (column < value, column)``: the partitions that meet all comparisons.
 
     Attributes:
         comparisons: column, operator, and value as SQL text, the last two ``None`` where none is
@@ -49,7 +49,7 @@ class PartitionFilter:
     comparisons: tuple[tuple[str, str | None, str | None], ...]
 
     def spec(self) -> PartitionSpec | None:
-        """The same as a specification; None if it compares by anything but equality."""
+        """Return the same as a specification; None if it compares other than by equality."""
         if any(operator not in (None, "=") for _, operator, _ in self.comparisons):
             return None
         return PartitionSpec(values=tuple((column, text) for column, _, text in self.comparisons))
@@ -66,7 +66,13 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """What statements about one table, view or database have in common."""
+    """Base of statements about one table, view or database.
+
+    Attributes:
+        text: source of the statement, without the semicolon that ends it.
+        name: parts of the name.
+        name_span: position of the name in the text.
+    """
 
     text: str
     name: Name

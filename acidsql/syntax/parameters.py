@@ -1,4 +1,4 @@
-"""Puts the values of SQL parameters into a statement's text."""
+"""Binding of SQL parameters: their values are put into a statement's text."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _markers(marker: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _apart(value: str, match: re.Match[str]) -> str:
-    """Return the value with blanks where it would grow together with its neighbours.
+    """Return a value with blanks where it would merge with the text next to it.
 
     ``-?`` with the value ``-1`` would begin a comment, ``'a'?`` with a string double a quote.
     """
@@ -80,4 +80,5 @@ def _unbound(parameter: str, remedy: str) -> AcidAnalysisError:
     return AcidAnalysisError(
         "UNBOUND_SQL_PARAMETER",
         f"the statement's parameter {parameter} has no value: pass {remedy}",
+        {"name": parameter},
     )

@@ -1,4 +1,4 @@
-"""Text to statement: runs the grammar, and says where a statement of ours is malformed."""
+"""Parser from text to statement, with the errors of malformed statements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acidsql.syntax.grammar import load_grammar
 from acidsql.syntax.lexer import blank_comments
 from acidsql.syntax.statements import Statement
 
-# A text that breaks off after one of these terminals or rules cannot be anything of Spark's.
+# A text with a syntax error after one of these terminals or rules cannot be meant for Spark.
 OURS = frozenset(
     {
         "COMPACT", "COMPACTIONS", "LOCKS", "REWRITE", "TRANSACTIONAL", "TRANSACTIONS",
@@ -70,11 +70,11 @@ def parse(text: str) -> Statement | None:
         if not _is_ours(err, code):
             return None
         position, message = _describe(err, code)
-        raise _parse_error(text, position, message) from None
+        raise _parse_error(text, code, position, message) from None
     except VisitError as err:
         if not isinstance(err.orig_exc, RepetitionError):
             raise
-        raise _parse_error(text, err.orig_exc.position, str(err.orig_exc)) from None
+        raise _parse_error(text, code, err.orig_exc.position, str(err.orig_exc)) from None
     return statement
 
 
@@ -97,7 +97,7 @@ def _is_ours(err: UnexpectedInput, code: str) -> bool:
 
 
 def _describe(err: UnexpectedInput, code: str) -> tuple[int, str]:
-    """Return where the text goes wrong, and what is wrong there."""
+    """Return the position of a syntax error, and its message."""
     accepted = err.interactive_parser.accepts()  # type: ignore[no-untyped-call] # lark has none
     expected = sorted({_TERMINALS.get(name, name) for name in accepted}, key=str.swapcase)
     hint = f", expected {' or '.join(expected)}" if len(expected) <= _LONGEST_HINT else ""
@@ -108,15 +108,18 @@ def _describe(err: UnexpectedInput, code: str) -> tuple[int, str]:
     return position, f"unexpected {found[0] if found else ''!r}{hint}"
 
 
-def _parse_error(text: str, position: int, message: str) -> AcidParseError:
+def _parse_error(text: str, code: str, position: int, message: str) -> AcidParseError:
     line_start = text.rfind("\n", 0, position) + 1
     line_end = text.find("\n", position)
     start = max(line_start, position - _CONTEXT)
     end = min(line_end if line_end >= 0 else len(text), position + _CONTEXT)
     indent = re.sub(r"[^\t]", " ", text[start:position])
+    word = _WORD.match(code, position)
     return AcidParseError(
         message,
         line=text.count("\n", 0, position) + 1,
         column=position - line_start + 1,
         context=f"{text[start:end]}\n{indent}^",
+        offset=position,
+        fragment=word[0].strip() if word else "",
     )

@@ -1,9 +1,9 @@
-"""What the parser understands of a statement: one frozen dataclass for each kind.
+"""Statements that the parser recognises, one frozen dataclass for each kind.
 
-Every statement keeps its source as ``text``, without the semicolon that ends it, and every `Span`
-points into that text. Names are tuples of their parts without backticks; ``name_span`` is where the
-name of the table (view, database) stands. A clause that acidsql knows and does not support is named
-in ``unsupported``, so that the command can refuse it.
+Every statement has its source as ``text``, without the semicolon that ends it, and every ``Span``
+is relative to that text. Names are tuples of their parts without backticks; ``name_span`` is the
+position of the table's (view's, database's) name. A clause that acidsql recognises and does not
+support is listed in ``unsupported``, so that the command can refuse it.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ class Compact(Named):
 
     Attributes:
         compaction_type: the quoted word in lower case.
+        wait: whether ``AND WAIT`` is given: the statement returns after the compaction.
     """
 
     compaction_type: str
@@ -214,12 +215,12 @@ class Insert(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertBranch:
-    """One ``INSERT`` of a `MultiInsert`.
+    """One ``INSERT`` of a ``MultiInsert``.
 
     Attributes:
         name: of the table.
-        head: from ``INSERT`` to before ``SELECT``.
-        body: from ``SELECT`` on.
+        head: text from ``INSERT`` up to ``SELECT``, exclusive.
+        body: text from ``SELECT`` on.
     """
 
     name: Name
@@ -234,7 +235,7 @@ class MultiInsert:
     Attributes:
         source: with its ``FROM``.
         branches: those into tables, in order.
-        with_clause: a ``WITH`` that stands before, keyword included.
+        with_clause: a ``WITH`` before ``FROM``, keyword included.
         directories: whether there are branches into directories.
     """
 
@@ -245,18 +246,18 @@ class MultiInsert:
     directories: bool = False
 
     def insert(self, branch: InsertBranch) -> str:
-        """The text of the INSERT that a branch is by itself."""
+        """Return the text of a branch as an INSERT of its own."""
         spans = (self.with_clause, branch.head, self.source, branch.body)
         return "\n".join(span.of(self.text) for span in spans if span is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RowLevel(Named):
-    """What statements that change rows have in common.
+    """Base of statements that change rows.
 
     Attributes:
         alias: of the table.
-        with_clause: a ``WITH`` that stands before the statement, keyword included.
+        with_clause: a ``WITH`` before the statement, keyword included.
     """
 
     alias: str | None = None
@@ -282,7 +283,7 @@ class Merge(_RowLevel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowCompactions:
-    """``SHOW COMPACTIONS``, of everything, a database, or a table or partition."""
+    """``SHOW COMPACTIONS`` of the metastore, a database, or a table or partition."""
 
     text: str
     name: Name | None = None
@@ -301,7 +302,7 @@ class ShowTransactions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowLocks:
-    """``SHOW LOCKS``, of everything, a database, or a table or partition."""
+    """``SHOW LOCKS`` of the metastore, a database, or a table or partition."""
 
     text: str
     name: Name | None = None
@@ -325,7 +326,7 @@ class Explain:
 
     Attributes:
         mode: ``simple``, ``extended``, ``formatted``, ``cost`` or ``codegen``.
-        statement: what is explained; it has not been parsed.
+        statement: the statement to explain, not parsed.
     """
 
     text: str

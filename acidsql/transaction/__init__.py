@@ -1,1 +1,1 @@
-"""Write transactions: their write intents, locks, write ids and snapshot, commit and abort."""
+"""Write transactions: write intents, locks, write ids, snapshot, commit and abort."""

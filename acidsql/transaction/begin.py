@@ -1,68 +1,55 @@
-"""How a write transaction begins: its locks, its write ids, and what it sees."""
+"""Beginning of a write transaction: its locks, write ids and snapshot."""
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from acidsql.errors import AcidSqlError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.model import LockType, Operation, TxnType
+from acidsql.metastore.model import LockType, Operation
 from acidsql.session.acid_session import AcidSession
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.transaction import Transaction, transaction
 from acidsql.transaction.write_intent import WriteIntent
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedTransaction:
-    """A transaction that has its locks, its write ids and its snapshot.
+    """Transaction that has its locks, its write ids and its snapshot.
 
     Attributes:
+        txns: transactions that it sees.
         write_ids: its own, by the full name of a table.
-        seen: those that it sees, where that has been asked.
+        seen: write ids that it sees, by the full name of a table; only those that were asked for.
     """
 
-    txn_id: int
+    transaction: Transaction
     txns: ValidTxnList
     write_ids: Mapping[str, int]
     seen: Mapping[str, ValidWriteIdList]
 
 
-def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> OpenedTransaction:
-    """Open a transaction, and get its locks, write ids and snapshot.
+@contextmanager
+def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> Iterator[OpenedTransaction]:
+    """Open a transaction, and get its locks, write ids and snapshot; the block commits it.
 
-    One that had to wait begins anew: an UPDATE or DELETE of those that it waited for would make its
-    commit a conflict. One with exclusive locks need not, but for Hive 3.1.
+    If it had to wait for locks, it is aborted and another one opened: an UPDATE or DELETE by the
+    transactions that it waited for would make its commit a conflict. With exclusive locks that is
+    necessary on Hive 3.1 alone.
+
+    Raises:
+        LockTimeoutError: LOCK_TIMEOUT.
+        TransactionStateError: TXN_ABORTED.
     """
-    metastore = session.metastore
     deadline = time.monotonic() + session.settings.lock_timeout
+    attempt = _begin_exclusive if _is_exclusive(intents) else _begin_shared
     while True:
-        txn_id = metastore.open_txn(session.user, session.host, TxnType.DEFAULT)
-        session.heartbeater.add(txn_id)
-        try:
-            left = max(0.0, deadline - time.monotonic())
-            opened = (_begin_exclusive if _is_exclusive(intents) else _begin_shared)(
-                session, intents, txn_id, left
-            )
-        except BaseException:
-            _abort(session, txn_id)
-            raise
-        if opened is not None:
-            return opened
-        _abort(session, txn_id)
-
-
-def _abort(session: AcidSession, txn_id: int) -> None:
-    """Abort a transaction that has written nothing; it ends by its time-out where that fails."""
-    session.heartbeater.remove(txn_id)
-    try:
-        session.metastore.abort_txn(txn_id)
-    except AcidSqlError:
-        logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)
+        with transaction(session) as opened:
+            begun = attempt(opened, intents, max(0.0, deadline - time.monotonic()))
+            if begun is not None:
+                yield begun
+                return
 
 
 def _is_exclusive(intents: Sequence[WriteIntent]) -> bool:
@@ -70,21 +57,21 @@ def _is_exclusive(intents: Sequence[WriteIntent]) -> bool:
 
 
 def _begin_shared(
-    session: AcidSession, intents: Sequence[WriteIntent], txn_id: int, timeout: float
+    opened: Transaction, intents: Sequence[WriteIntent], timeout: float
 ) -> OpenedTransaction | None:
-    """Get write ids first: a server notes them with the lock, and needs them to clean up.
+    """Get write ids, then shared locks, then the snapshot.
 
-    The snapshot is taken under the lock, and sees all that is committed by then, also by
-    transactions that opened later. Nothing with a higher write id than that of this transaction may
-    be in it: Hive would not apply delete events to such rows, and a base would hide what is written
-    now.
+    Write ids come first because a Hive Metastore records them with the lock, and needs them to
+    clean up. The snapshot is taken under the lock and sees all that has committed by then, also by
+    transactions that opened later. It must have no write id above that of this transaction: Hive
+    would not apply delete events to such rows, and a base would hide what is written now.
 
     Returns:
-        None, if the transaction must begin anew.
+        None if the transaction must begin anew.
     """
-    metastore = session.metastore
-    write_ids = _allocate(session, intents, txn_id)
-    if wait_for_locks(metastore, txn_id, [i.request() for i in intents], timeout):
+    metastore = opened.session.metastore
+    write_ids = _allocate(opened, intents)
+    if opened.wait_for_locks([i.request() for i in intents], timeout):
         return None
     txns = metastore.valid_txns()
     seen = {
@@ -93,7 +80,7 @@ def _begin_shared(
     }
     if any(_sees_later(seen[name], write_ids[name]) for name in seen):
         return None
-    return OpenedTransaction(txn_id=txn_id, txns=txns, write_ids=write_ids, seen=seen)
+    return OpenedTransaction(transaction=opened, txns=txns, write_ids=write_ids, seen=seen)
 
 
 def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
@@ -101,33 +88,35 @@ def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
 
 
 def _begin_exclusive(
-    session: AcidSession, intents: Sequence[WriteIntent], txn_id: int, timeout: float
+    opened: Transaction, intents: Sequence[WriteIntent], timeout: float
 ) -> OpenedTransaction | None:
-    """Get the locks first, for which this one may have to wait long: then its write ids are above
-    those of everybody before it. A server is told afterwards what they are for.
+    """Get exclusive locks, then the snapshot, then write ids.
+
+    Locks come first because the wait may be long: the write ids are then above those of every
+    earlier writer. A Hive Metastore is told the operations afterwards, by locks that it grants at
+    once.
 
     Returns:
-        None, if the transaction must begin anew.
+        None if the transaction must begin anew.
     """
-    metastore = session.metastore
+    metastore = opened.session.metastore
     requests = [i.request() for i in intents]
     quiet = [replace(r, operation=Operation.SELECT, dynamic_partitions=False) for r in requests]
     told_later = metastore.capabilities.learns_writes_from_locks
     first = quiet if told_later else requests
-    waited = wait_for_locks(metastore, txn_id, first, timeout)
+    waited = opened.wait_for_locks(first, timeout)
     changes = any(i.operation in (Operation.UPDATE, Operation.DELETE) for i in intents)
     if waited and changes and metastore.waiting_may_conflict:
         return None
     txns = metastore.valid_txns()
-    write_ids = _allocate(session, intents, txn_id)
+    write_ids = _allocate(opened, intents)
     told = [replace(r, type=LockType.SHARED_READ) for r in requests if r not in quiet]
     if told_later and told:
-        metastore.lock(txn_id, told)
-    return OpenedTransaction(txn_id=txn_id, txns=txns, write_ids=write_ids, seen={})
+        metastore.lock(opened.txn_id, told)
+    return OpenedTransaction(transaction=opened, txns=txns, write_ids=write_ids, seen={})
 
 
-def _allocate(session: AcidSession, intents: Sequence[WriteIntent], txn_id: int) -> dict[str, int]:
+def _allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
+    allocate = opened.session.metastore.allocate_write_id
     tables = [intent.table for intent in intents]
-    return {
-        t.full_name: session.metastore.allocate_write_id(txn_id, t.database, t.name) for t in tables
-    }
+    return {t.full_name: allocate(opened.txn_id, t.database, t.name) for t in tables}

@@ -1,4 +1,4 @@
-"""Waiting for the locks of a statement."""
+"""Acquisition of the locks of a statement."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def wait_for_locks(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Ask for the locks of a statement and poll until they are granted.
+    """Request the locks of a statement, and poll until they are granted.
 
     Args:
         metastore: where the transaction is open.
         txn_id: the transaction.
         requests: all locks of the statement.
-        timeout: seconds to wait at most.
-        sleep: sleeps for some seconds.
+        timeout: longest wait in seconds.
+        sleep: sleeps for a number of seconds.
         clock: seconds of a clock that never goes back.
 
     Returns:
-        Whether the locks had to be waited for. Then another transaction may have committed a change
-        of the same object since this one opened, which makes a commit of this one a conflict: a
-        statement that updates or deletes does best to abort and begin anew.
+        Whether it had to wait. Another transaction may then have committed a change of the same
+        object since this one opened, so that the commit of this one is a conflict: a statement that
+        updates or deletes should abort and begin anew.
 
     Raises:
-        LockTimeoutError: LOCK_TIMEOUT; the requests are still queued, until the transaction ends.
+        LockTimeoutError: LOCK_TIMEOUT; the requests stay queued until the transaction ends.
         TransactionStateError: TXN_ABORTED, the transaction was aborted meanwhile.
     """
     if metastore.lock(txn_id, requests) is LockState.ACQUIRED:
@@ -74,6 +74,7 @@ def _timeout_error(
         "LOCK_TIMEOUT",
         f"transaction {txn_id} did not get its locks on {wanted} within {timeout:g} s; "
         f"in its way: {held}; run the statement again later, see SHOW LOCKS",
+        {"txnId": str(txn_id), "object": wanted, "timeout": f"{timeout:g}"},
     )
 
 

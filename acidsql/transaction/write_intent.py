@@ -1,4 +1,4 @@
-"""What statements that write are going to do to a table, and the locks that this takes."""
+"""Write intents: the operation of a statement on a table, and the lock that it takes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from acidsql.metastore.model import LockRequest, LockType, Operation, Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteIntent:
-    """What a statement is going to do to a table.
+    """Operation that a statement is going to perform on a table.
 
     Attributes:
-        operation: entered in the write set; SELECT enters nothing, as statements that change the
-            catalog alone do.
+        table: the table.
+        operation: as the metastore records it in the write set; SELECT, of statements that change
+            only the catalog, is not recorded.
         lock: its strength.
-        partition: the values of the one partition that the statement touches; None stands for the
-            table, or for partitions that are named at the commit.
-        overwrite: rows replace all that was there; they become a base.
+        partition: values of the one partition that the statement writes to; None locks the table.
+        overwrite: whether the rows replace all that was there; they become a base.
     """
 
     table: Table
@@ -28,12 +28,14 @@ class WriteIntent:
 
     @property
     def names_partitions_late(self) -> bool:
-        """Whether only the commit can say in which partitions rows were changed."""
+        """Whether the partitions are known only when rows have been written (dynamic
+        partitions).
+        """
         changes_rows = self.operation is not Operation.SELECT
         return changes_rows and bool(self.table.partition_columns) and self.partition is None
 
     def request(self) -> LockRequest:
-        """The lock to ask for."""
+        """Build the request for the lock."""
         table = self.table
         name = None
         if self.partition is not None:
@@ -51,11 +53,11 @@ class WriteIntent:
 def insert_intent(
     table: Table, partition: tuple[str, ...] | None = None, *, overwrite: bool = False
 ) -> WriteIntent:
-    """What INSERT INTO and INSERT OVERWRITE are going to do.
+    """Build the intent of INSERT INTO and INSERT OVERWRITE.
 
-    The latter keeps all others away (``hive.txn.xlock.iow``): rows that were inserted with a lower
-    write id, and published later, would be lost below its base. It counts as an UPDATE, so that
-    transactions that saw the rows before conflict with it.
+    INSERT OVERWRITE locks exclusively (``hive.txn.xlock.iow``): rows that another transaction
+    inserted with a lower write id, and published later, would be lost below its base. It counts as
+    an UPDATE, so that transactions that saw the rows before conflict with it.
     """
     return WriteIntent(
         table=table,
@@ -67,12 +69,14 @@ def insert_intent(
 
 
 def change_intent(table: Table, operation: Operation) -> WriteIntent:
-    """What UPDATE, DELETE and MERGE are going to do: the commit finds conflicts, not the lock."""
+    """Build the intent of UPDATE, DELETE and MERGE; the commit detects conflicts, not the lock."""
     return WriteIntent(table=table, operation=operation, lock=LockType.SHARED_WRITE)
 
 
 def alter_intent(table: Table) -> WriteIntent:
-    """What statements are going to do that change the catalog. They advance the table's write id,
-    as Hive's do, and conflict with nobody: they wait until nobody writes.
+    """Build the intent of statements that change the catalog.
+
+    They lock exclusively, so they wait until nobody writes. They advance the table's write id, as
+    in Hive, and conflict with nobody.
     """
     return WriteIntent(table=table, operation=Operation.SELECT, lock=LockType.EXCLUSIVE)

@@ -1,15 +1,12 @@
-"""A write transaction: opened, locked, given a write id in each of its tables, kept alive,
-published, committed or undone.
-"""
+"""Write transactions: what a transaction does to each of its tables, committed or undone."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from acidsql.errors import AcidLookupError, AcidSqlError, FormatError, MetastoreError
+from acidsql.errors import AcidLookupError, FormatError
 from acidsql.format.names import (
     STAGING_PREFIX,
     base_name,
@@ -24,13 +21,11 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
 from acidsql.transaction.begin import OpenedTransaction, begin
+from acidsql.transaction.transaction import Status, Transaction
 from acidsql.transaction.write_intent import WriteIntent
 
-logger = logging.getLogger(__name__)
-
-
-# What a partition must have been named for that need not be named again: of two transactions that
-# update or delete there one fails, of those that insert none.
+# Per operation, the operations that make recording it for a partition unnecessary if they were
+# recorded: of two transactions that update or delete there one fails, of two that insert none.
 _AS_STRONG = {
     Operation.SELECT: frozenset(Operation),
     Operation.INSERT: frozenset({Operation.INSERT, Operation.UPDATE, Operation.DELETE}),
@@ -39,35 +34,34 @@ _AS_STRONG = {
 }
 
 Change = tuple[Operation, Sequence[tuple[str, ...]]]
-"""An operation, and the partitions that it changed, by values."""
+"""Operation, with the values of the partitions that it changed."""
 
 
 @dataclass(slots=True, kw_only=True)
 class WriteTransaction:
-    """A transaction, as far as it changes one table.
+    """Part of a transaction that changes one table.
 
     Attributes:
-        intent: what it was opened for.
-        table: as it was when the lock was granted.
-        txns: the transactions that the statement sees.
+        transaction: the whole transaction.
+        intent: operation on the table.
+        table: its definition when the lock was granted.
         write_id: of this transaction in the table.
-        listings: those of the statement.
-        seen: the table's write ids that the statement sees; None if that was not asked.
-        staging: directory below the table that readers ignore; gone when the transaction ends.
-        placed: how many directories are in their places.
-        reverts: what takes back, in the opposite order, what was done.
-        discarded: files and directories outside of the table that go with the commit.
-        keeps_staging: staging holds what a revert moves back.
-        committing: the commit was asked for.
-        added: partitions that are new.
-        touched: the partitions that it wrote to.
-        named: what the metastore knows of: which operation, in which partition.
+        txns: transactions that the statement sees.
+        listings: of the statement.
+        staging: directory below the table that readers ignore; deleted when the transaction ends.
+        seen: write ids of the table that the statement sees; None if they were not fetched.
+        placed: number of directories that were moved to their places.
+        reverts: functions that undo the changes; they are called last to first.
+        discarded: files and directories outside the table that are deleted after the commit.
+        has_moved_to_staging: whether staging has files that a revert would move back.
+        added: new partitions.
+        touched: partitions that were written to, by values.
+        named: operations and partitions that the metastore was told of.
     """
 
-    session: AcidSession
+    transaction: Transaction
     intent: WriteIntent
     table: Table
-    txn_id: int
     write_id: int
     txns: ValidTxnList
     listings: Listings
@@ -76,15 +70,28 @@ class WriteTransaction:
     placed: int = 0
     reverts: list[Callable[[], object]] = field(default_factory=list)
     discarded: list[str] = field(default_factory=list)
-    keeps_staging: bool = False
-    committing: bool = False
+    has_moved_to_staging: bool = False
     added: list[Partition] = field(default_factory=list)
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
+    @property
+    def session(self) -> AcidSession:
+        """Session of the statement."""
+        return self.transaction.session
+
+    @property
+    def txn_id(self) -> int:
+        """Transaction id."""
+        return self.transaction.txn_id
+
     def publish(self, finished: Sequence[FinishedDirectory]) -> None:
-        """Move finished directories to their places. Nobody sees them before the commit."""
+        """Move finished directories to their places, where nobody sees them before the commit.
+
+        Raises:
+            FormatError: WRITE_ID_IN_USE.
+        """
         operation = self.intent.operation
         deleted = {d.values for d in finished if d.deletes}
         others = {d.values for d in finished} - deleted
@@ -100,7 +107,16 @@ class WriteTransaction:
             self.place(directory.path, directory.values, name)
 
     def place(self, path: str, values: tuple[str, ...], name: str) -> None:
-        """Move a finished directory into a partition, under its name there."""
+        """Move a finished directory into a partition.
+
+        Args:
+            path: of the directory, in staging.
+            values: of the partition.
+            name: of the directory in the partition.
+
+        Raises:
+            FormatError: WRITE_ID_IN_USE.
+        """
         if values not in self.touched:
             self.announce(self.intent.operation, [values])
         partition = self._known[values]
@@ -112,11 +128,11 @@ class WriteTransaction:
         self.placed += 1
 
     def announce(self, operation: Operation, places: Iterable[tuple[str, ...]]) -> None:
-        """Tell the metastore in which partitions something is about to appear.
+        """Tell the metastore which partitions are about to be written to.
 
-        A server must know that before it is there: if this client is killed, its cleaner looks for
-        what was left behind in partitions that it knows, and where the transaction was. Of an
-        aborted transaction that was nowhere it keeps no record, and then what it wrote would count.
+        A Hive Metastore has to know it beforehand. If this client is killed, the cleaner looks for
+        leftovers only in partitions that the transaction was recorded for. If none was recorded,
+        the metastore forgets the aborted transaction, and its files would become visible.
         """
         metastore, table = self.session.metastore, self.table
         fresh = sorted(
@@ -138,7 +154,7 @@ class WriteTransaction:
         )
 
     def move(self, source: str, target: str) -> None:
-        """Rename a file or directory; it goes back if the transaction does not commit."""
+        """Rename a file or directory; if the transaction does not commit, it is renamed back."""
         files = self.session.files
 
         def move_back() -> None:
@@ -147,10 +163,10 @@ class WriteTransaction:
 
         files.rename(source, target)
         self.reverts.append(move_back)
-        self.keeps_staging |= target.startswith(f"{self.staging}/")
+        self.has_moved_to_staging |= target.startswith(f"{self.staging}/")
 
     def discard(self, path: str) -> None:
-        """Hide a directory, which is gone after the commit."""
+        """Hide a directory, and delete it after the commit."""
         if path.startswith(f"{self.table.location}/"):
             self.move(path, child(self.staging, f"discarded_{len(self.reverts)}"))
             return
@@ -160,11 +176,11 @@ class WriteTransaction:
         self.discarded.append(hidden)
 
     def partitions(self) -> tuple[Partition, ...]:
-        """The table's partitions as they are now."""
+        """Return the table's partitions as they are now."""
         return self.session.metastore.partitions(self.table.database, self.table.name)
 
     def _find(self, places: Sequence[tuple[str, ...]]) -> None:
-        """Have those of these partitions known that are there."""
+        """Look partitions up in the metastore, and remember those that exist."""
         table = self.table
         if not table.partition_columns:
             self._known[()] = Partition(values=(), location=table.location)
@@ -184,8 +200,11 @@ class WriteTransaction:
         return partition
 
     def _check_write_id_is_new(self, location: str) -> None:
-        """Refuse to write beside directories of this or a later write id that this transaction did
-        not make.
+        """Check that a partition has no directory with this transaction's write id by another
+        writer.
+
+        Raises:
+            FormatError: WRITE_ID_IN_USE.
         """
         for name in self.listings.get(location).names:
             directory = parse_directory(name)
@@ -205,18 +224,18 @@ class WriteTransaction:
         )
 
     def commit(self, changed: Sequence[Change]) -> None:
-        """Commit a transaction that changes this table alone (``commit_all``)."""
+        """Commit a transaction that changes only this table, as ``commit_all`` does."""
         commit_all([(self, changed)])
 
     def record(self, changed: Sequence[Change]) -> None:
-        """Tell the metastore of new partitions, and of what was changed where."""
+        """Tell the metastore of new partitions, and of the operations in each partition."""
         metastore, table = self.session.metastore, self.table
         if self.intent.operation is Operation.SELECT:
             return
         for operation, places in changed:
             self.announce(operation, places)
         if self.touched:
-            # Those that were known too: a transaction that added one may have taken it back since.
+            # Also existing ones: a transaction that added one may have dropped it when undone.
             written = tuple(self.touched.values())
             metastore.record_writes(self.txn_id, table.database, table.name, written)
             self._give_columns_of_the_table()
@@ -224,8 +243,10 @@ class WriteTransaction:
             self._name_partitions(self.intent.operation, [])
 
     def _give_columns_of_the_table(self) -> None:
-        """New rows may have columns that a partition kept without (ALTER TABLE … RESTRICT): readers
-        would not see them.
+        """Give the table's columns to partitions that were written to and have fewer columns.
+
+        A partition can have fewer (ALTER TABLE … RESTRICT); readers would not see the others in new
+        rows.
         """
         table = self.table
         outdated = [p for p in self.touched.values() if p.columns not in (None, table.columns)]
@@ -235,19 +256,17 @@ class WriteTransaction:
             )
 
     def undo(self) -> None:
-        """Take back what was done: its write id was never committed, so nobody saw what was
-        written.
-        """
+        """Undo the changes in the file system and the catalog; nobody saw what was written."""
         while self.reverts:
             self.reverts.pop()()
         if self.added:
             self._forget_added()
 
     def _forget_added(self) -> None:
-        """Take back the partitions that only this transaction needed.
+        """Drop the partitions that this transaction added, unless another one uses them.
 
-        Another one may be publishing into them: it adds its partitions after that. So they are
-        dropped first, and those that have something in them by then are added again.
+        Another transaction may be publishing into them; it adds its partitions after that. So they
+        are dropped first, and those that are not empty by then are added again.
         """
         metastore, table = self.session.metastore, self.table
         for partition in self.added:
@@ -259,110 +278,91 @@ class WriteTransaction:
         metastore.add_partitions(table.database, table.name, used)
 
     def _delete_empty(self, location: str) -> bool:
-        """Delete an empty partition directory, and those above that are empty then."""
+        """Delete the directory of a partition if it is empty, and those above it that are empty
+        then.
+
+        Returns:
+            Whether it was deleted.
+        """
         gone = self.session.files.delete_if_empty(location)
         if gone:
             self.delete_empty_above(location)
         return gone
 
     def delete_empty_above(self, location: str) -> None:
-        """Delete the directories between the table's and a partition's that are empty."""
+        """Delete the empty directories between the table's directory and a partition's."""
         above = location.rpartition("/")[0]
         if above.startswith(f"{self.table.location}/"):
             self._delete_empty(above)
 
 
 def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:
-    """Commit a transaction with what it changed in each of its tables.
+    """Commit a transaction with its changes in each of its tables.
 
     Raises:
-        WriteConflictError: another transaction changed the same rows' partition and committed
+        WriteConflictError: another transaction changed rows in the same partition and committed
             first.
     """
-    for transaction, changed in changes:
-        transaction.record(changed)
-        transaction.committing = True
-    first = changes[0][0]
-    first.session.metastore.commit_txn(first.txn_id)
-    for transaction, _ in changes:
-        transaction.reverts.clear()
-        for path in transaction.discarded:
-            transaction.session.files.delete(path)
+    for write, changed in changes:
+        write.record(changed)
+    changes[0][0].transaction.commit()
+    for write, _ in changes:
+        for path in write.discarded:
+            write.session.files.delete(path)
 
 
 @contextmanager
 def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[WriteTransaction]:
-    """Open a transaction on a table with its lock and write id; undone if the block raises.
+    """Open a transaction on one table, with its lock and write id; undo it if the block raises.
 
-    The block must call ``commit``. A failed commit raises, and its files go too, unless the
+    The block must call ``commit``. If the commit fails, the files are removed too, unless the
     metastore could not say whether it committed.
     """
-    with write_transactions(session, [intent]) as (transaction,):
-        yield transaction
+    with write_transactions(session, [intent]) as (write,):
+        yield write
 
 
 @contextmanager
 def write_transactions(
     session: AcidSession, intents: Sequence[WriteIntent]
 ) -> Iterator[tuple[WriteTransaction, ...]]:
-    """One transaction on several tables: all of it commits (``commit_all``), or nothing
-    (``write_transaction``).
+    """Open one transaction on several tables, which commits as a whole (``commit_all``) or is
+    undone.
     """
-    opened = begin(session, intents)
-    writes: list[WriteTransaction] = []
-    listings = Listings(session.files, opened.txn_id)
-    try:
-        writes += [_open(session, intent, opened, listings) for intent in intents]
+    with begin(session, intents) as begun:
+        transaction = begun.transaction
+        listings = Listings(session.files, transaction.txn_id)
+        writes: list[WriteTransaction] = []
+        transaction.at_end.callback(_delete_staging, transaction, writes, listings)
+        for intent in intents:
+            writes.append(_open(intent, begun, listings))
+            transaction.reverts.append(writes[-1].undo)
         yield tuple(writes)
-    except BaseException as error:
-        _undo(session, opened.txn_id, writes, error)
-        raise
-    finally:
-        session.heartbeater.remove(opened.txn_id)
-        kept = {t.staging for t in writes if t.reverts and t.keeps_staging}
-        for transaction in writes:
-            if transaction.staging not in kept:
-                session.files.delete(transaction.staging)
-        listings.delete_copies(kept)
 
 
-def _open(
-    session: AcidSession, intent: WriteIntent, opened: OpenedTransaction, listings: Listings
-) -> WriteTransaction:
+def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> WriteTransaction:
+    transaction = begun.transaction
     # Read again: it may have been altered since the statement looked it up.
-    table = session.metastore.table(intent.table.database, intent.table.name)
+    table = transaction.session.metastore.table(intent.table.database, intent.table.name)
     return WriteTransaction(
-        session=session,
+        transaction=transaction,
         intent=intent,
         table=table,
-        txn_id=opened.txn_id,
-        write_id=opened.write_ids[table.full_name],
-        txns=opened.txns,
+        write_id=begun.write_ids[table.full_name],
+        txns=begun.txns,
         listings=listings,
-        staging=child(table.location, f"{STAGING_PREFIX}{opened.txn_id}"),
-        seen=opened.seen.get(table.full_name),
+        staging=child(table.location, f"{STAGING_PREFIX}{transaction.txn_id}"),
+        seen=begun.seen.get(table.full_name),
     )
 
 
-def _undo(
-    session: AcidSession,
-    txn_id: int,
-    opened: Sequence[WriteTransaction],
-    error: BaseException,
+def _delete_staging(
+    transaction: Transaction, writes: Sequence[WriteTransaction], listings: Listings
 ) -> None:
-    """Abort after an error, and take back what was done; an error of that is logged, the first one
-    is what the user needs.
-    """
-    if isinstance(error, MetastoreError) and any(t.committing for t in opened):
-        # The commit may have been made: files whose fate is unknown stay, invisible unless it was.
-        logger.error("txn %s: fate unknown after %s; its directories stay", txn_id, error)
-        return
-    try:
-        session.metastore.abort_txn(txn_id)
-    except (AcidSqlError, OSError):
-        logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)
-    try:
-        for transaction in opened:
-            transaction.undo()
-    except (AcidSqlError, OSError):
-        logger.exception("txn %s: could not take back what it had done", txn_id)
+    """Delete the staging directories, except those with files that could not be moved back."""
+    is_left = transaction.status in (Status.ABORTED, Status.IN_DOUBT)
+    kept = {w.staging for w in writes if is_left and w.has_moved_to_staging}
+    for write in writes:
+        if write.staging not in kept:
+            transaction.session.files.delete(write.staging)
+    listings.delete_copies(kept)

@@ -1,4 +1,4 @@
-"""How much of a scan is one task's, without Spark."""
+"""Tests of the sizes of a scan's tasks, without Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPEN_COST, MOST = 4 * MIB, 128 * MIB  # Spark's defaults
 
 
 def tasks_of(sizes: Sequence[int], share: int) -> list[int]:
-    """The bytes of each task, as Spark's FilePartition shares files out."""
+    """Return the bytes of each task, as Spark's FilePartition divides files among tasks."""
     parts = [min(share, size - start) for size in sizes for start in range(0, size, share)]
     tasks: list[int] = []
     counted = 0

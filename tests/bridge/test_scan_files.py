@@ -1,4 +1,4 @@
-"""What is handed to Spark's scans, without Spark."""
+"""Tests of the file lists that Spark's scans are given, without Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def test_the_root_of_files_is_no_directory_that_is_there(paths: list[str], root:
 
 
 def test_other_files_and_other_ordinals_have_another_root() -> None:
-    """Spark takes scans of equal roots for the same."""
+    """Check that different scans have different roots: Spark takes scans of equal roots for the
+    same.
+    """
     one, other = ScanFile("file:/w/t/p=1/base_1/b", 5, 0), ScanFile("file:/w/t/p=2/base_1/b", 5, 1)
     files = [one, other, ScanFile("file:/w/t/p=3/base_1/b", 5, 2)]
     roots = [

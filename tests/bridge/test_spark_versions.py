@@ -1,4 +1,4 @@
-"""What differs between releases of Spark, and what is said of releases that were not tried."""
+"""Tests of the differences between releases of Spark, and of the warning for untried releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every DML case: rows, counts and error conditions, as Spark's row-level commands have them."""
+"""Tests of every DML case: rows, counts and conditions, as of Spark's row-level commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
-from acidsql.errors import AcidSqlError
 from acidsql.schema.columns import literal
 from acidsql.syntax.lexer import quote
 from tests.limits import set_limits
@@ -41,32 +40,35 @@ def _parameters(cases: Iterable[dict[str, Any]]) -> Iterator[Any]:
 
 
 @pytest.fixture
-def session(spark: SparkSession) -> Iterator[SparkSession]:
-    """The shared session, its settings, views and tables as before afterwards."""
-    before = dict(spark.sparkContext.getConf().getAll())
-    changed = {key: spark.conf.get(key, None) for key in ("spark.sql.caseSensitive",)}
-    settings = {row.key: row.value for row in spark.sql("SET").collect()}
-    others, views = _tables(spark), _temporary_views(spark)
+def session(spark: SparkSession, case: dict[str, Any]) -> Iterator[SparkSession]:
+    """Lend the shared session to a case; its settings, views and tables are gone afterwards."""
+    texts = [step["sql"] for step in case["setup"] if "sql" in step]
+    settings = {key: spark.conf.get(key, None) for key in _SETTINGS} if _sets(texts) else {}
     yield spark
-    for row in spark.sql("SET").collect():
-        if row.key not in settings and row.key not in before:
-            spark.conf.unset(row.key)
-    for key, value in changed.items():
+    for key, value in settings.items():
         spark.conf.set(key, value) if value is not None else spark.conf.unset(key)
-    for name in _temporary_views(spark) - views:
+    for name in [*_named(case, "view"), *re.findall(r"TEMP VIEW (\w+)", " ".join(texts))]:
         spark.catalog.dropTempView(name)
-    for name in _tables(spark) - others:
-        acidsql.sql(spark, f"DROP TABLE IF EXISTS default.{name}")
+    for name in {*_named(case, "table"), *re.findall(r"CREATE TABLE (\w+)", " ".join(texts))}:
+        acidsql.sql(spark, f"DROP TABLE IF EXISTS {name}")
 
 
-def _temporary_views(spark: SparkSession) -> set[str]:
-    return {table.name for table in spark.catalog.listTables() if table.isTemporary}
+# All that the cases set.
+_SETTINGS = ("spark.sql.caseSensitive", "spark.sql.session.timeZone")
 
 
-def _tables(spark: SparkSession) -> set[str]:
-    """The tables and views in the database ``default``."""
-    rows = acidsql.sql(spark, "SHOW TABLES IN default").collect()
-    return {row.tableName for row in rows if not row.isTemporary}
+def _sets(texts: Iterable[str]) -> bool:
+    return any(text.startswith("SET ") for text in texts)
+
+
+def _named(case: dict[str, Any], kind: str) -> list[str]:
+    return [step[kind] for step in case["setup"] if kind in step]
+
+
+def test_settings_of_cases_are_known() -> None:
+    texts = [step["sql"] for case in CASES for step in case["setup"] if "sql" in step]
+    found = {text for text in texts if text.startswith("SET ")}
+    assert found == {"SET spark.sql.caseSensitive=true", "SET TIME ZONE 'America/New_York'"}
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -175,8 +177,8 @@ _OLD_NAMES = {"COLUMN_ALIASES_NOT_ALLOWED": "COLUMN_ALIASES_IS_NOT_ALLOWED"}
 _NOT_IN_3_5 = {"merge-not-null-nested": "Spark 3.5 takes NULL for a NOT NULL field of a struct"}
 
 
-def _fails_as(error: Exception, expected: str | list[str]) -> bool:
-    has_condition = isinstance(error, AcidSqlError | PySparkException)
+def _fails_as(error: BaseException, expected: str | list[str]) -> bool:
+    has_condition = isinstance(error, PySparkException)
     condition = condition_of(error) if has_condition else ""
     names = [expected] if isinstance(expected, str) else expected
     names = [*names, *(_OLD_NAMES[n] for n in names if n in _OLD_NAMES)]
@@ -224,7 +226,7 @@ def _check(session: SparkSession, case: dict[str, Any]) -> None:
         return
     readable = any(step.get("table") == "t" for step in case["setup"])
     before = _read(session, check) if readable else None
-    with pytest.raises((AcidSqlError, Exception)) as caught:
+    with pytest.raises((PySparkException, Exception)) as caught:
         acidsql.sql(session, case["statement"]).collect()
     assert _fails_as(caught.value, expected["error"]), (
         f"{type(caught.value).__name__}: {caught.value}"

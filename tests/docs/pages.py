@@ -47,14 +47,14 @@ _SECONDS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A block of a page.
+    """Fenced block of a page.
 
     Attributes:
-        kind: the language of the fence.
-        text: the inside of the block.
-        line: 1-based line of the page on which the inside begins.
-        answer: the inside of the ``text`` block that follows, if one does.
-        reason: why it is not run, if it is not.
+        kind: language of the fence.
+        text: text inside the fence.
+        line: 1-based line of the page on which the text begins.
+        answer: text of the ``text`` block that follows, or None.
+        reason: reason why it is not run, or None.
     """
 
     kind: str
@@ -111,7 +111,7 @@ def _run_sql(example: Example, names: dict[str, Any], _page: str) -> str:
         try:
             frame = acidsql.sql(spark, statement.text)
             shown = result_text(fetch(frame, 1000), "table")
-        except (acidsql.AcidSqlError, PySparkException) as error:
+        except PySparkException as error:
             shown = error_text(error, statement)
             break
     if example.answer is None:
@@ -134,7 +134,7 @@ def _run_console(example: Example, _names: dict[str, Any], _page: str) -> str:
 
 
 def _command(text: str) -> tuple[str, str]:
-    """A command, which goes on after a backslash at the end of a line, and what it prints."""
+    """Split a console block into its command, which a backslash continues, and its output."""
     lines = text.splitlines(keepends=True)
     count = next(i for i, line in enumerate(lines, start=1) if not line.endswith("\\\n"))
     return "".join(lines[:count]).strip(), "".join(lines[count:])

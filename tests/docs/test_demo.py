@@ -1,4 +1,4 @@
-"""The tour, as ``scripts/demo`` runs it, and what it draws."""
+"""Tests of the tour, as ``scripts/demo`` runs it, and of its picture."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def test_steps_fit_a_terminal() -> None:
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_demo_shows_every_kind_of_change(tmp_path: Path) -> None:
     done = subprocess.run(

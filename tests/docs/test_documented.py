@@ -1,4 +1,4 @@
-"""What the documents must name is in them, and what they name exists."""
+"""Tests that the documents name everything that they must, and only things that exist."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from acidsql.repl import main as shell
 from acidsql.repl.printer import FORMATS
 from acidsql.repl.shell import _COMMANDS as COMMANDS
 from acidsql.repl.statements import split
+from acidsql.sqlstates import SQLSTATES, sqlstate
 from acidsql.syntax import builder, parse, statements
 from scripts import draw_costs, record_shell
-from tests.docs import pages
+from tests.docs import pages, references
 from tests.metastore.server.launcher import VERSIONS
 
 _ROOT = Path(__file__).parents[2]
@@ -33,6 +34,7 @@ def page(name: str) -> str:
 
 
 _LIMITS = page("limits")
+_ENABLE = page("enable")
 _ARCHITECTURE = page("architecture")
 _SETTINGS = page("reference/settings")
 _STATEMENTS = page("reference/statements")
@@ -67,7 +69,7 @@ def test_documents_name_no_other_setting() -> None:
 
 
 def properties() -> set[str]:
-    """The table properties that the code looks for in a CREATE TABLE."""
+    """Return the table properties that the code of CREATE TABLE knows."""
     code = (_PACKAGE / "commands" / "definitions.py").read_text("utf-8")
     return {"transactional", *re.findall(r'"(orc\.[\w.]+\w|[a-z]+_[a-z]+)"', code)}
 
@@ -78,7 +80,7 @@ def test_table_property_is_documented(name: str) -> None:
 
 
 def kinds() -> dict[str, str]:
-    """The kinds of the statements among the examples, and their texts."""
+    """Return the texts of the example statements by their kind."""
     texts = (
         statement.text
         for example in pages.examples(_STATEMENTS)
@@ -95,14 +97,14 @@ def test_statement_has_an_example(kind: type) -> None:
 
 
 def literals(node: ast.expr) -> str:
-    """The text of a literal, that of an f-string up to its first value."""
+    """Return the text of a string literal; of an f-string, the text before its first value."""
     if isinstance(node, ast.JoinedStr):
         return literals(node.values[0])
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def conditions(text: str) -> Iterator[str]:
-    """The conditions of unsupported features in a module, those with a value in them cut short."""
+    """Yield the conditions of unsupported features in a module, up to a value in their name."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from re.findall(rf"{re.escape(_UNSUPPORTED)}[A-Z_]*[A-Z]", node.value)
@@ -135,7 +137,9 @@ def test_conditions_are_collected_however_they_are_spelled() -> None:
 @pytest.mark.parametrize("condition", sorted(raised()))
 def test_unsupported_feature_is_in_limits(condition: str) -> None:
     name = condition.removeprefix(_UNSUPPORTED)
-    assert re.search(rf"`{name}[_`]|`{condition}", _LIMITS), f"{condition} is not in docs/limits.md"
+    assert re.search(rf"`{name}[_`]|`{condition}", _LIMITS + _ENABLE), (
+        f"{condition} is neither in docs/limits.md nor in docs/enable.md"
+    )
 
 
 @pytest.mark.parametrize("rule", sorted(builder.UNSUPPORTED))
@@ -148,12 +152,16 @@ def test_unsupported_clause_is_in_limits(rule: str) -> None:
 
 def error_names() -> set[str]:
     tree = ast.parse((_PACKAGE / "errors.py").read_text("utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return {name for name in classes if name.endswith("Error")}
 
 
 def raised_conditions(text: str) -> Iterator[str]:
-    """The conditions of the errors that a module makes, and those in messages of Spark's errors;
-    one with a value in it is cut short. Where an error is given one by a name, that is yielded.
+    """Yield the conditions of errors that a module creates, and those in messages of Spark's
+    errors.
+
+    A condition is cut off at a value in its name. For one that is given by a name, the name is
+    yielded.
     """
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -176,6 +184,18 @@ def test_there_are_conditions() -> None:
 @pytest.mark.parametrize("condition", sorted(all_raised()))
 def test_condition_is_documented(condition: str) -> None:
     assert re.search(rf"^\|[^|]*`{re.escape(condition)}", _CONDITIONS, re.MULTILINE)
+
+
+def test_every_condition_has_a_sqlstate() -> None:
+    named = {name.partition(".")[0] for name in all_raised() | raised() | {"PARSE_SYNTAX_ERROR"}}
+    assert set(SQLSTATES) == named - {"SNAPSHOT_EXPIRED"}  # that is in a message of Spark's error
+
+
+def test_documents_tell_the_sqlstate_of_a_condition() -> None:
+    rows = re.findall(r"^\| (`[A-Z][^|]*) \| (\S+) \|.*\|.*\|$", _CONDITIONS, re.MULTILINE)
+    told = {name: state for cell, state in rows for name in re.findall(r"`([^`]+)`", cell)}
+    assert {name: told[name] for name in told} == {name: sqlstate(name) or "-" for name in told}
+    assert len(told) > 90
 
 
 def test_documents_name_no_other_condition() -> None:
@@ -250,7 +270,7 @@ def test_format_is_documented(name: str) -> None:
 
 
 def anchors(document: Path) -> set[str]:
-    """The names that GitHub, and the site, give to headings."""
+    """Return the anchors that GitHub, and the site, give to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", document.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -277,13 +297,9 @@ def test_modules_of_the_documents_exist(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", _INSIDE, ids=lambda path: path.stem)
-def test_functions_of_the_documents_exist(document: Path) -> None:
-    for owner, name in re.findall(r"`(\w+)\.(?!py`|lark`)(\w+)`", document.read_text("utf-8")):
-        modules = [path.read_text("utf-8") for path in _PACKAGE.rglob(f"{owner}.py")]
-        modules += [path.read_text("utf-8") for path in _PACKAGE.glob(f"{owner}/**/*.py")]
-        code = "\n".join(modules or (text for text in sources() if f"class {owner}" in text))
-        if code:  # others are Spark's, or fields of a file
-            assert re.search(rf"(?:def|class) {name}\b", code), f"{owner}.{name}"
+def test_names_in_the_documents_exist(document: Path) -> None:
+    named = references.dotted_names(document.read_text("utf-8"))
+    assert not {name for name in named if not references.exists(name)}
 
 
 def test_architecture_names_functions() -> None:
@@ -293,7 +309,7 @@ def test_architecture_names_functions() -> None:
 
 
 def texts(picture: Path) -> set[str]:
-    """The texts of a picture, which is well-formed."""
+    """Return the texts of a picture, which must be well-formed."""
     return {e.text.strip() for e in ET.parse(picture).iter() if e.text}
 
 

@@ -1,4 +1,4 @@
-"""The pages and the docstrings of the public names do what they show."""
+"""Tests that run the examples of the pages, and of the docstrings of public names."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _FIRST_PAGES = ("docs/tutorial.md", "README.md")  # the tutorial shows transacti
 _OTHER_PAGES = (
     "docs/cookbook.md",
     "docs/enable.md",
+    "docs/notebook.md",
     "docs/reference/statements.md",
     "docs/reference/python.md",
     "docs/reference/settings.md",
@@ -35,7 +36,7 @@ _BUILDERS = (acidsql.AcidTable, acid_table.MergeBuilder, acid_table.OptimizeBuil
 
 
 def public() -> Iterator[tuple[str, object]]:
-    """The public names that a program calls, and the methods of their classes."""
+    """Yield the public functions and classes, and the methods of the classes, by name."""
     for name in acidsql.__all__:
         if not (inspect.isclass(value := getattr(acidsql, name)) and issubclass(value, Exception)):
             yield name, value
@@ -119,7 +120,7 @@ def test_other_pages(tmp_path: Path) -> None:
 
 @pytest.fixture
 def pets(spark: SparkSession) -> Iterator[dict[str, object]]:
-    """The names that the examples of docstrings use."""
+    """Yield the names that the examples of docstrings use."""
     acidsql.sql(spark, "CREATE DATABASE examples")
     acidsql.sql(spark, "USE examples")
     orc = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -131,6 +132,7 @@ def pets(spark: SparkSession) -> Iterator[dict[str, object]]:
     acidsql.sql(spark, "DROP DATABASE examples CASCADE")
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize(("name", "value"), dict(public()).items())
 def test_public_name_has_an_example_that_runs(

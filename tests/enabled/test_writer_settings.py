@@ -1,4 +1,4 @@
-"""What writers were told, against what tables are: without Spark."""
+"""Tests of writer settings that suit a table or do not, without Spark."""
 
 from __future__ import annotations
 

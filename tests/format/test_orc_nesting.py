@@ -1,4 +1,4 @@
-"""A file with user columns beside ``row`` becomes the file that has them in ``row``."""
+"""Tests of the tail that moves columns beside ``row`` into ``row``."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def known(message: bytes, kind: int) -> dict[int, int | bytes] | None:
 
 
 def test_those_of_real_files_are_their_stripes() -> None:
-    """Files of Hive 3.1, 4.0 and 4.1, of Trino, Impala and Spark, of all types."""
+    """Check files of Hive 3.1, 4.0 and 4.1, of Trino, Impala and Spark, of all types."""
     several = 0
     for path in _FILES:
         content = path.read_bytes()

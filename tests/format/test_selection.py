@@ -1,4 +1,4 @@
-"""The cases that Hive's, Trino's and Impala's own tests of directory selection describe."""
+"""Tests of directory selection with the cases of Hive's, Trino's and Impala's own tests."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ Event = tuple[DirectoryKind, int, int]  # delta or delete delta, write id, state
 
 @dataclass
 class History:
-    """A table as its transactions know it: outcomes by id, and the events in each directory."""
+    """Table as its transactions know it: outcomes by id, and the events in each directory."""
 
     writes: dict[int, str] = field(default_factory=dict)
     overwrites: set[int] = field(default_factory=set)

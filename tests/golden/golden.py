@@ -1,4 +1,4 @@
-"""The golden tables: directories that Hive 4.1.0 wrote, and how it read them.
+"""Golden tables: directories that Hive 4.1.0 wrote, with the rows that it read.
 
 A folder of ``tables`` has ``create.sql`` (what Hive ran), ``data`` (the table's directory as Hive
 left it), ``meta.json`` (the table as Hive's metastore described it, and the snapshot of that
@@ -39,7 +39,7 @@ _AS_NULL = {"partition_empty_string": DEFAULT_PARTITION}
 
 
 def parameters(tables: Iterable[HiveTable], quick: Container[str] | None = None) -> list[Any]:
-    """Tables as arguments of a test; those not in ``quick`` are marked ``golden``."""
+    """Return tables as arguments of a test; those not in ``quick`` are marked ``golden``."""
     found = []
     for table in tables:
         marks = [pytest.mark.golden] if quick is not None and table.name not in quick else []
@@ -48,13 +48,13 @@ def parameters(tables: Iterable[HiveTable], quick: Container[str] | None = None)
 
 
 def expected_rows(spark: SparkSession, golden: HiveTable) -> list[Row]:
-    """Hive's rows, in an order of their own."""
+    """Return Hive's rows, sorted by their text."""
     types = golden.types(spark)
     return sorted((row_of_hive(line["row"], types) for line in _expected(golden)), key=repr)
 
 
 def expected_with_ids(spark: SparkSession, golden: HiveTable) -> list[Identified]:
-    """Hive's rows with their row ids, in the order of these."""
+    """Return Hive's rows with their row ids, sorted by these."""
     types = golden.types(spark)
     lines = _expected(golden)
     return in_order((tuple(line["row__id"]), row_of_hive(line["row"], types)) for line in lines)
@@ -69,6 +69,6 @@ def _expected(golden: HiveTable) -> list[dict[str, Any]]:
 
 
 def copy(golden: HiveTable, place: Path) -> Path:
-    """A copy of its directory, in which a test may write."""
+    """Copy the table's directory to a place where a test may write; return its path."""
     shutil.copytree(TABLES / golden.name / "data", place / "t")
     return place / "t"

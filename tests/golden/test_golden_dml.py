@@ -29,6 +29,7 @@ _QUICK = frozenset(
 _WRITABLE = [table for table in GOLDEN if table.all_committed and not table.insert_only]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("golden", parameters(_WRITABLE, _QUICK))
 def test_our_statements_keep_what_hive_wrote(
     empty: SparkSession, tmp_path: Path, golden: HiveTable

@@ -1,4 +1,4 @@
-"""Every golden table under Hive's snapshot: Hive's rows, row ids, partition values and types."""
+"""Tests of every golden table under Hive's snapshot: rows, row ids, partition values and types."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from tests.hive_values import rows, rows_with_ids
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("golden", parameters(GOLDEN))
 def test_what_hive_wrote_reads_as_in_hive(
     empty: SparkSession, tmp_path: Path, golden: HiveTable
@@ -44,7 +45,7 @@ def test_what_hive_wrote_reads_as_in_hive(
 
 
 def _counted(spark: SparkSession, golden: HiveTable) -> int | None:
-    """The number of rows that the tails of the files tell."""
+    """Return the number of rows according to the tails of the files."""
     session = AcidSession.of(spark)
     txns = ValidTxnList.from_string(golden.valid_txns)
     table = acid_table(session, ("t",))

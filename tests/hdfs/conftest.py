@@ -1,4 +1,4 @@
-"""A real HDFS for the tests marked ``hdfs``, from Maven Central."""
+"""HDFS for the tests marked ``hdfs``, from Maven Central."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HDFS of the tests is one: it can do what acidsql asks of a file system."""
+"""Tests that the HDFS of the tests is a real one, with all that acidsql needs of a file system."""
 
 from __future__ import annotations
 

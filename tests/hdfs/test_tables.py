@@ -24,7 +24,7 @@ def rows(spark: SparkSession, table: str) -> list[tuple[object, ...]]:
 
 
 def tree(files: FileSystem, path: str) -> list[str]:
-    """Everything below a directory."""
+    """Return everything below a directory, sorted."""
     found = []
     listing = files.list(path)
     for name in listing.names:

@@ -1,4 +1,4 @@
-"""What Hive says of a table, in all its ways of reading, beside what acidsql says."""
+"""Comparison of a table as Hive reads it, in every way, and as acidsql does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OPPOSITE_MODES = (MODES[0], MODES[-1])
 
 
 def described(hive: Hive, name: str, file_format: str = "ORC") -> HiveTable:
-    """A table of Hive's default database, and the snapshot of this moment."""
+    """Describe a table of Hive's default database, with the snapshot of this moment."""
     lists = {
         "valid_write_ids": hive.call("valid_write_ids", f"default.{name}"),
         "valid_txns": hive.call("valid_txns"),
@@ -41,7 +41,7 @@ def described(hive: Hive, name: str, file_format: str = "ORC") -> HiveTable:
 def rows_of_hive(
     hive: Hive, name: str, types: list[DataType], modes: Sequence[Mode] = MODES
 ) -> list[Identified]:
-    """The rows with their row ids; these ways of reading give the same."""
+    """Return the rows with their row ids; all given ways of reading must agree."""
 
     def identified(answer: list[Row]) -> list[Identified]:
         return in_order(
@@ -55,7 +55,7 @@ def rows_of_hive(
 def plain_rows_of_hive(
     hive: Hive, name: str, types: list[DataType], modes: Sequence[Mode] = MODES
 ) -> list[Row]:
-    """The rows of a table without row ids; these ways of reading give the same."""
+    """Return the rows of a table without row ids; all given ways of reading must agree."""
 
     def plain(answer: list[Row]) -> list[Row]:
         return sorted((row_of_hive(row, types) for row in answer), key=repr)

@@ -1,4 +1,4 @@
-"""A real Hive for the tests marked ``hive``, and sessions of acidsql beside it."""
+"""Real Hive for the tests marked ``hive``, and sessions of acidsql beside it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="session")
 def hive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hive]:
-    """One Hive for all tests, whose metastore answers on a port; tests use tables of their own."""
+    """Yield one Hive for all tests, whose metastore listens on a port; tests use tables of their
+    own.
+    """
     require_tools(*TOOLS)
     with ExitStack() as stack:
         try:
@@ -37,14 +39,14 @@ def hive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hive]:
 
 @pytest.fixture(autouse=True)
 def default_settings(request: pytest.FixtureRequest) -> None:
-    """No test reads as the one before it has told Hive's main session to."""
+    """Reset the settings of Hive's main session before each test."""
     if "hive" in request.fixturenames:
         server: Hive = request.getfixturevalue("hive")
         server.run("RESET")
 
 
 class Ours:
-    """A Spark session at Hive's metastore."""
+    """Spark session that uses Hive's metastore."""
 
     def __init__(self, spark: SparkSession, hive: Hive) -> None:
         self.hive = hive
@@ -54,7 +56,7 @@ class Ours:
 
     @property
     def session(self) -> AcidSession:
-        """What acidsql keeps for it."""
+        """``AcidSession`` of the Spark session."""
         return AcidSession.of(self.spark)
 
     def sql(self, text: str) -> list[tuple[object, ...]]:
@@ -63,7 +65,7 @@ class Ours:
         return sorted((tuple(row) for row in found), key=str)
 
     def identified(self, table: str) -> list[Identified]:
-        """The rows of a table with their row ids; Hive reads the same."""
+        """Return the rows of a table with their row ids; check that Hive reads the same."""
         frame = acidsql.table(self.spark, table)
         types = [field.dataType for field in frame.schema.fields]
         found = rows_with_ids(frame)
@@ -71,11 +73,11 @@ class Ours:
         return found
 
     def rows(self, table: str) -> list[Row]:
-        """The rows of a table, which Hive reads with the same row ids."""
+        """Return the rows of a table; check that Hive reads the same, with the same row ids."""
         return sorted((row for _, row in self.identified(table)), key=repr)
 
     def plain_rows(self, table: str) -> list[Row]:
-        """The rows of an insert-only table; Hive reads the same."""
+        """Return the rows of an insert-only table; check that Hive reads the same."""
         frame = acidsql.table(self.spark, table)
         types = [field.dataType for field in frame.schema.fields]
         found = rows(frame)
@@ -102,7 +104,7 @@ class Ours:
 
 @pytest.fixture
 def ours(spark: SparkSession, hive: Hive) -> Iterator[Ours]:
-    """A session of acidsql at the metastore of the tests' Hive."""
+    """Yield a session of acidsql at the metastore of the tests' Hive."""
     made = Ours(spark, hive)
     yield made
     made.session.close()
@@ -110,13 +112,13 @@ def ours(spark: SparkSession, hive: Hive) -> Iterator[Ours]:
 
 @pytest.fixture
 def t() -> str:
-    """A name for a table."""
+    """Return an unused name for a table."""
     return f"shared{next(_numbers)}"
 
 
 @pytest.fixture(scope="module")
 def shared(spark: SparkSession, hive: Hive) -> Iterator[SparkSession]:
-    """A session in UTC whose metastore is Hive's."""
+    """Yield a session in UTC that uses Hive's metastore."""
     session = spark.newSession()
     session.conf.set("spark.acidsql.metastore", hive.uri)
     session.conf.set("spark.sql.session.timeZone", "UTC")

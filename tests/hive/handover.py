@@ -1,4 +1,4 @@
-"""A table directory that acidsql wrote under its own metastore, handed over to Hive."""
+"""Handover to Hive of a table directory that acidsql wrote under its own metastore."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _FEWEST_STEPS = 6
 
 
 class StepKind(Enum):
-    """What a step does."""
+    """Kind of a step."""
 
     INSERT = "insert"
     UPDATE = "update"
@@ -45,7 +45,7 @@ class StepKind(Enum):
 
 
 class Failure(Enum):
-    """How a statement of acidsql comes to nothing."""
+    """Way in which a statement of acidsql fails."""
 
     AT_COMMIT = "an error at the commit, after which it takes back what it wrote"
     KILLED = "an error at the commit, after which its files stay, as those of a killed client"
@@ -54,17 +54,18 @@ class Failure(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A step, and what must be there after it.
+    """Step of a history, with the rows that it must leave.
 
     Attributes:
-        statements: of one engine, one after the other; ``worker`` and ``cleaner`` are rounds of
+        statements: statements of one engine, in order; ``worker`` and ``cleaner`` are rounds of
             Hive's compactor.
-        rows: of the table.
-        touched: keys of rows that were there before and got a new row id.
+        rows: rows of the table after it.
+        touched: keys of older rows that got a new row id.
         probe: a condition.
-        probed: the keys of the rows that it is true for.
-        failure: the statement must fail, in this way.
-        aside: they run in a session of Hive whose transaction is open for several steps.
+        probed: keys of the rows for which the condition is true.
+        failure: way in which the statement must fail, or None.
+        aside: True if the statements run in a session of Hive whose transaction stays open for
+            several steps.
     """
 
     kind: StepKind
@@ -85,7 +86,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """A table's history.
+    """History of a table.
 
     Attributes:
         table: its name.
@@ -106,7 +107,7 @@ class History:
 
 
 def history(seed: int) -> History:
-    """The history of a seed."""
+    """Generate the history of a seed."""
     rng = Random(seed)
     table = f"history_{seed}"
     schema = random_schema(rng)
@@ -184,7 +185,7 @@ class _Teller:
         return self._open() if kind is StepKind.OPEN else self.end()
 
     def change(self, kind: StepKind) -> Step:
-        """A statement that commits."""
+        """Return a step with a statement that commits."""
         by = self._engine()
         written = self._written(kind, by)
         self._story.take(written)
@@ -228,7 +229,7 @@ class _Teller:
         return self._step(StepKind.ABORT, by, statements, failure=failure)
 
     def _in_transaction(self, count: int) -> tuple[tuple[str, ...], frozenset[str]]:
-        """Statements of Hive, each after the one before, and the keys that they touch."""
+        """Return statements of Hive in their order, and the keys that they touch."""
         statements, touched = [], set[str]()
         for _ in range(count):
             written = self._written(self._rng.choice(_EVENTS), Engine.HIVE)
@@ -248,7 +249,7 @@ class _Teller:
         return self._step(StepKind.OPEN, Engine.HIVE, statements, aside=True)
 
     def end(self) -> Step:
-        """The end of the open transaction."""
+        """Return a step that ends the open transaction."""
         written, self.open_rows = self.open_rows, None
         assert written is not None
         commits = self._rng.random() < 0.6

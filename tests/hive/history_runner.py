@@ -31,11 +31,11 @@ Place = tuple[RowId, tuple[str | None, ...]]
 
 
 class HistoryError(Exception):
-    """A history that did not go as it must; the message has its seed, its statements and why."""
+    """Error of a history that went wrong; the message has seed, statements and reason."""
 
 
 class DifferenceError(Exception):
-    """What was found is not what must be there."""
+    """Error of a result that differs from the expected one."""
 
 
 class _InjectedError(Exception):
@@ -69,10 +69,10 @@ def play(spark: SparkSession, hive: Hive, history: History) -> None:
 
 
 class RowIds:
-    """The row ids of a table's rows, whose first column is their key.
+    """Row ids of a table's rows, whose first column is their key.
 
     Args:
-        partition_columns: how many there are, at the end of a row.
+        partition_columns: number of partition columns, at the end of a row.
     """
 
     def __init__(self, *, partition_columns: int) -> None:
@@ -81,14 +81,11 @@ class RowIds:
         self._owners: dict[Place, str] = {}
 
     def check(self, found: Sequence[Identified], touched: AbstractSet[str]) -> None:
-        """Rows keep their row ids until they are written anew, and no other row gets one.
+        """Check that only rewritten rows have new row ids, and that no row id changes its row.
 
         Args:
             found: the rows after a statement.
-            touched: the keys of those that it wrote anew.
-
-        Raises:
-            DifferenceError: a row kept or changed its row id, or has that of another row.
+            touched: keys of the rows that it rewrote.
         """
         row_ids = {row[0]: row_id for row_id, row in found}
         for key in self._last.keys() & row_ids.keys():
@@ -175,10 +172,10 @@ class _Player:
                     raise
 
     def _in_one_write_id(self) -> bool:
-        """Whether the deltas of a partition, delete deltas among them, are of one write id.
+        """Return whether all deltas of a partition, delete deltas included, have one write id.
 
-        What Hive's compactor makes of them Hive's vectorised reader takes for events that do not
-        concern each other, and shows rows that were deleted.
+        Of such deltas Hive's compactor makes directories in which Hive's vectorised reader applies
+        no delete event, so that it shows deleted rows.
         """
         root = self._hive.warehouse / self._history.table
         for place in {root, *(path.parent for path in root.rglob("delete_delta_*"))}:
@@ -240,7 +237,7 @@ class _Player:
             compare(f"{who}'s keys WHERE {step.probe}", found, sorted(step.probed))
 
     def _check_count(self, step: Step) -> None:
-        """Hive counts from its statistics, if they are said to be accurate."""
+        """Check the count that Hive takes from its statistics, if these are marked as accurate."""
         self._set("hive.compute.query.using.stats", on=True)
         counted = self._hive.run(f"SELECT count(*) FROM {self._history.table}")
         self._set("hive.compute.query.using.stats", on=False)
@@ -279,9 +276,12 @@ def _failing(hive: Hive, failure: Failure) -> Iterator[None]:
             raise _InjectedError
         hive.call("abort_txn", self.txn_id)
 
+    def leave(_: WriteTransaction) -> None:
+        raise OSError("the process is gone")
+
     with patch.object(WriteTransaction, "record", fail):
         if failure is Failure.KILLED:
-            with patch.object(WriteTransaction, "undo", lambda _: None):
+            with patch.object(WriteTransaction, "undo", leave):
                 yield
         else:
             yield

@@ -1,4 +1,4 @@
-"""Random statements of both dialects, and what becomes of the rows of a table."""
+"""Random statements of both dialects, with the rows of a table after them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _new_rows(story: Story) -> Rows:
 
 
 def _in_one_partition(story: Story, rows: Rows) -> tuple[Rows, tuple[str, ...]] | None:
-    """The rows with the same values of partition columns, none of them NULL."""
+    """Return the rows with the same values of partition columns, none of them NULL."""
     partitions = story.schema.partitions
     values = tuple(
         story.rng.choice([v for v in c.choices if v.shown is not None]) for c in partitions
@@ -47,7 +47,7 @@ def _in_one_partition(story: Story, rows: Rows) -> tuple[Rows, tuple[str, ...]] 
 
 
 def insert(story: Story, by: Engine) -> Written:
-    """INSERT … VALUES, … SELECT, into one partition, or FROM … INSERT … INSERT."""
+    """Return a random INSERT: VALUES, SELECT, into one partition, or FROM … INSERT … INSERT."""
     rows = _new_rows(story)
     schema, rng = story.schema, story.rng
     forms = ["select", "static"] if by is Engine.HIVE else ["select", "static", "values", "multi"]
@@ -79,7 +79,10 @@ def insert(story: Story, by: Engine) -> Written:
 
 
 def update(story: Story, by: Engine) -> Written | None:
-    """UPDATE to values, NULL or what another column has; of the key; by acidsql of any column."""
+    """Return a random UPDATE: to values, NULL or another column, or of the key.
+
+    Hive updates no partition columns and no bucket columns.
+    """
     settable = story.settable(by)
     condition = story.condition(by)
     keys = story.keys(condition)
@@ -103,7 +106,7 @@ def update(story: Story, by: Engine) -> Written | None:
 
 
 def _assigned(story: Story, by: Engine, position: int) -> tuple[str, Callable[[Values], Value]]:
-    """What a column is set to: the expression, and its value for a row."""
+    """Return the expression to which a column is set, and a function that computes its value."""
     columns = story.schema.all_columns
     column = columns[position]
     same = [
@@ -134,7 +137,7 @@ def _update_key(story: Story, condition: Condition) -> Written:
 
 
 def delete(story: Story, by: Engine) -> Written:
-    """DELETE of some rows."""
+    """Return a random DELETE of some rows."""
     condition = story.condition(by)
     gone = story.keys(condition)
     rows = {key: values for key, values in story.rows.items() if key not in gone}
@@ -142,8 +145,9 @@ def delete(story: Story, by: Engine) -> Written:
 
 
 def merge(story: Story, by: Engine) -> Written | None:
-    """MERGE with UPDATE, DELETE and INSERT, each of some rows; by acidsql also what no source row
-    matches.
+    """Return a random MERGE with UPDATE, DELETE and INSERT, each of some rows.
+
+    With acidsql it may also change rows that no source row matches.
     """
     rng, settable = story.rng, story.settable(by)
     if not settable:
@@ -187,7 +191,7 @@ def merge(story: Story, by: Engine) -> Written | None:
 
 
 def overwrite(story: Story, by: Engine) -> Written:
-    """INSERT OVERWRITE of the table, of one partition, or of those that get rows."""
+    """Return an INSERT OVERWRITE of the table, of one partition, or of those that get rows."""
     rows = _new_rows(story)
     schema = story.schema
     count = len(schema.partitions)
@@ -208,7 +212,7 @@ def overwrite(story: Story, by: Engine) -> Written:
 
 
 def truncate(story: Story, _by: Engine) -> Written:
-    """TRUNCATE TABLE, or of one partition."""
+    """Return a TRUNCATE of the table, or of one partition."""
     count = len(story.schema.partitions)
     named = [p for p in story.partitions if None not in p]
     if not named or story.rng.random() < 0.3:
@@ -220,7 +224,7 @@ def truncate(story: Story, _by: Engine) -> Written:
 
 
 def alter(story: Story, _by: Engine) -> Written | None:
-    """ALTER TABLE … ADD COLUMNS, or CHANGE of a name."""
+    """Return an ALTER TABLE … ADD COLUMNS, or a CHANGE of a name."""
     schema, rng = story.schema, story.rng
     cascade = " CASCADE" if schema.partitions else ""
     if schema.later:
@@ -250,7 +254,7 @@ def _partition(values: Values, count: int) -> tuple[str | None, ...]:
 def source_statements(
     schema: Schema, source_table: str, source: Sequence[SourceRow]
 ) -> tuple[str, ...]:
-    """Statements of acidsql that make the source table and fill it."""
+    """Return the statements of acidsql that create and fill the source table."""
     rows = ", ".join(
         f"({', '.join([str(r.batch), str(r.op), str(r.key), *(v.sql for v in r.values)])})"
         for r in source

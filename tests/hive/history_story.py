@@ -1,4 +1,4 @@
-"""A table as far as its history has been told, and conditions on its rows."""
+"""State of a table while its history is generated, and conditions on its rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INSERTED, DELETED, LEFT = 0, 1, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A condition of both dialects, and whether it is true of a row."""
+    """Condition in both dialects, with a function that evaluates it for a row."""
 
     text: str
     holds: Callable[[int, Values], bool]
@@ -27,12 +27,12 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A statement, and the table after it.
+    """Statement, and the table after it.
 
     Attributes:
-        rows: of the table.
-        touched: the keys of those that were changed.
-        schema: if it is another one.
+        rows: rows of the table.
+        touched: keys of the rows that were changed.
+        schema: new schema of the table, or None.
     """
 
     statement: str
@@ -43,11 +43,11 @@ class Written:
 
 @dataclass(slots=True, kw_only=True)
 class Story:
-    """A table as far as its history has been told.
+    """State of a table while its history is generated.
 
     Attributes:
-        rows: by key.
-        partitions: those that have had rows, by the texts of their values.
+        rows: rows by key.
+        partitions: partitions that have had rows, as the texts of their values.
         source: rows that statements take from the source table.
     """
 
@@ -81,17 +81,21 @@ class Story:
                 self.partitions.append(partition)
 
     def shown(self) -> tuple[Shown, ...]:
-        """The rows, in the order of their keys."""
+        """Return the rows in the order of their keys."""
         return tuple(
             (str(key), *(v.shown for v in values)) for key, values in sorted(self.rows.items())
         )
 
     def keys(self, condition: Condition) -> list[int]:
-        """Of the rows for which a condition is true."""
+        """Return the keys of the rows for which a condition is true."""
         return [key for key, values in self.rows.items() if condition.holds(key, values)]
 
     def condition(self, by: Engine | None = None) -> Condition:
-        """One that is true of some rows, at times of none or all; ``by`` changes those rows."""
+        """Return a random condition that is true of some rows, sometimes of none or of all.
+
+        Args:
+            by: the engine that changes those rows, or None.
+        """
         conditions = [_key_condition(self), _key_condition(self)]
         # Hive's optimizer fails (NullPointerException in HiveRelMdSize) where it finds that a
         # condition on a partition column is never true and the table has a nested column.
@@ -108,12 +112,12 @@ class Story:
         )
 
     def new_keys(self, count: int) -> list[int]:
-        """Keys that no row has had."""
+        """Return keys that no row has had."""
         self.last_key += count
         return list(range(self.last_key - count + 1, self.last_key + 1))
 
     def new_values(self) -> Values:
-        """The values of a row."""
+        """Return random values of a row."""
         return tuple(column.value(self.rng) for column in self.schema.all_columns)
 
     def batch(self, rows: Rows, ops: Sequence[int] | None = None) -> int:
@@ -132,7 +136,7 @@ class Story:
         return self.batches
 
     def settable(self, by: Engine) -> list[int]:
-        """Positions of the columns that an UPDATE may set: Hive's moves no rows."""
+        """Return the positions of the columns that an UPDATE may set: Hive's moves no rows."""
         columns = self.schema.columns if by is Engine.HIVE else self.schema.all_columns
         fixed = self.schema.bucket_columns if by is Engine.HIVE else ()
         return [i for i, column in enumerate(columns) if column.name not in fixed]
@@ -158,7 +162,7 @@ def _key_condition(story: Story) -> Condition:
 
 
 def _of(story: Story, position: int, column: Column) -> Condition | None:
-    """A condition on a column: NULL or not, or the value of one row."""
+    """Return a condition on a column: NULL or not, or the value of one row."""
     if story.rng.random() < 0.4 or column.kind.name not in _COMPARED or not story.rows:
         if story.rng.random() < 0.5:
             return Condition(

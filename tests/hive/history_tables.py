@@ -1,4 +1,4 @@
-"""The tables of random histories."""
+"""Random tables of histories."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PARTITION_KINDS = (INT, BIGINT, STRING, DATE, VARCHAR, BOOLEAN, TIMESTAMP)
 
 
 class Engine(Enum):
-    """Who runs a statement."""
+    """Engine that runs a statement."""
 
     ACIDSQL = "acidsql"
     HIVE = "Hive"
@@ -52,12 +52,12 @@ class Engine(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column.
+    """Column of a table.
 
     Attributes:
-        name: at the time.
-        first_name: which it has in the source table.
-        choices: the values of a partition column.
+        name: current name.
+        first_name: name in the source table.
+        choices: values of a partition column.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Column:
 
     @property
     def quoted(self) -> str:
-        """Its name in a statement."""
+        """Name in a statement."""
         return f"`{self.name}`"
 
     @property
     def in_source(self) -> str:
-        """Its name in the source table."""
+        """Name in the source table."""
         return f"`{self.first_name}`"
 
     @property
@@ -81,13 +81,13 @@ class Column:
         return f"{self.quoted} {self.kind.name}"
 
     def value(self, rng: Random) -> Value:
-        """A value that a row may have there."""
+        """Return a random value of the column."""
         return rng.choice(self.choices) if self.choices else self.kind.value(rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRow:
-    """A row of a source table: which statement it is for, what becomes of it, key and values."""
+    """Row of a source table: batch of its statement, operation, key and values."""
 
     batch: int
     op: int
@@ -97,12 +97,12 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """What a table is created with; its first column is ``id``, an INT, the key.
+    """Definition with which a table is created; its first column is the key ``id``, an INT.
 
     Attributes:
-        columns: after the key, without partition columns.
+        columns: columns after the key, without partition columns.
         later: columns that may be added, in this order.
-        by: who creates it.
+        by: engine that creates the table.
     """
 
     columns: tuple[Column, ...]
@@ -115,16 +115,16 @@ class Schema:
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
-        """In the order of a row, after the key."""
+        """Columns after the key, in the order of a row."""
         return self.columns + self.partitions
 
     @property
     def nested(self) -> bool:
-        """Whether there are arrays, maps or structs, or may be."""
+        """Return whether there are arrays, maps or structs, or may be later."""
         return not all(c.kind.literals for c in (*self.columns, *self.later))
 
     def create(self, table: str) -> str:
-        """The CREATE TABLE of both dialects."""
+        """Return the CREATE TABLE statement, for both dialects."""
         columns = ", ".join([f"`{KEY}` INT", *(c.definition for c in self.columns)])
         text = f"CREATE TABLE {table} ({columns})"
         if self.partitions:
@@ -136,7 +136,7 @@ class Schema:
         return f"{text} STORED AS ORC TBLPROPERTIES ({', '.join(f'{k!r}={v!r}' for k, v in pairs)})"
 
     def create_source(self, table: str) -> str:
-        """The CREATE TABLE of a source table."""
+        """Return the CREATE TABLE statement of a source table."""
         columns = (*self.columns, *self.later, *self.partitions)
         return (
             f"CREATE TABLE {table} (`s_batch` INT, `s_op` INT, `{KEY}` INT, "
@@ -145,13 +145,13 @@ class Schema:
         )
 
     def named(self, partition: Sequence[str | None]) -> str:
-        """What stands in PARTITION (…) for a partition without NULL."""
+        """Return the text in PARTITION (…) for a partition, without NULL values."""
         pairs = zip(self.partitions, partition, strict=True)
         return ", ".join(f"{c.quoted}={literal(value)}" for c, value in pairs if value is not None)
 
 
 def random_schema(rng: Random) -> Schema:
-    """A schema: partitioned or not, bucketed or not, with columns of any types."""
+    """Return a random schema: partitioned or not, bucketed or not, with columns of any types."""
     names = iter(rng.sample(_NAMES, len(_NAMES)))
 
     def name(position: int) -> str:

@@ -22,11 +22,11 @@ _STRINGS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A value.
+    """Value of a column.
 
     Attributes:
-        sql: an expression; Hive too understands that of a type with ``Kind.literals``.
-        shown: as ``tests.hive_values`` shows it.
+        sql: an expression for it; Hive understands it too if ``Kind.literals``.
+        shown: its form in ``tests.hive_values``.
     """
 
     sql: str
@@ -38,13 +38,13 @@ NULL = Value(sql="NULL", shown=None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A type.
+    """Type of a column.
 
     Attributes:
-        name: in SQL.
-        draw: makes a value that is not NULL.
-        literals: whether Hive keeps the type of the expressions.
-        hashed: whether rows can be bucketed by it.
+        name: name in SQL.
+        draw: returns a random value that is not NULL.
+        literals: True if Hive keeps the type of the expressions.
+        hashed: True if rows can be bucketed by it.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Kind:
     hashed: bool = True
 
     def value(self, rng: Random) -> Value:
-        """A value, NULL at times."""
+        """Return a random value, sometimes NULL."""
         return NULL if rng.random() < 0.2 else self.draw(rng)
 
 
 def literal(text: str) -> str:
-    """A string literal of both dialects."""
+    """Return a string literal for both dialects."""
     return "'" + "".join(_ESCAPES.get(c, c) for c in text) + "'"
 
 
@@ -70,7 +70,7 @@ def _simple(
     *,
     hashed: bool = True,
 ) -> Kind:
-    """A type whose values are casts of their texts."""
+    """Return a type whose values are casts of their texts."""
 
     def draw(rng: Random) -> Value:
         text = rng.choice(edges) if rng.random() < 0.5 else other(rng)
@@ -190,7 +190,7 @@ _KEYS = (INT, BIGINT, STRING, TIMESTAMP, VARCHAR, _decimal(10, 2))
 
 
 def array_of(element: Kind) -> Kind:
-    """Arrays of up to three elements."""
+    """Return a type of arrays of up to three elements."""
     name = f"ARRAY<{element.name}>"
 
     def draw(rng: Random) -> Value:
@@ -205,7 +205,7 @@ def array_of(element: Kind) -> Kind:
 
 
 def map_of(key: Kind, element: Kind) -> Kind:
-    """Maps of up to three entries, in the order of the keys' texts."""
+    """Return a type of maps of up to three entries, in the order of the keys' texts."""
     name = f"MAP<{key.name},{element.name}>"
 
     def draw(rng: Random) -> Value:
@@ -220,7 +220,7 @@ def map_of(key: Kind, element: Kind) -> Kind:
 
 
 def struct_of(*kinds: Kind) -> Kind:
-    """Structs with fields ``f0``, ``f1``, …"""
+    """Return a type of structs with fields ``f0``, ``f1``, …"""
     name = f"STRUCT<{','.join(f'f{i}:{kind.name}' for i, kind in enumerate(kinds))}>"
 
     def draw(rng: Random) -> Value:
@@ -235,7 +235,7 @@ def struct_of(*kinds: Kind) -> Kind:
 
 
 def nested(rng: Random, depth: int = 2) -> Kind:
-    """An array, a map or a struct."""
+    """Return a random array, map or struct type."""
 
     def part() -> Kind:
         deeper = depth > 1 and rng.random() < 0.3

@@ -1,7 +1,8 @@
-"""A real Hive 4.1 in a process of its own: statements in, rows out.
+"""Real Hive 4.1 in a process of its own, which runs statements and returns rows.
 
 Java 17 and Maven are needed. It runs Tez in local mode on the local file system, over a metastore
-in Derby that it can also serve to others by Thrift. All that it writes is below one directory.
+in Derby that it can also serve to others by Thrift. Everything that it writes is below one
+directory.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ class HiveError(Exception):
 
 
 class Hive:
-    """A running Hive; ``running`` starts and ends one.
+    """Running Hive; ``running`` starts and ends one.
 
     Attributes:
-        home: all that it writes is below.
-        port: of loopback, where its metastore answers, or None.
+        home: directory of everything that it writes.
+        port: port on loopback of its metastore, or None.
     """
 
     def __init__(self, process: subprocess.Popen[str], home: Path, port: int | None) -> None:
@@ -55,12 +56,12 @@ class Hive:
 
     @property
     def warehouse(self) -> Path:
-        """Where tables lie, unless they say otherwise."""
+        """Directory in which tables lie by default."""
         return self.home / "warehouse"
 
     @property
     def uri(self) -> str:
-        """Of the metastore, such as ``thrift://127.0.0.1:9083``."""
+        """URI of the metastore, such as ``thrift://127.0.0.1:9083``."""
         return f"thrift://127.0.0.1:{self.port}"
 
     def run(self, sql: str, *, session: str = "main") -> list[tuple[Any, ...]]:
@@ -140,7 +141,7 @@ class Hive:
         return rows
 
     def said(self) -> str:
-        """The end of what it wrote, for messages of failures."""
+        """Return the end of its output, for messages of failures."""
         logs = [self.home / name for name in ("out", "log")]
         return "\n".join(log.read_text(errors="replace")[-3000:] for log in logs if log.exists())
 
@@ -224,13 +225,13 @@ def running(
 
 
 def _code(message: str) -> int | None:
-    """The code in a message: statements that do not compile have it nowhere else."""
+    """Return the error code in a message; statements that do not compile have it nowhere else."""
     found = re.search(r"\[Error (\d+)\]", message)
     return int(found[1]) if found else None
 
 
 def _brief(message: str) -> str:
-    """A failed task says everything several times, with stack traces."""
+    """Shorten the message of a failed task, which repeats itself with stack traces."""
     if len(message) < _LONG_MESSAGE:
         return message
     causes = dict.fromkeys(re.findall(r"Caused by: (.*?)\n", message))

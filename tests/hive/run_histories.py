@@ -55,7 +55,7 @@ def main() -> int:
 
 @contextmanager
 def _session(home: Path, uri: str) -> Iterator[SparkSession]:
-    """A Spark session in UTC, as Hive, whose metastore is Hive's."""
+    """Yield a Spark session in UTC, like Hive, that uses Hive's metastore."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     spark = (
         SparkSession.builder.master("local[2]")

@@ -1,6 +1,6 @@
-"""Tables that Hive makes for the tests, beyond those of ``tests/golden``: lists of statements.
+"""Tables that Hive makes for the tests, beyond those of ``tests/golden``, as lists of statements.
 
-``{t}`` is the table's name. Two words are none of Hive's statements: ``worker`` runs a round of the
+``{t}`` is the table's name. Two words are not statements of Hive: ``worker`` runs a round of the
 compactor, ``cleaner`` one of its cleaner.
 """
 
@@ -17,7 +17,7 @@ _QUERY_COMPACTION = "SET hive.compactor.crud.query.based={}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSchema:
-    """A table, made by statements; ``file_format`` is the word of its STORED AS."""
+    """Table made by statements; ``file_format`` is the word of its STORED AS."""
 
     name: str
     statements: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The settings of the Hive that the tests run."""
+"""Settings of the Hive that the tests run."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _ENGINE = {
 
 
 def site(home: Path, more: Mapping[str, str]) -> str:
-    """The text of ``hive-site.xml`` for a Hive that writes below a home directory only."""
+    """Return the text of ``hive-site.xml`` for a Hive that writes only below a home directory."""
     settings = {
         **_TRANSACTIONS,
         **_METASTORE,
@@ -114,5 +114,5 @@ def _places(home: Path) -> dict[str, str]:
 
 
 def log_settings(log: Path) -> str:
-    """The text of ``log4j2.properties``."""
+    """Return the text of ``log4j2.properties``."""
     return _LOGGING.format(log=log)

@@ -1,4 +1,4 @@
-"""The Hive of the tests is one: alone, reachable from this machine only, with real transactions."""
+"""Tests that the Hive of the tests is real, alone and reachable from this machine only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Random histories are the same for a seed, everything occurs in them over many seeds, and a
-difference is found.
-"""
+"""Tests of random histories: a seed fixes them, all kinds occur, and differences are found."""
 
 from __future__ import annotations
 
@@ -91,7 +89,7 @@ def test_every_open_transaction_ends(histories: list[History]) -> None:
 
 
 def test_rows_are_those_of_the_steps() -> None:
-    """A step's rows are those before it but for the ones it touches, adds or removes."""
+    """Check that a step changes only the rows that it touches, adds or removes."""
     for told in map(history, range(_SEEDS)):
         before: dict[str, object] = {}
         for step in told.steps:

@@ -1,4 +1,4 @@
-"""What Hive reads otherwise than acidsql: random histories leave it out."""
+"""Tests of what Hive reads otherwise than acidsql; random histories leave it out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.hive, pytest.mark.spark]
 def test_hive_shows_null_in_a_partition_column_as_the_name_of_its_directory(
     hive: Hive, shared: SparkSession, kind: str, shown: str
 ) -> None:
-    """In one of texts as it is, in one of truth values as true: it is no empty text."""
+    """Check NULL in a partition column: the directory's name as STRING, true as BOOLEAN."""
     table = f"differs_{kind.lower()}"
     hive.run(
         f"CREATE TABLE {table} (id INT) PARTITIONED BY (p {kind}, n INT) "
@@ -34,7 +34,7 @@ def test_hive_shows_null_in_a_partition_column_as_the_name_of_its_directory(
 
 
 def test_hive_counts_rows_that_it_rolled_back(hive: Hive, shared: SparkSession) -> None:
-    """From its statistics, in which it notes them before the transaction ends."""
+    """Check that Hive counts from statistics, which it updates before the transaction ends."""
     hive.run(
         "CREATE TABLE rolled_back (id INT) PARTITIONED BY (p INT) "
         "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -55,7 +55,7 @@ def test_hive_counts_rows_that_it_rolled_back(hive: Hive, shared: SparkSession) 
 
 
 def test_hives_compactor_loses_partitions_beyond_ascii(hive: Hive, shared: SparkSession) -> None:
-    """Its MapReduce job is told a path as one byte for each character (CompactorInputSplit)."""
+    """Check a bug of CompactorInputSplit, which writes a path with one byte for each character."""
     for table, value in (("compacted_ascii", "a %41"), ("compacted_beyond", "ä")):
         hive.run(
             f"CREATE TABLE {table} (id INT, v INT) PARTITIONED BY (p STRING) "

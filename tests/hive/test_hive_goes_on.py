@@ -1,4 +1,4 @@
-"""What each kind of statement of acidsql leaves behind, Hive reads, and goes on from."""
+"""Tests that Hive reads the result of every kind of statement of acidsql, and continues from it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def goes_on(ours: Ours, hive: Hive, t: str, partition: str = "") -> None:
 
 
 def directories(place: Path) -> list[str]:
-    """The names in a directory."""
+    """Return the names in a directory, sorted."""
     return sorted(path.name for path in place.iterdir())
 
 

@@ -1,4 +1,6 @@
-"""acidsql writes, Hive reads in all its ways, and its own statements go on from there."""
+"""Tests that Hive reads what acidsql writes, in all its ways, and that its statements go on from
+it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ LAYOUTS = {
 
 
 class Shared:
-    """One directory that is a table of acidsql, ``t``, and of Hive, ``name``."""
+    """Directory that is both a table of acidsql, ``t``, and of Hive, ``name``."""
 
     def __init__(
         self,
@@ -49,7 +51,7 @@ class Shared:
         acidsql.sql(self.spark, text)
 
     def agreed(self) -> list[Identified]:
-        """The rows of ``t``, which Hive must read as we do."""
+        """Return the rows of ``t``; check that Hive reads the same."""
         hand_over(self.hive, AcidSession.of(self.spark).metastore, "t", self.name)
         frame = acidsql.table(self.spark, "t")
         ours = rows_with_ids(frame)
@@ -57,13 +59,13 @@ class Shared:
         return ours
 
     def theirs(self) -> list[Identified]:
-        """Hive's rows."""
+        """Return Hive's rows with their row ids."""
         types = [field.dataType for field in acidsql.table(self.spark, "t").schema.fields]
         return rows_of_hive(self.hive, self.name, types)
 
 
 def _untouched(before: list[Identified], after: list[Identified], keys: set[int]) -> None:
-    """Rows whose keys are not among these are the same, with the same row ids."""
+    """Check that rows without these keys are the same, with the same row ids."""
     for found, other in ((before, after), (after, before)):
         assert {pair for pair in found if int(pair[1][0]) not in keys} <= set(other)
 

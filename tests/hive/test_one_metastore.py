@@ -11,7 +11,6 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import acidsql
-from acidsql.compaction import worker
 from acidsql.errors import TransactionStateError, WriteConflictError
 from acidsql.metastore.model import LockState
 from tests.hive.conftest import Ours
@@ -146,7 +145,7 @@ def waiting_for_a_lock(ours: Ours) -> None:
 def test_hive_waits_for_us_and_nothing_is_lost(
     ours: Ours, hive: Hive, t: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An UPDATE of Hive has an EXCL_WRITE lock if so told, and looks again when it gets it."""
+    """Check that Hive's UPDATE with an EXCL_WRITE lock waits, and then sees our rows."""
     hive.run("SET hive.txn.xlock.write=true", session="excluding")
     ours.sql(f"CREATE TABLE {t} (id INT, n INT) PARTITIONED BY (p INT) {ACID}")
     ours.sql(f"INSERT INTO {t} VALUES (1, 0, 1), (2, 0, 2)")
@@ -185,7 +184,7 @@ def test_we_wait_for_hive_and_nothing_is_lost(ours: Ours, hive: Hive, t: str) ->
 def test_later_committer_loses_where_neither_waits(
     ours: Ours, hive: Hive, t: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where ``hive.txn.xlock.write`` is false, as Hive has it, both take the same lock."""
+    """Check Hive's default, ``hive.txn.xlock.write`` false: both take the same lock."""
     ours.sql(f"CREATE TABLE {t} (id INT, n INT) PARTITIONED BY (p INT) {ACID}")
     ours.sql(f"INSERT INTO {t} VALUES (1, 0, 1), (2, 0, 2)")
 
@@ -210,7 +209,7 @@ def test_later_committer_loses_where_neither_waits(
 def test_what_a_dead_client_left_is_nothing_to_hive(
     ours: Ours, hive: Hive, t: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its transaction is aborted as the reaper does it, and its directories are still there."""
+    """Check directories of a transaction that was aborted as the reaper does it."""
     ours.sql(f"CREATE TABLE {t} (id INT, v STRING) PARTITIONED BY (p INT) {ACID}")
     for p in (1, 2):
         ours.sql(f"INSERT INTO {t} VALUES ({p}, 'a', {p}), ({p + 2}, 'b', {p})")
@@ -264,7 +263,7 @@ def test_compaction_from_hive_is_done_by_us(ours: Ours, hive: Hive, t: str) -> N
         ours.sql(f"INSERT INTO {t} VALUES ({number}, 1)")
     hive.run(f"UPDATE {t} SET id = 7 WHERE id = 2")
     hive.run(f"ALTER TABLE {t} PARTITION (p = 1) COMPACT 'major'")
-    done = worker.run_once(ours.session)
+    done = acidsql.run_compaction(ours.spark)
     assert done is not None
     state = {row[0]: row[5] for row in hive.run("SHOW COMPACTIONS")}
     assert state[str(done)] == "ready for cleaning"

@@ -1,5 +1,5 @@
-"""Calls a metastore with Kerberos and prints what came of it, as JSON. Kerberos' library reads its
-configuration once per process, so each client has its own.
+"""Client of a metastore with Kerberos, which prints the outcome of its calls as JSON. Kerberos'
+library reads its configuration once per process, so each client has its own.
 
 Arguments: URI, principal, least protection, database to create.
 """
@@ -22,7 +22,7 @@ _GROUPS = ["g" * 100] * 4000  # more than a server of Java takes in one message,
 
 
 def main(uri: str, principal: str, least: str, database: str) -> dict[str, Any]:
-    """Return what the metastore answered, and which protection was agreed on."""
+    """Call a metastore; return its answers and the protection that was agreed on."""
     kerberos = Kerberos(principal=principal, protection=Protection[least.upper()])
     agreed: list[Protection | None] = []
     handshake = kerberos_handshake(kerberos)

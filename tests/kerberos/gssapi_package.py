@@ -1,4 +1,4 @@
-"""The package gssapi, which is there as source alone: compiled once, with headers that are fetched
+"""Package gssapi, of which there is the source alone: compiled once, with headers that are fetched
 where the system has none.
 """
 
@@ -20,7 +20,7 @@ _CAN_IMPORT = "import gssapi; gssapi.SecurityContext"
 
 
 class NoGssapiError(Exception):
-    """The package cannot be had here; the message says why."""
+    """Absence of the package; the message says why."""
 
 
 def import_path() -> str:

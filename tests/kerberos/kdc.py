@@ -1,4 +1,4 @@
-"""A real KDC (Apache Kerby) on loopback, with a keytab for each of its principals."""
+"""Real KDC (Apache Kerby) on loopback, with a keytab for each of its principals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ udp_preference_limit = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kdc:
-    """A running KDC.
+    """Running KDC.
 
     Attributes:
         home: directory of its files.
@@ -46,7 +46,7 @@ class Kdc:
         return self.home / "krb5.conf"
 
     def keytab(self, name: str) -> Path:
-        """The keytab of a principal, by the first part of its name."""
+        """Return the keytab of a principal, by the first part of its name."""
         return self.home / f"{name}.keytab"
 
 

@@ -1,4 +1,4 @@
-"""Real metastores and a real KDC: who is let in, and what of the messages can be read."""
+"""Tests with real metastores and a real KDC: who is let in, which messages can be read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Client = Callable[..., dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def gssapi() -> str:
-    """Where to import gssapi from."""
+    """Return the directory to import gssapi from."""
     try:
         return gssapi_package.import_path()
     except gssapi_package.NoGssapiError as error:
@@ -53,7 +53,7 @@ def kdc(
     gssapi: str,  # noqa: ARG001 - nothing is started where it is missing
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Kdc]:
-    """A KDC with a principal of the server and one of a user."""
+    """Run a KDC with a principal of the server and one of a user."""
     require_tools(*TOOLS)
     try:
         with running_kdc(tmp_path_factory.mktemp("kdc"), ["hive/localhost", "ann"]) as started:
@@ -64,7 +64,7 @@ def kdc(
 
 @pytest.fixture(scope="module")
 def server(kdc: Kdc, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The server of a version and a protection, started when it is first asked for."""
+    """Yield a function that starts the server of a version and a protection, or returns it."""
     servers: dict[tuple[str, str], MetastoreServer] = {}
     with ExitStack() as stack:
 
@@ -89,7 +89,7 @@ def server(kdc: Kdc, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
 
 @pytest.fixture
 def client(kdc: Kdc, gssapi: str, tmp_path: Path) -> Client:
-    """Runs a client in a process of its own; what it says."""
+    """Return a function that runs a client in a process of its own and returns its answer."""
 
     def run(
         port: int,
@@ -124,7 +124,7 @@ def client(kdc: Kdc, gssapi: str, tmp_path: Path) -> Client:
 
 @pytest.fixture
 def tap(server: Server) -> Iterator[Callable[[str, str], Proxy]]:
-    """Before a server, where messages can be read."""
+    """Yield a function that puts a proxy before a server."""
     with ExitStack() as stack:
         yield lambda *which: stack.enter_context(proxied(server(*which).port))
 

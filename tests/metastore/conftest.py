@@ -1,4 +1,4 @@
-"""The metastores under test, each empty.
+"""Metastores under test, each empty.
 
 The behaviour suite knows only the protocol, and runs against every implementation that
 ``metastore`` gives: ``test_catalog``, ``test_partitions``, ``test_transactions``,
@@ -34,7 +34,7 @@ from tests.requirements import require_tools, unavailable
 def metastore_server(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[str], launcher.MetastoreServer]]:
-    """The server of a version of Hive, started when it is first asked for."""
+    """Yield a function that returns the server of a version of Hive, started by its first call."""
     require_tools(*TOOLS)
     servers: dict[str, launcher.MetastoreServer] = {}
     with ExitStack() as stack:
@@ -54,7 +54,7 @@ def metastore_server(
 
 @pytest.fixture(params=kinds("embedded", *launcher.VERSIONS))
 def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
-    """A metastore, its clock, and what must be known of it."""
+    """Yield a metastore under test, with its clock."""
     if request.param == "embedded":
         with embedded_subject(tmp_path / "metastore.db") as embedded:
             yield embedded
@@ -66,13 +66,13 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]
 
 @pytest.fixture
 def metastore(subject: Subject) -> Metastore:
-    """An empty metastore with a time-out of 300 s."""
+    """Return an empty metastore with a time-out of 300 s."""
     return subject.store
 
 
 @pytest.fixture
 def kind(subject: Subject) -> str:
-    """``embedded``, or the version of Hive: where they differ, the test says so."""
+    """Return ``embedded``, or the version of Hive."""
     return subject.kind
 
 
@@ -84,7 +84,7 @@ def advance(subject: Subject) -> Callable[[float], None]:
 
 @pytest.fixture
 def at(subject: Subject) -> Callable[[float], Any]:
-    """The time so many seconds after the beginning, in seconds since 1970."""
+    """Return a function from seconds since the beginning of the test to seconds since 1970."""
     return subject.at
 
 
@@ -96,7 +96,7 @@ def reap(subject: Subject) -> Callable[[], tuple[int, ...]]:
 
 @pytest.fixture
 def tables(subject: Subject) -> None:
-    """``db.t``, not partitioned, and ``db.p``, partitioned by ``year``, of 1 and 2."""
+    """Create ``db.t``, not partitioned, and ``db.p`` with the partitions ``year`` 1 and 2."""
     columns = (Column(name="id", type="int"), Column(name="name", type="string"))
     metastore, place = subject.store, f"{subject.warehouse}/db.db"
     metastore.create_database("db", place)
@@ -112,7 +112,7 @@ def tables(subject: Subject) -> None:
 
 @pytest.fixture
 def employee(subject: Subject) -> Table:
-    """A definition for ``default.employee``, which is not created yet."""
+    """Return a definition of ``default.employee``, which is not created yet."""
     return replace(EMPLOYEE, location=f"{subject.warehouse}/employee")
 
 

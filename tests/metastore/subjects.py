@@ -1,4 +1,4 @@
-"""The metastores that the behaviour suite runs against, each with a clock that the test moves."""
+"""Metastores that the behaviour suite tests, each with a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ EMPLOYEE = Table(
 
 
 class Subject(Protocol):
-    """A metastore under test.
+    """Metastore under test.
 
     Attributes:
         kind: ``embedded``, or the version of Hive.
@@ -86,7 +86,7 @@ class Subject(Protocol):
         """Let seconds pass."""
 
     def at(self, seconds: float) -> Any:
-        """What a time is that was so many seconds after the beginning, in seconds since 1970."""
+        """Convert seconds since the beginning of the test to seconds since 1970."""
 
     def reap(self) -> tuple[int, ...]:
         """Have transactions aborted that timed out; those that it met now."""
@@ -106,7 +106,7 @@ class FakeClock:
 
 
 class EmbeddedSubject:
-    """The store in one SQLite file."""
+    """Metastore in one SQLite file."""
 
     kind = "embedded"
     warehouse = "file:/warehouse"
@@ -126,7 +126,7 @@ class EmbeddedSubject:
 
 
 class HiveSubject:
-    """A server of Hive; time passes by making all that it has recorded older."""
+    """Server of Hive; time passes by making everything older that it has recorded."""
 
     def __init__(self, server: MetastoreServer) -> None:
         self.server = server
@@ -172,7 +172,7 @@ class HiveSubject:
 
 
 def kinds(*names: str) -> list[Any]:
-    """Parameters for ``subject``; those of servers are marked."""
+    """Return parameters for ``subject``; those of servers are marked."""
     return [
         name if name == "embedded" else pytest.param(name, marks=pytest.mark.metastore)
         for name in names
@@ -185,7 +185,7 @@ def only(*names: str) -> pytest.MarkDecorator:
 
 
 def connected(server: MetastoreServer, user: str = "ann") -> HiveMetastore:
-    """A client of a server."""
+    """Return a client of a server."""
     return HiveMetastore(Connections(parse_uris(server.uri), user=user, timeout=60), user=user)
 
 
@@ -224,7 +224,7 @@ def _deleted(server: MetastoreServer, table: str, where: str) -> bool:
 
 @contextmanager
 def embedded_subject(path: Path) -> Iterator[Subject]:
-    """An embedded metastore."""
+    """Yield an embedded metastore."""
     subject = EmbeddedSubject(path)
     yield subject
     subject.store.close()
@@ -232,7 +232,7 @@ def embedded_subject(path: Path) -> Iterator[Subject]:
 
 @contextmanager
 def hive_subject(server: MetastoreServer) -> Iterator[Subject]:
-    """A client of a server, which is emptied first."""
+    """Yield a client of a server, which is emptied first."""
     empty(server)
     subject = HiveSubject(server)
     yield subject
@@ -240,7 +240,7 @@ def hive_subject(server: MetastoreServer) -> Iterator[Subject]:
 
 
 def stored_rows(path: str, table: str) -> int:
-    """The number of rows of a table in the file of an embedded metastore."""
+    """Return the number of rows of a table in the file of an embedded metastore."""
     connection = sqlite3.connect(path)
     try:
         return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])

@@ -1,4 +1,4 @@
-"""Requests, workers and cleaners. Hive 3.1 takes requests, and keeps the work for its own."""
+"""Tests of requests, workers and cleaners; Hive 3.1 accepts requests and does the work itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def requested(
     partition: str | None = None,
     kind: CompactionType = MAJOR,
 ) -> int:
-    """An entry that is left to one worker."""
+    """Request a compaction for one worker; return its id."""
     worker = worker_of(table, partition)
     entry = metastore.request_compaction("db", table, partition, kind, worker)
     assert entry.state is INITIATED
@@ -48,7 +48,7 @@ def taken(metastore: Metastore, compaction_id: int) -> None:
 def running(
     metastore: Metastore, table: str = "t", partition: str | None = None
 ) -> tuple[int, int]:
-    """An entry that a worker with an open transaction works on."""
+    """Start a compaction by a worker with an open transaction; return both ids."""
     compaction_id = requested(metastore, table, partition)
     taken(metastore, compaction_id)
     txn_id = metastore.open_txn("ann", "host", TxnType.COMPACTION)
@@ -73,7 +73,7 @@ def ready(metastore: Metastore) -> list[int]:
 
 
 def shown(entry: Compaction, kind: str, **changes: Any) -> Compaction:
-    """An entry as the metastore shows it: servers keep some things to themselves."""
+    """Return an entry as the metastore shows it: servers do not show every field."""
     entry = replace(entry, **changes)
     if kind == "embedded":
         return entry

@@ -1,4 +1,4 @@
-"""Random histories of transactions against a model: a dict of what each one is and wrote."""
+"""Tests of random histories of transactions against a model of their states and writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHANGES = {Operation.UPDATE, Operation.DELETE}
 
 @dataclass
 class ModelTxn:
-    """What the model knows of one transaction."""
+    """State of one transaction in the model."""
 
     state: TxnState = TxnState.OPEN
     committed_after: int = 0
@@ -38,7 +38,7 @@ class ModelTxn:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot and the write ids that it saw when it was taken."""
+    """Snapshot with the write ids that it saw when it was taken."""
 
     txns: ValidTxnList
     seen: dict[str, frozenset[int]]
@@ -129,7 +129,7 @@ class MetastoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: not any(self.seeded.values()))
     @rule(snapshot=consumes(snapshots))
     def look_again(self, snapshot: Snapshot) -> None:
-        """A snapshot sees for ever what it saw, except that its own transaction goes on writing."""
+        """Check that a snapshot still sees the same, beside later writes of its own transaction."""
         own = self.txns[snapshot.txns.high_water_mark]
         for table in TABLES:
             seen = self.seen(table, snapshot.txns)

@@ -21,7 +21,7 @@ EXCLUSIVE = LockRequest(
 
 
 class Time:
-    """A clock that only sleeping moves; ``after`` runs once that many seconds have passed."""
+    """Clock that only sleeping moves; ``then`` is called once ``after`` seconds have passed."""
 
     def __init__(self, after: float = float("inf"), then: Callable[[], None] | None = None) -> None:
         self.now = 50.0

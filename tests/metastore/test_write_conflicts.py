@@ -164,7 +164,7 @@ def test_any_of_several_changes_conflicts(metastore: Metastore) -> None:
 
 
 def dynamic(metastore: Metastore, operation: Operation, partitions: list[str] | None) -> int:
-    """An open transaction that wrote dynamic partitions; None: it never said which."""
+    """Open a transaction that writes dynamic partitions; None never names them."""
     txn_id = opened(metastore)
     metastore.lock(txn_id, [change(operation, None, "p", dynamic=True)])
     if partitions is not None:

@@ -1,4 +1,4 @@
-"""What ``scripts/release`` builds, what it refuses, and what ``pip install acidsql`` gives then."""
+"""Tests of ``scripts/release``: of what it builds, and of what it refuses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS = 1500
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of a dry run, which installs both distributions in empty environments."""
+    """Make a dry run, which installs both distributions in empty environments; return its files."""
     if shutil.which("gpg") is None:
         unavailable("gpg is not on the PATH: install GnuPG (Debian, Ubuntu: apt install gpg)")
     output = tmp_path_factory.mktemp("release") / "dist"

@@ -1,4 +1,4 @@
-"""What the tests of the whole product share: tables, and a view of their files through pyorc."""
+"""Fixtures of the tests of the whole product: tables, and their files as pyorc reads them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Event = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcidFile:
-    """A bucket file as another implementation of ORC sees it.
+    """Bucket file as another implementation of ORC reads it.
 
     Attributes:
         fields: names of the top-level columns.
@@ -49,19 +49,19 @@ class AcidFile:
 
     @property
     def keys(self) -> list[tuple[int, int, int]]:
-        """The row ids of all events, in their order."""
+        """Keys of all events, in their order."""
         return [event[1:4] for event in self.events]
 
     @property
     def expected_key_index(self) -> str:
-        """What ``hive.acid.key.index`` must say: the last key of each stripe."""
+        """Expected ``hive.acid.key.index``: the last key of each stripe."""
         lasts = [stripe[-1][1:4] for stripe in self.stripes]
         return "".join(f"{w},{b},{r};" for w, b, r in lasts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """All that a statement which failed must leave as it was."""
+    """State of a table and its transactions, which a failed statement must not change."""
 
     rows: tuple[Any, ...]
     tree: tuple[str, ...]
@@ -78,7 +78,7 @@ class Lab:
 
     @property
     def session(self) -> AcidSession:
-        """What acidsql keeps for the Spark session."""
+        """``AcidSession`` of the Spark session."""
         return AcidSession.of(self.spark)
 
     def frame(self, text: str, **frames: Any) -> DataFrame:
@@ -115,7 +115,7 @@ class Lab:
 
     def insert(self, table: str, values: str) -> None:
         """Insert rows with one task, so that they make one file per directory."""
-        self.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
+        self.sql(f"INSERT INTO {table} VALUES {values}")
 
     def compact(self, table: str, kind: str, partition: str = "") -> Any:
         """Compact a table that nobody reads; the entry of SHOW COMPACTIONS."""
@@ -125,22 +125,22 @@ class Lab:
         return self.compaction(table)
 
     def rows(self, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
-        """The rows of a table, in an order of their own."""
+        """Return the rows of a table, sorted by their text."""
         return sorted(self.sql(f"SELECT {columns} FROM {table}"), key=repr)
 
     def root(self, table: str) -> Path:
-        """The directory of a table."""
+        """Return the directory of a table."""
         return Path(urlparse(acidsql.location(self.spark, table)).path)
 
     def tree(self, table: str) -> list[str]:
-        """Everything below a table's directory: files, and directories with a slash at the end."""
+        """Return everything below a table's directory; directories end with a slash."""
         root = self.root(table)
         return sorted(
             str(path.relative_to(root)) + ("/" if path.is_dir() else "") for path in root.rglob("*")
         )
 
     def directories(self, table: str) -> list[str]:
-        """The directories directly below a table's."""
+        """Return the names in the directory of a table, sorted."""
         return sorted(path.name for path in self.root(table).iterdir())
 
     def file(self, path: Path) -> AcidFile:
@@ -162,14 +162,14 @@ class Lab:
             )
 
     def files(self, table: str) -> dict[str, AcidFile]:
-        """All bucket files of a table, by their paths below it."""
+        """Return all bucket files of a table, by their relative paths."""
         root = self.root(table)
         return {
             str(path.relative_to(root)): self.file(path) for path in sorted(root.rglob("bucket_*"))
         }
 
     def state(self, table: str) -> State:
-        """The table and its transactions as they are now."""
+        """Return the present state of a table and its transactions."""
         acid = self.session
         definition = acid.metastore.table("default", table)
         partitions: Sequence[tuple[str, ...]] = (
@@ -187,12 +187,12 @@ class Lab:
         )
 
     def compaction(self, table: str) -> Any:
-        """The newest entry of SHOW COMPACTIONS for a table."""
+        """Return the newest entry of SHOW COMPACTIONS for a table."""
         return self.frame(f"SHOW COMPACTIONS {table}").collect()[0]
 
     @contextmanager
     def settings(self, **values: str) -> Iterator[None]:
-        """Spark settings for a while, their dots written as two underscores."""
+        """Change Spark settings in the block; their dots are written as two underscores."""
         given = {key.replace("__", "."): value for key, value in values.items()}
         before = {key: self.spark.conf.get(key, None) for key in given}
         for key, value in given.items():
@@ -209,7 +209,7 @@ class Lab:
 
 @pytest.fixture
 def lab(spark: SparkSession) -> Iterator[Lab]:
-    """The shared session; DataFrames of earlier tests hold nothing back."""
+    """Yield the shared session, without leases of earlier tests."""
     acidsql.release(spark)
     yield Lab(spark)
     acidsql.release(spark)
@@ -237,7 +237,7 @@ def new_lab(spark: SparkSession) -> Iterator[Callable[..., Lab]]:
 
 @pytest.fixture
 def other(new_lab: Callable[..., Lab]) -> Lab:
-    """A second session over the same warehouse and metastore."""
+    """Return a second session over the same warehouse and metastore."""
     return new_lab()
 
 

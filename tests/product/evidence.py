@@ -1,4 +1,4 @@
-"""What Spark did, and what it left in the files of a table."""
+"""Evidence of what Spark did: its plans, and the files of a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def sorted_files(lab: Lab, table: str) -> dict[str, AcidFile]:
-    """The files of a table, each sorted by its key, its index right, in the bucket of its name."""
+    """Return the files of a table; check their order, their key index and their bucket."""
     files = lab.files(table)
     for path, file in files.items():
         assert all(a < b for a, b in pairwise(file.keys)), path
@@ -22,13 +22,13 @@ def sorted_files(lab: Lab, table: str) -> dict[str, AcidFile]:
 
 
 def last_execution(lab: Lab) -> int:
-    """The number of the newest query that Spark keeps the plan of."""
+    """Return the number of the newest query whose plan Spark keeps."""
     found = lab.spark._jsparkSession.sharedState().statusStore().executionsList()
     return max(int(found.apply(i).executionId()) for i in range(found.size()))
 
 
 def plans_since(lab: Lab, last: int) -> list[str]:
-    """The physical plans of the queries after one."""
+    """Return the physical plans of the queries after ``last``."""
     lab.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     found = lab.spark._jsparkSession.sharedState().statusStore().executionsList()
     kept = [found.apply(i) for i in range(found.size())]

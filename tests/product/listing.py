@@ -1,4 +1,4 @@
-"""Which directories a statement lists."""
+"""Recording of the directories that a statement lists."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Random conditions and values, made of a seed.
-
-No expression can fail.
-"""
+"""Random conditions and values, generated from a seed; none of them can fail."""
 
 from __future__ import annotations
 
@@ -25,13 +22,13 @@ _MOST_DEPTH = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table of either kind of column.
+    """Table for random statements.
 
     Attributes:
-        name: as statements have it.
+        name: name in statements.
         columns: types by name.
-        partitions: the names of those that are the same in all rows of a partition.
-        key: the name of a column of which no two rows have the same value.
+        partitions: names of columns that have one value in all rows of a partition.
+        key: name of a column in which no two rows have the same value.
     """
 
     name: str
@@ -42,7 +39,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What expressions may name: types by qualified name."""
+    """Columns that expressions may name: types by qualified name."""
 
     columns: Mapping[str, str]
 

@@ -1,6 +1,6 @@
-"""Random queries and changes, made of a seed.
+"""Random queries and changes, generated from a seed.
 
-Every answer is the same whatever the order of the rows: nothing is chosen by an order that has
+Every result is the same whatever the order of the rows: nothing is chosen by an order that has
 ties, and no floating-point number is summed.
 """
 
@@ -22,7 +22,7 @@ class Statements(Expressions):
         self._inserts = 0
 
     def query(self) -> str:
-        """A SELECT."""
+        """Return a random SELECT."""
         kinds: list[Callable[[], str]] = [
             self._plain,
             self._grouped,
@@ -40,7 +40,7 @@ class Statements(Expressions):
         return self._random.choice(kinds)()
 
     def insert(self, table: Table, source: Table) -> tuple[str, str]:
-        """An INSERT, and a query of the rows that the table has after it, of the tables before."""
+        """Return a random INSERT, and a query over the old tables of the rows after it."""
         scope = Scope.of(source, "y")
         columns = ", ".join(
             f"y.{source.key} + {self._offset()}" if name == table.key else self._value(kind, scope)
@@ -52,7 +52,7 @@ class Statements(Expressions):
         return f"INSERT INTO {table.name} {rows}", f"{kept} UNION ALL {rows}"
 
     def update(self, table: Table) -> tuple[str, str]:
-        """An UPDATE, and a query of the rows that the table has after it, of the table before."""
+        """Return a random UPDATE, and a query over the old table of the rows after it."""
         scope = Scope.of(table, "x")
         others = [name for name in table.columns if name != table.key]
         names = self._random.sample(others, self._random.randint(1, 2))
@@ -68,7 +68,7 @@ class Statements(Expressions):
         )
 
     def delete(self, table: Table) -> tuple[str, str]:
-        """A DELETE, and a query of the rows that the table has after it, of the table before."""
+        """Return a random DELETE, and a query over the old table of the rows after it."""
         condition = self._condition(Scope.of(table, "x"), subqueries=True)
         kept = ", ".join(f"x.{name}" for name in table.columns)
         return (
@@ -78,9 +78,9 @@ class Statements(Expressions):
 
     @staticmethod
     def _but_of(table: Table, condition: str) -> str:
-        """The rows ``x`` for which a condition does not hold.
+        """Return FROM text for the rows ``x`` for which a condition is not true.
 
-        NOT would not do: Spark has other rules for NULL where a subquery is part of a condition.
+        NOT would be wrong: Spark has other rules for NULL where a subquery is part of a condition.
         """
         return (
             f"{table.name} AS x LEFT ANTI JOIN (SELECT x.{table.key} FROM {table.name} AS x "
@@ -88,7 +88,7 @@ class Statements(Expressions):
         )
 
     def merge(self, table: Table, source: Table) -> tuple[str, str]:
-        """A MERGE by the keys of both tables, and a query of the rows after it, of those before."""
+        """Return a random MERGE by the keys of both tables, and a query of the rows after it."""
         both = Scope.of(table, "x").with_all_of(Scope.of(source, "y"))
         target, other = Scope.of(table, "x"), Scope.of(source, "y")
         others = [name for name in table.columns if name != table.key]
@@ -303,11 +303,13 @@ class Statements(Expressions):
     # Parts of queries
 
     def _table_of(self, table: Table) -> str:
-        """A table, or all of it as a subquery."""
+        """Return the name of a table, or a subquery of all its rows."""
         return self._random.choice([table.name, f"(SELECT * FROM {table.name})"])
 
     def _offset(self) -> int:
-        """What makes new keys of old ones, of fewer than a thousand in the beginning."""
+        """Return a number that makes new keys of old ones, of which there are fewer than a
+        thousand.
+        """
         self._inserts += 1
         return 1000 << self._inserts
 

@@ -1,4 +1,4 @@
-"""Statements that are refused: with which condition, and that nothing is left behind."""
+"""Refused statements: their conditions, and the check that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TEARDOWN = (
 
 @contextmanager
 def bad_tables(spark: SparkSession) -> Iterator[None]:
-    """The tables that the statements name."""
+    """Create the tables that the statements name; drop them after the block."""
     for text in _SETUP:
         acidsql.sql(spark, text)
     yield
@@ -55,7 +55,7 @@ def bad_tables(spark: SparkSession) -> Iterator[None]:
 
 
 def everything(lab: Lab) -> tuple[State, State, list[Any], list[Any]]:
-    """All that must stay as it is."""
+    """Return everything that a refused statement must not change."""
     return (
         lab.state("bad"),
         lab.state("bad_parts"),
@@ -66,7 +66,7 @@ def everything(lab: Lab) -> tuple[State, State, list[Any], list[Any]]:
 
 @contextmanager
 def unchanged(lab: Lab) -> Iterator[None]:
-    """Nothing changes in the block, and nothing is left open."""
+    """Check that nothing changes in the block, and that nothing is left open."""
     before = everything(lab)
     yield
     after = everything(lab)
@@ -75,19 +75,19 @@ def unchanged(lab: Lab) -> Iterator[None]:
 
 
 def refusal(lab: Lab, text: str) -> str | None:
-    """The condition with which a statement is refused, None if it is not."""
+    """Return the condition with which a statement is refused, or None if it is not."""
     try:
         lab.sql(text)
-    except (AcidSqlError, PySparkException) as err:
+    except PySparkException as err:
         return explained(text, err, old=lab.spark.version < "4.1")
     return None
 
 
-def explained(
-    text: str, error: AcidSqlError | PySparkException, *, old: bool = False
-) -> str | None:
-    """The condition of an error that says what is wrong, and what to do if it is acidsql's."""
-    condition = error.getErrorClass()
+def explained(text: str, error: PySparkException, *, old: bool = False) -> str | None:
+    """Return the condition of an error; check that it has a sentence, and a next step if it is
+    ours.
+    """
+    condition: str | None = error.getErrorClass()
     if old and (condition or "_LEGACY").startswith(("_LEGACY", "WRITE_JOB_FAILED")):
         return "no condition"  # Spark 3.5 and 4.0 have none for some errors
     explanation = str(error).partition("] ")[2]
@@ -98,7 +98,7 @@ def explained(
 
 
 def refused(lab: Lab, cases: Mapping[str, str]) -> None:
-    """Each statement is refused with its condition, and nothing changes."""
+    """Check that each statement is refused with its condition, and that nothing changes."""
     with unchanged(lab):
         found = {text: refusal(lab, text) for text in cases}
         wrong = {t: (c, cases[t]) for t, c in found.items() if c not in (cases[t], "no condition")}

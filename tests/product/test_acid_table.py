@@ -1,4 +1,4 @@
-"""``AcidTable``: what its methods do, and that values reach the table as they are."""
+"""Tests of the methods of ``AcidTable``."""
 
 from __future__ import annotations
 
@@ -279,11 +279,11 @@ def test_texts_that_are_no_expression_change_nothing(lab: Lab) -> None:
 def test_columns_that_have_no_text_are_refused_and_their_texts_are_not(lab: Lab) -> None:
     t, table = pets(lab)
     before = lab.state(t)
-    duplicate_keys = F.udf(lambda text: text * 2)
+    doubled = F.udf(lambda text: text * 2)
     letters = F.split("name", "")
     for value in (
-        duplicate_keys("name"),
-        F.concat(F.lit("x"), duplicate_keys("name")),
+        doubled("name"),
+        F.concat(F.lit("x"), doubled("name")),
         F.array_join(F.transform(letters, lambda letter: F.concat(letter, letter)), "-"),
     ):
         for call in (

@@ -1,4 +1,4 @@
-"""``AcidTable`` and parameters: values and names reach the table as they are."""
+"""Tests that values and names of ``AcidTable`` and parameters reach the table unchanged."""
 
 from __future__ import annotations
 

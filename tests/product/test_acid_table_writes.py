@@ -1,4 +1,4 @@
-"""``AcidTable.append`` and ``overwrite``: which rows and partitions are there afterwards."""
+"""Tests of ``AcidTable.append`` and ``overwrite``: rows and partitions afterwards."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ COLUMNS = "n_nationkey INT, n_name STRING, n_regionkey INT, n_comment STRING"
 
 @pytest.fixture
 def nation(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
-    """25,000 rows written by Hive 3 in 5 stripes, and two delete deltas of 1,000 events each."""
+    """Yield the location of 25,000 rows that Hive 3 wrote in 5 stripes, with two delete deltas."""
     location = tmp_path / "nation"
     shutil.copytree(NATION, location)
     acidsql.sql(

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 
 def described(lab: Lab, table: str) -> list[tuple[str, str]]:
-    """Names and types of the columns in files."""
+    """Return names and types of the columns in files."""
     columns = lab.session.metastore.table("default", table).columns
     return [(c.name, c.type.lower()) for c in columns]
 
@@ -81,6 +81,7 @@ WIDENED = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("old", "value", "new", "later", "read"), WIDENED)
 def test_old_values_are_read_as_the_new_type(
     lab: Lab, old: str, value: str, new: str, later: str, read: object

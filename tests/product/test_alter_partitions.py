@@ -20,13 +20,13 @@ BeforeCommit = Callable[[Callable[[], Any]], None]
 
 
 def partitions(lab: Lab, table: str) -> list[str]:
-    """The names of a table's partitions."""
+    """Return the names of a table's partitions."""
     return [name for (name,) in lab.sql(f"SHOW PARTITIONS {table}")]
 
 
 @pytest.fixture
 def t(lab: Lab) -> str:
-    """A table with partitions on two levels."""
+    """Return a table with partitions on two levels."""
     name = lab.create("v int", partitioned="p int, q string")
     lab.insert(name, "(1, 1, 'a'), (2, 1, 'b'), (3, 2, 'a')")
     return name
@@ -84,6 +84,7 @@ def test_places_that_a_partition_cannot_have(lab: Lab, t: str, tmp_path: Path) -
     assert (lab.state(t), lab.state(other)) == before
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "text",
     [
@@ -136,6 +137,7 @@ def test_drop_partitions_removes_their_files(lab: Lab, t: str, tmp_path: Path) -
     assert partitions(lab, t) == ["p=1/q=a", "p=2/q=a"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("filters", "left"),
     [
@@ -227,6 +229,7 @@ def test_a_rename_onto_files_that_lie_there_is_refused(lab: Lab, t: str) -> None
     assert lab.state(t) == before
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -26,11 +26,12 @@ _UNSAFE = "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST"
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[None]:
-    """The tables that the statements name."""
+    """Create the tables that the statements name."""
     with bad_tables(spark):
         yield
 
 
+@pytest.mark.sample(3)
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
     "cases",
@@ -194,13 +195,14 @@ def test_refused_over_names_and_clauses(lab: Lab, cases: Mapping[str, str]) -> N
 
 
 def assigning(value: str, column: str = "b") -> Iterator[str]:
-    """A statement of each kind that stores a value in a column of ``bad``."""
+    """Yield a statement of each kind that stores a value in a column of ``bad``."""
     yield f"INSERT INTO bad (id, {column}) SELECT 5, {value}"
     yield f"UPDATE bad SET {column} = {value}"
     yield f"{_MERGE} WHEN MATCHED THEN UPDATE SET {column} = {value}"
     yield f"{_MERGE} WHEN NOT MATCHED THEN INSERT (id, {column}) VALUES (5, {value})"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
     ("policy", "values"),

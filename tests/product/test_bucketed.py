@@ -1,4 +1,4 @@
-"""Bucketed tables: every row in the file that Hive's hash code names."""
+"""Tests of bucketed tables: every row is in the file of Hive's hash code."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ NUMBERS = "VALUES (0, 'a'), (1, 'b'), (2, 'c'), (3, 'd'), (7, 'e'), (-1, 'f'), (
 
 
 def _buckets(lab: Lab, table: str) -> dict[int | None, int]:
-    """The bucket of each id, which its row id and its file must agree on."""
+    """Return the bucket of each id; check that its row id and its file agree."""
     root = lab.root(table)
     in_files = {}
     for path in root.rglob("delta_*/bucket_*"):
@@ -107,8 +107,10 @@ def _buckets(lab: Lab, table: str) -> dict[int | None, int]:
 
 @pytest.fixture(params=["one task", "many tasks", "many delete events"])
 def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All ways of writing: small statements by one task, others after a shuffle, and delete events
-    that are more than the driver takes by a job of their own.
+    """Choose each way of writing.
+
+    Small statements are written by one task, others after a shuffle, and more delete events than
+    the driver takes by a job of their own.
     """
     if request.param != "one task":
         set_limits(monkeypatch, one_task_bytes=-1)
@@ -117,6 +119,7 @@ def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         set_limits(monkeypatch, driver_rows=0)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.usefixtures("tasks")
 @pytest.mark.parametrize("partitioned", ["", "p INT"])
 def test_dml_keeps_every_row_in_its_bucket(lab: Lab, partitioned: str) -> None:
@@ -159,7 +162,7 @@ def test_a_bucket_has_one_file_in_each_directory(lab: Lab) -> None:
 
 
 def test_two_columns_are_combined_as_in_java(lab: Lab) -> None:
-    """Hive: 31 * hash(1) + hash('a') = -907245731, of four buckets the second."""
+    """Check Hive's hash 31 * hash(1) + hash('a') = -907245731: the second of four buckets."""
     table = lab.create("s STRING, i INT", clustered="(i, s) INTO 4 BUCKETS", values="('a', 1)")
     assert lab.sql(f"SELECT shiftright(row__id.bucketid, 16) & 4095 FROM {table}") == [
         ((-907245731 & 0x7FFFFFFF) % 4,)

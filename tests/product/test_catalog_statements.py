@@ -27,20 +27,20 @@ COLUMNS = (
 
 
 def condition_of(run: Callable[[str], DataFrame], text: str) -> str:
-    """The condition of the error that a statement raises."""
+    """Run a statement that must fail; return its condition."""
     with pytest.raises(Exception, match=".") as caught:
         run(text).collect()
     return condition_of_error(caught.value)
 
 
 def answer(frame: DataFrame) -> tuple[str, list[tuple[Any, ...]]]:
-    """Columns with their types, and rows in their order."""
+    """Return the columns with their types, and the rows in their order."""
     return frame.schema.simpleString(), [tuple(row) for row in frame.collect()]
 
 
 @pytest.fixture(scope="module")
 def pair(spark: SparkSession) -> Iterator[tuple[str, str]]:
-    """An ACID table and a plain table of Spark's with the same columns, comments and rows."""
+    """Yield an ACID table and a plain table of Spark's with the same columns, comments and rows."""
     names = "catalog_acid", "catalog_plain"
     acidsql.sql(spark, f"CREATE TABLE {names[0]} ({COLUMNS}) PARTITIONED BY (p, q) {ACID}")
     spark.sql(f"CREATE TABLE {names[1]} ({COLUMNS}) USING orc PARTITIONED BY (p, q)")
@@ -167,7 +167,7 @@ def test_describe_extended_tells_of_the_table_or_the_partition(
 
 
 def _parts(described: DataFrame) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """The rows of DESCRIBE before the defaults, and from the blank row before them on."""
+    """Return the rows of DESCRIBE before the defaults, and the others with their blank row."""
     rows = [tuple(row) for row in described.collect()]
     place = rows.index(("# Column Default Values", "", "")) - 1
     return rows[:place], rows[place:]

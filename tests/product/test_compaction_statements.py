@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
+import acidsql
+from acidsql.metastore.model import CompactionType, LockRequest, LockState, LockType, Operation
 from tests.product.conditions import condition as condition_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ NOTHING_TO_MERGE = "there is nothing to merge: none of the compaction thresholds
 
 
 def entries(lab: Lab, text: str) -> list[tuple[Any, ...]]:
-    """Partition, type, state, write id and error of each queue entry in an answer."""
+    """Return partition, type, state, write id and error of each queue entry in a result."""
     frame = lab.frame(text)
     assert frame.schema.simpleString() == COMPACTIONS
     names = ("partname", "type", "state", "highestwriteid", "errormessage")
@@ -131,7 +132,7 @@ def test_old_directories_wait_for_readers(lab: Lab) -> None:
     reader = lab.frame(f"SELECT * FROM {t}")
     waiting = (None, "major", "ready for cleaning", 2, None)
     assert entries(lab, f"ALTER TABLE {t} COMPACT 'major'") == [waiting]
-    # PlanRequirements again, the answer is the entry that stands in the way.
+    # Requested again, the answer is the entry that stands in the way.
     assert entries(lab, f"ALTER TABLE {t} COMPACT 'major'") == [waiting]
     assert entries(lab, f"SHOW COMPACTIONS {t}") == [waiting]
     assert len(lab.directories(t)) == 3
@@ -140,6 +141,26 @@ def test_old_directories_wait_for_readers(lab: Lab) -> None:
     lab.compact(other, "minor")
     assert entries(lab, f"SHOW COMPACTIONS {t}") == [(None, "major", "succeeded", 2, None)]
     assert len(lab.directories(t)) == 1
+
+
+def test_compactions_that_somebody_else_requested(lab: Lab) -> None:
+    t = lab.create("id int", partitioned="p int", values="(1, 1)")
+    lab.insert(t, "(2, 1)")
+    reader = lab.frame(f"SELECT * FROM {t}")
+    queue = lab.session.metastore
+    done, refused = (
+        queue.request_compaction("default", t, partition, CompactionType.MAJOR).compaction_id
+        for partition in ("p=1", None)
+    )
+    assert [acidsql.run_compaction(lab.spark) for _ in range(3)] == [done, refused, None]
+    states = [state for _, _, state, *_ in entries(lab, f"SHOW COMPACTIONS {t}")]
+    assert states == ["refused", "ready for cleaning"]
+    assert acidsql.run_cleaner(lab.spark) == []
+    assert sorted(reader.collect()) == [(1, 1), (2, 1)]
+    acidsql.release(lab.spark)
+    assert acidsql.run_cleaner(lab.spark) == [done]
+    assert [path.name[:5] for path in (lab.root(t) / "p=1").iterdir()] == ["base_"]
+    assert lab.rows(t) == [(1, 1), (2, 1)]
 
 
 def test_the_history_keeps_three_entries_of_a_state(lab: Lab) -> None:

@@ -225,7 +225,7 @@ def test_temporary_views_and_caches_keep_what_they_read(lab: Lab, other: Lab) ->
 
 @pytest.fixture
 def impatient(new_lab: Callable[..., Lab]) -> Lab:
-    """A session whose DataFrames can be read for a second."""
+    """Return a session whose DataFrames can be read for only one second."""
     return new_lab(spark__acidsql__snapshot__maxAge="1")
 
 

@@ -23,7 +23,7 @@ FIRST = 10_000_001
 
 @pytest.fixture
 def plain(lab: Lab) -> Iterator[str]:
-    """The name of a table that a test makes in Spark's catalog."""
+    """Yield the name of a table that a test makes in Spark's catalog."""
     name = f"plain{id(lab)}"
     yield name
     lab.sql(f"DROP TABLE IF EXISTS {name}")
@@ -121,7 +121,7 @@ def test_an_external_table_is_taken_over_if_that_is_said(
         ("(id INT, v STRING) USING parquet", "its format is parquet, not ORC"),
         (
             "(id INT, v STRING) USING orc CLUSTERED BY (id) INTO 2 BUCKETS",
-            "Spark hashes the columns of its buckets in its own way",
+            "it has Spark's buckets, whose hash is not Hive's",
         ),
         (
             "(v STRING, id INT) USING orc TBLPROPERTIES ('transactional_properties'='insert_only')",

@@ -1,6 +1,4 @@
-"""Compaction copies stripes where it can, writes those with deleted rows from file to file, and
-leaves what is in doubt to Spark.
-"""
+"""Tests of compaction: copied stripes, rewritten stripes, and cases that are left to Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ STRIPES = {"orc.stripe.size": "1024", "orc.rows.between.memory.checks": "1024"}
 
 @dataclass
 class Written:
-    """The numbers of rows that were written: by Spark, and from file to file."""
+    """Numbers of rows that were written: by Spark, and from file to file."""
 
     spark: list[int] = field(default_factory=list)
     anew: list[int] = field(default_factory=list)
@@ -36,7 +34,7 @@ class Written:
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> Written:
-    """What compactions write, other than copies of stripes."""
+    """Record what compactions write beside copies of stripes."""
     found = Written()
     by_spark, anew = rewriting.write_buckets_of, bridge.rewrite_stripes
 
@@ -54,7 +52,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Written:
 
 
 def table(lab: Lab, *counts: int, columns: str = "id INT, t STRING", **properties: str) -> str:
-    """A table with one INSERT for each of these numbers of rows."""
+    """Create a table with one INSERT for each of these numbers of rows."""
     name = lab.create(columns, properties={**STRIPES, **properties})
     first = 0
     for count in counts:
@@ -180,6 +178,7 @@ COMPRESS = "ALTER TABLE {t} SET TBLPROPERTIES ('orc.compress'='SNAPPY')"
 STRIDE = "ALTER TABLE {t} SET TBLPROPERTIES ('orc.row.index.stride'='2000')"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", ["minor", "major"])
 @pytest.mark.parametrize(
     ("change", "by_spark"),

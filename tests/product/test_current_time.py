@@ -1,4 +1,4 @@
-"""The current time, user and database of a statement: one value each, which chooses partitions."""
+"""Tests of the current time, user and database of a statement, by which partitions are pruned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Listed = set[str]
 
 @pytest.fixture(autouse=True)
 def today(lab: Lab) -> Iterator[date]:
-    """The date in a time zone in which it is noon."""
+    """Set a time zone in which it is noon; yield the date there."""
     now = datetime.now(UTC)
     ahead = 12 - now.hour
     with lab.settings(spark__sql__session__timeZone=f"{ahead:+03}:00"):
@@ -29,7 +29,7 @@ def today(lab: Lab) -> Iterator[date]:
 
 @pytest.fixture
 def table(lab: Lab) -> str:
-    """Rows of nine days, up to tomorrow, by their age in days."""
+    """Return a table with rows of nine days, up to tomorrow, by their age in days."""
     name = lab.create("age INT, v STRING", partitioned="d DATE")
     ages = ", ".join(f"({age}, 'v', date_sub(current_date(), {age}))" for age in range(-1, 8))
     lab.insert(name, ages)
@@ -38,7 +38,7 @@ def table(lab: Lab) -> str:
 
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> Listed:
-    """The dates whose directories were listed."""
+    """Record the dates whose directories are listed."""
     found: Listed = set()
 
     def note(path: str) -> None:
@@ -56,7 +56,7 @@ def _days(today: date, ages: set[int]) -> Listed:
 def test_the_text_of_a_date_behind_many_columns(
     lab: Lab, table: str, listed: Listed, today: date
 ) -> None:
-    """Spark cuts the text of a plan after so many fields: it does not tell what is in it."""
+    """Check a plan whose text Spark cuts off after some fields, before the date."""
     with lab.settings(spark__sql__debug__maxToStringFields="1"):
         listed.clear()
         rows = lab.sql(
@@ -67,6 +67,7 @@ def test_the_text_of_a_date_behind_many_columns(
     assert listed == _days(today, set(range(-1, 8)))
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("condition", "ages"),
     [

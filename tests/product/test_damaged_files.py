@@ -1,6 +1,4 @@
-"""Tables whose files or directories are damaged: an error names what is wrong, or the rest is read
-as Hive reads it.
-"""
+"""Tests of damaged files and directories: a clear error, or the rows that Hive reads."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ STATEMENTS = (SELECT, "UPDATE {t} SET s = 'u'", "ALTER TABLE {t} COMPACT 'major'
 
 @pytest.fixture
 def table(lab: Lab) -> str:
-    """Rows 1 and 3; row 2 is deleted."""
+    """Return a table with rows 1 and 3; row 2 is deleted."""
     made = lab.create("id INT, s STRING", values="(1, 'a'), (2, 'b')")
     lab.sql(f"DELETE FROM {made} WHERE id = 2")
     lab.insert(made, "(3, 'c')")
@@ -66,7 +64,7 @@ def test_a_damaged_end_of_a_file_is_named(
 
 @pytest.mark.parametrize("directory", [DELTA, DELETE_DELTA])
 def test_damaged_rows_fail_the_query_and_are_named(lab: Lab, table: str, directory: str) -> None:
-    """Spark finds them when it reads them; it never skips a file, whatever its settings are."""
+    """Check that Spark reports damaged rows; it never skips a file, whatever its settings are."""
     named = f"{directory}/bucket_00000"
     if directory == DELTA and minor_version(lab.spark.version) < (4, 0):
         named += "|Buffer size too small"  # Spark 3.5 does not say in which file
@@ -87,7 +85,7 @@ def test_damaged_rows_fail_the_query_and_are_named(lab: Lab, table: str, directo
 
 
 def test_a_data_file_without_a_byte_has_no_rows(lab: Lab, table: str) -> None:
-    """As in Hive; a writer that died left it."""
+    """Check an empty file, as a killed writer leaves it; Hive reads no rows either."""
     _file(lab, table, DELTA).write_bytes(b"")
     assert lab.sql(SELECT.format(t=table)) == [(3,)]
     lab.sql(f"UPDATE {table} SET s = 'u' WHERE id = 3")
@@ -96,14 +94,14 @@ def test_a_data_file_without_a_byte_has_no_rows(lab: Lab, table: str) -> None:
 
 
 def test_a_delete_file_without_a_byte_is_refused(lab: Lab, table: str) -> None:
-    """Hive fails too, or brings the deleted rows back, depending on its reader."""
+    """Check an empty delete file; Hive fails, or reads deleted rows, depending on its reader."""
     _file(lab, table, DELETE_DELTA).write_bytes(b"")
     with pytest.raises(FormatError, match=f"{DELETE_DELTA}/bucket_00000 cannot be read"):
         lab.sql(SELECT.format(t=table))
 
 
 def test_a_file_with_a_foreign_name_is_ignored(lab: Lab, table: str) -> None:
-    """As by Hive, in directories that hold files with row ids."""
+    """Check a foreign file in a directory of files with row ids; Hive ignores it too."""
     file = _file(lab, table, DELTA)
     shutil.copy(file, file.with_name("part-00000.snappy.orc"))
     assert lab.sql(SELECT.format(t=table)) == [(1,), (3,)]
@@ -132,7 +130,7 @@ def test_a_directory_with_a_nonsense_name_is_named(lab: Lab, table: str, name: s
 
 
 def test_a_strange_directory_is_named(lab: Lab, table: str) -> None:
-    """Its files would be from before the table became transactional, and are not named so."""
+    """Check a directory whose files would be original files, but have other names."""
     shutil.copytree(lab.root(table) / DELTA, lab.root(table) / "deltas")
     with pytest.raises(FormatError, match=f"{table}/deltas/bucket_00000 has no row ids") as caught:
         lab.sql(SELECT.format(t=table))
@@ -183,7 +181,7 @@ def test_a_newer_writer_of_the_same_version_is_read(lab: Lab, table: str) -> Non
 
 
 def test_delete_events_for_rows_that_are_not_there_do_nothing(lab: Lab, table: str) -> None:
-    """Hive's compactor leaves such behind."""
+    """Check delete events without rows, as Hive's compactor leaves them."""
     assert encode(0) == 536870912
     shutil.rmtree(lab.root(table) / DELTA)
     assert lab.sql(SELECT.format(t=table)) == [(3,)]

@@ -1,4 +1,4 @@
-"""The ways in which deleted rows are left out of a scan."""
+"""Tests of the ways in which a scan leaves deleted rows out."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("partitioned", ["", "p int"])
 def test_all_ways_of_leaving_out_deleted_rows_agree(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str
@@ -65,11 +66,12 @@ def choose(monkeypatch: pytest.MonkeyPatch, lab: Lab, way: str) -> None:
         set_limits(monkeypatch, packed_bits=0 if way == "parts" else 62)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("way", _WAYS)
 def test_scans_of_other_partitions_have_delete_events_of_their_own(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Spark runs one of two scans that it takes for the same, and its rows stand for both."""
+    """Check that Spark does not take two scans for the same, and reuse the rows of one."""
     choose(monkeypatch, lab, way)
     set_limits(monkeypatch, single_pass_bytes=0)
     t = lab.create("id bigint", partitioned="p int")
@@ -81,11 +83,12 @@ def test_scans_of_other_partitions_have_delete_events_of_their_own(
     assert lab.sql(f"{joined} AND a.p <= 2") == [(1 * 2 + 1 * 1 + 2 * 1 + 6 * 2 * 2,)]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("way", _WAYS)
 def test_no_condition_is_asked_of_deleted_rows(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Who deletes what a condition fails on is not to see it fail again."""
+    """Check that a row on which a condition fails is not evaluated once it is deleted."""
     choose(monkeypatch, lab, way)
     t = lab.create("a int, s string", values="(0, 'x'), (1, '1'), (2, '2'), (4, '4')")
     lab.sql(f"DELETE FROM {t} WHERE a = 0")
@@ -104,6 +107,7 @@ def test_no_condition_is_asked_of_deleted_rows(
     assert lab.rows(t) == [(7, "1")]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("partitioned", ["", "p int"])
 def test_deletes_of_many_and_late_write_ids(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str

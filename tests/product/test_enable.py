@@ -1,4 +1,4 @@
-"""``acidsql.enable``: who is enabled, who is not, and that disabling leaves nothing behind."""
+"""Tests of ``acidsql.enable``: enabled sessions, others, and restoring by disable."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ FRAME_NAMES = ("write", "writeTo", "writeStream", "mergeInto")
 
 @pytest.fixture
 def on(lab: Lab) -> Iterator[Lab]:
-    """The shared session, enabled."""
+    """Yield the shared session, enabled."""
     acidsql.enable(lab.spark)
     yield lab
     acidsql.disable(lab.spark)
 
 
 def methods(spark: SparkSession) -> dict[str, Any]:
-    """What PySpark's classes have under the names that are replaced."""
+    """Return the present attributes of PySpark's classes that are replaced."""
     frames = type(spark.range(0))
     return {
         **{name: vars(SparkSession)[name] for name in NAMES},
@@ -43,7 +43,7 @@ def methods(spark: SparkSession) -> dict[str, Any]:
 
 
 def sees(spark: SparkSession, table: str) -> bool:
-    """Whether a session finds an ACID table by its own means."""
+    """Return whether a session's own ``sql`` finds an ACID table."""
     try:
         rows = spark.sql(f"SELECT * FROM {table}")
     except AnalysisException as error:
@@ -271,7 +271,7 @@ def test_threads_of_one_session(on: Lab) -> None:
 def test_acidsql_itself_reaches_spark_s_own_methods(
     on: Lab, new_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No statement of acidsql's goes through the replaced methods once more."""
+    """Check that statements of acidsql itself do not go through the replaced methods."""
     t = on.create("id int, v string", partitioned="p int", values="(1, 'a', 1)")
     calls: list[str] = []
     run = acidsql.api.run

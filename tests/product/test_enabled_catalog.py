@@ -1,4 +1,4 @@
-"""``spark.catalog`` of enabled sessions."""
+"""Tests of ``spark.catalog`` of enabled sessions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true', 'comment'='pets')"
 
 @pytest.fixture
 def on(lab: Lab) -> Iterator[Lab]:
-    """The shared session, enabled, with a database of its own as the current one."""
+    """Yield the shared session, enabled, with a database of its own as the current one."""
     acidsql.enable(lab.spark)
     lab.sql("CREATE DATABASE zoo")
     lab.sql("USE zoo")
@@ -173,7 +173,7 @@ def test_create_table(on: Lab) -> None:
 
 @pytest.mark.skipif(not hasattr(Catalog, "truncateTable"), reason="new in Spark 4.2")
 class TestStatements:
-    """The methods that stand for statements."""
+    """Tests of the methods that run statements."""
 
     def test_tables(self, on: Lab) -> None:
         catalog = on.spark.catalog

@@ -1,4 +1,4 @@
-"""A raise at each step of each command leaves the table as it was, and the next statement works."""
+"""Tests that an error at any step of a command leaves the table as it was and usable."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from acidsql.metastore.model import TxnState, TxnType
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.storage import delete_files, finalize
 from acidsql.storage.filesystem import FileSystem
+from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_transaction import WriteTransaction
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ STATEMENTS = {
 
 
 class Injected(Exception):
-    """An error that nothing in the product expects."""
+    """Error that nothing in the product expects."""
 
 
 def failing(
@@ -64,7 +65,7 @@ def failing(
 
 
 def on_call(number: int, condition: Callable[..., bool]) -> Callable[..., bool]:
-    """True on the call of this number (from 1) for which the condition holds."""
+    """Return a function that is true on the call with this number (from 1) for the condition."""
     calls = [0]
 
     def when(*args: Any) -> bool:
@@ -75,7 +76,7 @@ def on_call(number: int, condition: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def into_the_table(_files: FileSystem, _source: str, target: str) -> bool:
-    """Whether a rename puts a directory where readers see it."""
+    """Return whether a rename puts a directory where readers see it."""
     return STAGING_PREFIX not in target
 
 
@@ -104,6 +105,7 @@ def make_table(lab: Lab) -> str:
     )
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("statement", "step"), APPLICABLE)
 def test_a_failed_write_leaves_everything_as_it_was(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, statement: str, step: str
@@ -124,6 +126,7 @@ def test_a_failed_write_leaves_everything_as_it_was(
     assert lab.rows(t) != list(before.rows)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "text",
     [
@@ -230,6 +233,37 @@ def test_a_commit_that_was_made_but_not_answered_is_kept(
     assert lab.rows(t) == [(1, "x", 1), (2, "b", 2), (3, "c", 2)]
 
 
+def test_an_interrupt_after_the_commit_was_made_takes_nothing_back(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = make_table(lab)
+    original = EmbeddedMetastore.commit_txn
+
+    def commit_and_stop(metastore: EmbeddedMetastore, txn_id: int) -> None:
+        original(metastore, txn_id)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbeddedMetastore, "commit_txn", commit_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            lab.sql(f"UPDATE {t} SET v = 'x' WHERE id = 1")
+    assert lab.rows(t) == [(1, "x", 1), (2, "b", 2), (3, "c", 2)]
+
+
+def test_what_cannot_be_moved_back_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition's files are in staging until DROP PARTITION commits."""
+    t = make_table(lab)
+    files = [path.removeprefix("p=1/") for path in lab.tree(t) if path.startswith("p=1/")]
+    with monkeypatch.context() as patch:
+        failing(patch, EmbeddedMetastore, "commit_txn")
+        failing(patch, FileSystem, "rename", when=into_the_table, error=OSError("gone"))
+        with pytest.raises(Injected):
+            lab.sql(f"ALTER TABLE {t} DROP PARTITION (p = 1)")
+    (staging,) = (name for name in lab.directories(t) if name.startswith(STAGING_PREFIX))
+    kept = f"{staging}/discarded_0/"
+    assert [p.removeprefix(kept) for p in lab.tree(t) if p.startswith(kept)] == files
+
+
 def test_what_a_dead_writer_left_in_staging_goes_with_the_next_cleaning(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,7 +286,7 @@ def test_what_a_dead_writer_left_in_staging_goes_with_the_next_cleaning(
 
 
 COMPACTION_STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
-    "locking": (worker, "wait_for_locks", lambda: lambda *_: True),
+    "locking": (Transaction, "wait_for_locks", lambda: lambda *_: True),
     "planning": (worker, "is_enough", lambda: lambda *_: True),
     "copying": (FileSystem, "assemble", lambda: lambda *_: True),
     "rewriting": (bridge, "rewrite_stripes", lambda: lambda *_: True),
@@ -273,6 +307,7 @@ APPLICABLE_COMPACTIONS = [
 ]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("kind", "step"), APPLICABLE_COMPACTIONS)
 def test_a_failed_compaction_leaves_everything_as_it_was(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, kind: str, step: str

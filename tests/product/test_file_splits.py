@@ -1,4 +1,4 @@
-"""A scan is shared out among tasks by its bytes, however many small deltas there are."""
+"""Tests that a scan is divided among tasks by bytes, however many small deltas there are."""
 
 from __future__ import annotations
 

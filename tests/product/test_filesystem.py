@@ -1,4 +1,4 @@
-"""What every file system must do alike; the tests on HDFS take the same steps there."""
+"""Tests of rules for every file system; the tests on HDFS run the same steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 
 def odd_names(spark: SparkSession, root: str) -> None:
-    """Directories are listed together as one by one, whatever their files are called."""
+    """Check that directories listed together or alone give the same, with any file names."""
     files = FileSystem(spark)
     names = ["a, b", "c; isDirectory=true; length=9;", "plain"]
     full, empty, missing = child(root, "full"), child(root, "empty"), child(root, "missing")

@@ -20,6 +20,7 @@ def hive_items(file: AcidFile) -> dict[str, str]:
     return {k: v for k, v in file.metadata.items() if k.startswith("hive.")}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("clustered", ["", "(id) INTO 2 BUCKETS"])
 def test_both_ways_of_settling_deletes_give_the_same_files(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
@@ -46,6 +47,7 @@ def test_both_ways_of_settling_deletes_give_the_same_files(
     assert trees[0] == trees[1]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("retained", ["true", "false"])
 @pytest.mark.parametrize("limit", [0, 1000])
 def test_both_ways_of_settling_deletes_find_rows_matched_twice(
@@ -80,8 +82,10 @@ def _find_rows_matched_twice(lab: Lab) -> None:
 def test_a_task_that_sorts_delete_events_holds_no_other_rows(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A window keeps all rows of a file in memory beside the sort: that of 15 million events in a
-    heap of 4 GiB spilled them one by one, until the buffers of its spill files filled the heap.
+    """Check that no window is in the plan that sorts delete events.
+
+    A window keeps all rows of a file in memory beside the sort. With 15 million events in a heap of
+    4 GiB the sort spilled them one by one, until the buffers of its spill files filled the heap.
     """
     set_limits(monkeypatch, driver_events=0)
     t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")

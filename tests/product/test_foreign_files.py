@@ -1,4 +1,4 @@
-"""Files of other writers that cannot be read, and such that can."""
+"""Tests of files of other writers, readable ones and others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def table(lab: Lab) -> str:
 
 
 def _streamed(lab: Lab, table: str) -> Path:
-    """A delta of two write ids, with a note of its writer's beside the file."""
+    """Write a delta of two write ids; return its bucket file."""
     delta = lab.root(table) / "delta_0000002_0000003"
     events = [(0, w, encode(0), i, w, (10 * w + i, "s")) for w in (2, 3) for i in range(2)]
     _write(delta / "bucket_00000", events)
@@ -117,7 +117,9 @@ def test_a_file_whose_complete_part_is_empty_has_no_rows(lab: Lab, table: str) -
 
 
 def test_side_files_count_where_a_streaming_client_writes_only(lab: Lab, table: str) -> None:
-    """Hive looks for them in uncompacted deltas of several write ids alone."""
+    """Check that side files have no effect elsewhere than in uncompacted deltas of several write
+    ids.
+    """
     delta = lab.root(table) / "delta_0000002_0000002"
     _write(delta / "bucket_00000", [(0, 2, encode(0), 0, 2, (20, "s"))])
     _note(delta / "bucket_00000", 0)
@@ -157,7 +159,7 @@ def test_updates_of_acid_v1_are_refused(lab: Lab, table: str) -> None:
 
 
 def test_rows_of_acid_v1_are_read_updated_and_compacted(lab: Lab, table: str) -> None:
-    """Their bucket property is the bare bucket id."""
+    """Check rows whose bucket property is the bare bucket id."""
     _write(
         lab.root(table) / "delta_0000002_0000002" / "bucket_00001",
         [(0, 2, 1, 0, 2, (3, "c")), (0, 2, 1, 1, 2, (4, "d"))],
@@ -184,8 +186,9 @@ def test_a_plain_orc_file_named_like_a_bucket_is_refused(lab: Lab, table: str) -
 
 
 def test_a_minor_compaction_of_one_write_id_applies_its_own_deletes(lab: Lab, table: str) -> None:
-    """A transaction of Hive inserts two rows and deletes one of them. In a pair of compacted
-    directories Hive's vectorised reader would show both.
+    """Check a transaction of Hive that inserts two rows and deletes one of them.
+
+    In a pair of compacted directories Hive's vectorised reader would show both.
     """
     lab.insert(table, "(3, 'c')")
     lab.compact(table, "major")

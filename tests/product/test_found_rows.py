@@ -1,4 +1,4 @@
-"""What ORC's reader leaves of the values of rows that it looked for, in files of many batches."""
+"""Tests of the values of rows that ORC's reader selected, in files of many batches."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(autouse=True)
 def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small tables are searched as large ones are."""
+    """Make small tables use search arguments as large ones do."""
     set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 def answers(lab: Lab, table: str, query: str, condition: str) -> list[list[str]]:
-    """What a query gives with a search and without one."""
+    """Return the results of a query with a search argument and without one."""
     acidsql.table(lab.spark, table).createOrReplaceTempView("whole")
     texts = [query.format(t=t, condition=condition) for t in (table, "whole")]
     return [sorted(map(repr, lab.sql(text))) for text in texts]
@@ -82,12 +82,14 @@ LONG_CONDITIONS = [
 ]
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("condition", LONG_CONDITIONS)
 def test_values_that_were_compared_are_right_in_every_row_group(
     lab: Lab, long: str, condition: str
 ) -> None:
-    """ORC's reader forgets what is NULL, and what is the same in a whole batch, in columns that it
-    looked for rows by.
+    """Check values of columns by which ORC's reader selects rows.
+
+    There it loses NULLs, and values that are the same in a whole batch.
     """
     found, expected = answers(lab, long, "SELECT * FROM {t} WHERE {condition}", condition)
     assert found == expected
@@ -127,7 +129,7 @@ def test_changes_leave_rows_alone_that_do_not_match(lab: Lab, long: str, conditi
 
 
 def test_copies_of_a_table_read_all_columns_that_are_compared(lab: Lab, long: str) -> None:
-    """Each use of a common table expression asks for rows of its own."""
+    """Check that each use of a common table expression has required rows of its own."""
     query = (
         "WITH c AS (SELECT * FROM {t} WHERE k > 100) SELECT count(x.k), count(y.k), max(y.z) "
         "FROM c AS x JOIN c AS y ON x.k = y.k "

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module", autouse=True)
 def tables(spark: SparkSession) -> Iterator[None]:
-    """The tables that the statements name."""
+    """Create the tables that the statements name."""
     with bad_tables(spark):
         yield
 

@@ -1,4 +1,4 @@
-"""What the session's settings, and filters that come later, may do to a scan."""
+"""Tests of session settings and later filters that could change the result of a scan."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_of_the_session_change_no_answer(lab: Lab, name: str) -> None:
     with lab.settings(**SETTINGS[name]):
@@ -226,7 +227,7 @@ def test_user_columns_may_be_called_like_columns_of_the_product(lab: Lab) -> Non
 
 
 def wall_clocks(lab: Lab, table: str) -> list[tuple[Any, ...]]:
-    """All columns of a table as text."""
+    """Return all columns of a table as text."""
     return lab.rows(table, "id, CAST(ts AS STRING), CAST(s AS STRING), CAST(a AS STRING), "
                            "CAST(m AS STRING)")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What Spark may do to the files of a write job, each with a table that shows whether it did."""
+"""Tests of what Spark could do to the files of a write job, each with a table that shows it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SPILL_AFTER = "spark.shuffle.spill.numElementsForceSpillThreshold"
 
 @pytest.fixture
 def spilling(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[None]:
-    """Every sort spills, so many rows at a time."""
+    """Make every sort spill after a number of rows."""
     # In local mode the tasks read this very object.
     conf = spark.sparkContext._jsc.sc().conf()
     conf.set(SPILL_AFTER, str(request.param))
@@ -37,12 +37,13 @@ def spilling(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[No
 
 
 def row_ids_from_zero(files: dict[str, AcidFile]) -> None:
-    """Each insert file of an uncompacted table counts from 0 without a gap."""
+    """Check that each insert file of an uncompacted table counts from 0 without a gap."""
     for path, file in files.items():
         if "/delete_delta" not in f"/{path}":
             assert [row_id for _, _, row_id in file.keys] == list(range(len(file.keys))), path
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("spilling", [100], indirect=True)
 @pytest.mark.usefixtures("spilling")
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ _keys = st.integers(0, 9)
 
 @dataclass
 class Model:
-    """What the table holds: (k, v, p), in no order."""
+    """Expected rows of the table: (k, v, p), in no order."""
 
     rows: list[tuple[int, int, int]] = field(default_factory=list)
 
@@ -168,7 +168,7 @@ def _run(
 
 
 def _abort_after_writing(spark: SparkSession, session: AcidSession, name: str) -> None:
-    """A transaction that aborts, and whose directory stays behind."""
+    """Run a transaction that aborts and leaves its directory behind."""
     table = acid_table(session, (name,))
     before = acidsql.sql(spark, f"SELECT count(*) FROM {name}").head()
     with pytest.raises(ZeroDivisionError):

@@ -29,7 +29,7 @@ ROWS = (
 
 
 def create(lab: Lab, name: str, stored: str, columns: str = COLUMNS, partitioned: str = "") -> str:
-    """A new insert-only table."""
+    """Create an insert-only table; return its name."""
     by = f"PARTITIONED BY ({partitioned})" if partitioned else ""
     lab.sql(f"CREATE TABLE {name} ({columns}) {by} STORED AS {stored} {PROPERTIES}")
     return name
@@ -91,7 +91,7 @@ def test_partitions(lab: Lab, stored: str) -> None:
 
 
 def test_base_without_rows_has_a_file(lab: Lab, tmp_path: Path) -> None:
-    """Hive takes no notice of an empty directory, and would read on what the base hides."""
+    """Check the file in an empty base: Hive would ignore an empty directory."""
     t = create(lab, "only_empty", "PARQUET", "id int", "p int")
     lab.insert(t, "(1, 1), (2, 2)")
     lab.sql(f"INSERT OVERWRITE {t} PARTITION (p = 1) SELECT id FROM {t} WHERE id > 9")

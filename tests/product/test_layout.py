@@ -24,7 +24,7 @@ EVENT_FIELDS = (
 
 
 def expected_tree(*directories: str, bucket: str = "bucket_00000") -> list[str]:
-    """The tree of directories with one bucket file each."""
+    """Return the tree of directories with one bucket file each."""
     return sorted(
         path
         for name in directories
@@ -33,7 +33,7 @@ def expected_tree(*directories: str, bucket: str = "bucket_00000") -> list[str]:
 
 
 def check_file(path: str, file: AcidFile, row_fields: tuple[str, ...]) -> None:
-    """What holds for every bucket file."""
+    """Check the rules for every bucket file."""
     assert file.fields == EVENT_FIELDS, path
     assert file.row_fields == row_fields, path
     assert file.metadata["hive.acid.key.index"] == file.expected_key_index, path

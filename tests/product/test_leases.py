@@ -1,4 +1,4 @@
-"""Leases end with their DataFrames, and never in the way of other statements."""
+"""Tests that leases end with their DataFrames, and never block other statements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def leased(spark: SparkSession) -> Iterator[str]:
-    """A table of one row, and no lease yet."""
+    """Yield a table of one row, without a lease."""
     acidsql.sql(
         spark,
         "CREATE TABLE leased (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')",

@@ -1,4 +1,4 @@
-"""Every row of docs/limits.md that says what is refused, with a statement for it."""
+"""Tests of docs/limits.md: a statement for every row that says what is refused."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[None]:
-    """The tables that the statements name."""
+    """Create the tables that the statements name."""
     with bad_tables(spark):
         yield
 
 
 def _features(**statements: str | tuple[str, ...]) -> dict[str, str]:
-    """Statement → condition, given the other way round and without what all conditions share."""
+    """Return conditions by statement, from statements by condition without its prefix."""
     return {
         text: f"UNSUPPORTED_FEATURE.{name}"
         for name, texts in statements.items()
@@ -298,7 +298,7 @@ _NO_STATEMENT = {
 
 
 def _rows_of_limits() -> Iterable[tuple[str, set[str]]]:
-    """First cell and conditions of the rows of both tables of what is refused."""
+    """Yield the first cell and the conditions of each row of both tables of refused statements."""
     text = (Path(__file__).parents[2] / "docs" / "limits.md").read_text("utf-8")
     section = text.partition("## Refused statements")[2].partition("\n## ")[0]
     prefix = "UNSUPPORTED_FEATURE."

@@ -1,4 +1,4 @@
-"""A statement lists each directory of a table once, and Spark lists none again."""
+"""Tests that a statement lists each directory of a table once, and Spark lists none again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each directory outside staging is listed."""
+    """Count the listings of each directory outside staging."""
     counts: Counter[str] = Counter()
     note_listings(monkeypatch, lambda path: counts.update([path] * (STAGING_PREFIX not in path)))
     return counts

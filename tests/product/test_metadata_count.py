@@ -1,4 +1,4 @@
-"""``count(*)`` from the tails of files: when it is, and that it is right."""
+"""Tests of ``count(*)`` from the tails of files: its conditions and its result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _tables_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _count(lab: Lab, text: str) -> tuple[int, bool]:
-    """What a query of one number gives, and whether it does without a scan."""
+    """Return the number that a query gives, and whether it runs without a scan."""
     frame = lab.frame(text)
     ((found,),) = frame.collect()
     return found, "FileScan" not in frame._jdf.queryExecution().executedPlan().toString()

@@ -1,4 +1,4 @@
-"""FROM … INSERT … INSERT …: one transaction, one snapshot, a statement id for each branch."""
+"""Tests of FROM … INSERT … INSERT …: one transaction and snapshot, one statement id per branch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCE = "VALUES (1, 'a', 'x'), (2, 'b', 'x'), (3, 'c', 'y') AS s(id, v, p)"
 
 
 def test_two_branches_into_one_partition(lab: Lab) -> None:
-    """As Hive: all rows are kept, and their row ids differ in the statement id."""
+    """Check that all rows are kept, and that row ids differ in the statement id, as in Hive."""
     t = lab.create("id int, v string", partitioned="p string")
     counts = lab.sql(
         f"FROM {SOURCE} INSERT INTO {t} PARTITION (p) SELECT id, v, p WHERE id < 3 "

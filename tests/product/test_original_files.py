@@ -1,4 +1,4 @@
-"""Files without row ids: their rows are known by the places where they stand."""
+"""Tests of files without row ids: rows are identified by their positions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = 5_000
 
 
 def _write(path: Path, first: int, names: tuple[str, str] = ("id", "s")) -> None:
-    """A file of many stripes."""
+    """Write a file of many stripes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     ids = pa.array(range(first, first + ROWS), pa.int32())
     texts = pa.array([f"{i:064d}" for i in range(first, first + ROWS)])
@@ -41,7 +41,7 @@ def _write(path: Path, first: int, names: tuple[str, str] = ("id", "s")) -> None
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A directory of a table that was never transactional."""
+    """Return a directory of a table that was never transactional."""
     for number, name in enumerate(FILES):
         _write(tmp_path / "plain" / name, number * ROWS)
     return tmp_path / "plain"
@@ -68,7 +68,7 @@ def table(lab: Lab, place: Path) -> Iterator[str]:
 
 
 def _identities() -> dict[int, tuple[int, int, int]]:
-    """The row id of each id."""
+    """Return the expected row id of each id."""
     found, rows = {}, {0: 0, 1: 0}
     for number, name in enumerate(FILES):
         bucket = int(name.rpartition("/")[2].split("_")[0])
@@ -107,6 +107,7 @@ def test_row_ids_stay_with_their_rows_below_filters_and_limits(lab: Lab, table: 
     assert lab.sql(f"SELECT count(DISTINCT row__id) FROM {table}") == [(len(expected),)]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("splits")
 def test_dml_and_compaction_keep_row_ids(lab: Lab, table: str) -> None:
     assert lab.sql(f"UPDATE {table} SET s = 'u' WHERE id IN (1, 5000, 34999)") == [(3, 3)]

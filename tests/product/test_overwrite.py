@@ -19,17 +19,17 @@ BUCKET = encode(0, 0)
 
 
 def truncated(write_id: int) -> list[str]:
-    """What TRUNCATE leaves."""
+    """Return the tree that TRUNCATE leaves."""
     return [f"base_{write_id:07d}/", f"base_{write_id:07d}/_metadata_acid"]
 
 
 def emptied(write_id: int) -> list[str]:
-    """What an INSERT OVERWRITE without rows leaves."""
+    """Return the tree that an INSERT OVERWRITE without rows leaves."""
     return [f"base_{write_id:07d}/", f"base_{write_id:07d}/_orc_acid_version"]
 
 
 def below(partition: str, paths: list[str]) -> list[str]:
-    """A partition's directory with these paths in it."""
+    """Return a partition's directory with these paths in it."""
     return [f"{partition}/", *(f"{partition}/{path}" for path in paths)]
 
 

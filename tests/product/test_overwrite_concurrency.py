@@ -1,4 +1,4 @@
-"""INSERT OVERWRITE and TRUNCATE beside other writers: nothing is lost, nothing comes back."""
+"""Tests of INSERT OVERWRITE and TRUNCATE beside other writers: no row is lost or comes back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rows = list[tuple[Any, ...]]
 
 
 class Waiting:
-    """A statement that another session runs in a thread, which waits for a lock."""
+    """Statement that another session runs in a thread, and that waits for a lock."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
@@ -38,13 +38,13 @@ class Waiting:
             time.sleep(0.01)
 
     def answer(self) -> Rows:
-        """Its answer."""
+        """Return the rows of the statement."""
         return self._answer.result(60)
 
 
 @pytest.fixture
 def waiting() -> Iterator[Waiting]:
-    """A place for a statement that waits."""
+    """Yield a ``Waiting`` for one statement."""
     with ThreadPoolExecutor(1) as pool:
         yield Waiting(pool)
 
@@ -144,7 +144,7 @@ def test_an_overwrite_of_itself_keeps_what_was_committed_just_before_its_lock(
 def test_a_change_that_opened_before_rows_were_replaced_sees_those_that_are_there_now(
     lab: Lab, other: Lab, before_lock: BeforeCommit, first: str, change: str, left: list[Any]
 ) -> None:
-    """Its write id is below that of the base, so it begins anew."""
+    """Check that a change whose write id is below the base's begins again."""
     t = lab.create("id int, v int", values="(1, 1)")
     before_lock(lambda: other.sql(first.format(t=t)))
     lab.sql(change.format(t=t))

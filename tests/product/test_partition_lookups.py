@@ -1,4 +1,4 @@
-"""Partitions that other tables of a statement rule out are neither fetched nor listed."""
+"""Tests that partitions are neither fetched nor listed if other tables rule them out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAYS = [f"2024-01-{day:02}" for day in range(1, 13)]
 
 @pytest.fixture(scope="module")
 def star(spark: Any) -> Iterator[str]:
-    """Sales by day and shop; days, months and shops with names for them."""
+    """Yield a table of sales by day and shop, with tables of days, months and shops."""
     lab = Lab(spark)
     sales = lab.create("id INT, v STRING", partitioned="d DATE, shop STRING")
     lab.sql(
@@ -49,7 +49,7 @@ def star(spark: Any) -> Iterator[str]:
 
 
 class Listed:
-    """The partitions of sales whose directories were listed."""
+    """Partitions of sales whose directories were listed."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -61,7 +61,7 @@ class Listed:
             self._found.add(path.partition(f"/{self._table}/")[2])
 
     def take(self) -> set[str]:
-        """Those since the last time."""
+        """Return those listed since the last call."""
         found, self._found = self._found, set()
         return found
 
@@ -82,7 +82,7 @@ ALL = _of([*DAYS, NULL_DAY])
 
 @pytest.fixture
 def numbers(spark: SparkSession) -> Iterator[str]:
-    """The same days and numbers as a view of no ACID table."""
+    """Yield a view with the same days and numbers, over no ACID table."""
     spark.range(1, 13).selectExpr(
         "CAST(id AS INT) AS number", "date_add(DATE'2023-12-31', CAST(id AS INT)) AS day"
     ).createOrReplaceTempView("numbers_of_days")
@@ -90,6 +90,7 @@ def numbers(spark: SparkSession) -> Iterator[str]:
     spark.catalog.dropTempView("numbers_of_days")
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(
     ("query", "partitions"),
     [
@@ -268,6 +269,7 @@ def test_the_other_table_is_read_as_the_statement_sees_it(lab: Lab, star: str) -
         lab.sql("DROP TABLE chosen")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
@@ -298,6 +300,7 @@ def test_partition_columns_of_any_type(
     assert {(3,), (4,), (8,)} <= set(found) or value.startswith("IF")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("statement", "read"),
     [

@@ -1,4 +1,4 @@
-"""Partitions that a statement does not need are neither fetched nor listed."""
+"""Tests that partitions are neither fetched nor listed if a statement does not require them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES = [(i, d, f"r{i}") for i in range(4) for d in ("2024-01-01", "2024-01-02"
 
 @dataclass
 class Listed:
-    """The partitions whose directories were listed."""
+    """Partitions whose directories were listed."""
 
     partitions: list[str] = field(default_factory=list)
 
@@ -60,6 +60,7 @@ def _all(*numbers: int) -> set[str]:
 NULL_DAY = "d=__HIVE_DEFAULT_PARTITION__"
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(
     ("query", "partitions"),
     [
@@ -132,6 +133,7 @@ def test_views_and_plain_tables(lab: Lab, table: str, listed: Listed) -> None:
     lab.sql("DROP VIEW pruned")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("statement", "read"),
     [

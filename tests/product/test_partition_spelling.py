@@ -40,6 +40,7 @@ def _respelled(lab: Lab, kind: str, usual: str, other: str, value: str) -> str:
     return t
 
 
+@pytest.mark.sample(2)
 @pytest.mark.spark
 @pytest.mark.parametrize(("kind", "usual", "other", "value"), _SPELLED)
 def test_rows_are_deleted_where_they_lie(

@@ -1,4 +1,4 @@
-"""Queries of partition columns alone: when they need no scan, and that they are right."""
+"""Tests of queries of partition columns alone: their results, and whether they need a scan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def table(lab: Lab) -> str:
-    """Two rows in each of four partitions, of which one has NULL for its value."""
+    """Return a table with two rows in each of four partitions, one of them with the value NULL."""
     t = lab.create("id INT", partitioned="p INT, q STRING")
     rows = [f"({i}, {p}, '{q}')" for i in range(2) for p, q in ((1, "a"), (2, "a"), (10, "b"))]
     lab.insert(t, ", ".join([*rows, "(8, NULL, 'c')", "(9, NULL, 'c')"]))
@@ -22,12 +22,13 @@ def table(lab: Lab) -> str:
 
 
 def _ask(lab: Lab, text: str) -> tuple[list[tuple[object, ...]], bool]:
-    """The rows of a query, and whether it makes a scan of files."""
+    """Return the rows of a query, and whether it scans files."""
     frame = lab.frame(text)
     rows = sorted((tuple(row) for row in frame.collect()), key=repr)
     return rows, "FileScan" in frame._jdf.queryExecution().executedPlan().toString()
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("query", "rows", "scans"),
     [

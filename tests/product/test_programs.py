@@ -1,4 +1,4 @@
-"""What differs between two runs of a statement is data: Spark compiles no program anew."""
+"""Tests that running a statement again makes Spark compile no new generated code."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ STATEMENTS = {
 
 
 def programs(lab: Lab) -> int:
-    """How many programs Spark has compiled."""
+    """Return the number of generated programs that Spark has compiled."""
     source = "org.apache.spark.metrics.source.CodegenMetrics$"
     metrics = getattr(getattr(lab.spark._jvm, source), "MODULE$")
     return int(metrics.METRIC_COMPILATION_TIME().getCount())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_a_statement_that_runs_again_is_not_compiled_again(lab: Lab, kind: str) -> None:
     t = lab.create("id BIGINT, v BIGINT")

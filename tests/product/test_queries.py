@@ -61,14 +61,16 @@ class Pair:
     plain: SparkSession
 
     def frames(self, text: str, *args: Any, **frames: Any) -> tuple[DataFrame, DataFrame]:
-        """The answers of both to a text, in which $db is the database."""
+        """Run a text, in which $db is the database, over both kinds of tables."""
         return (
             acidsql.sql(self.acid, text.replace("$db", "query_acid"), *args, **frames),
             self.plain.sql(text.replace("$db", "query_plain"), *args, **frames),
         )
 
     def same(self, text: str, *args: Any, ordered: bool = False, **frames: Any) -> Rows:
-        """The rows of a query, after both gave the same columns and rows."""
+        """Return the rows of a query; check that both kinds of tables give the same columns and
+        rows.
+        """
         acid, plain = self.frames(text, *args, **frames)
         assert columns(acid) == columns(plain), text
         found, order = rows(acid), list if ordered else by_text
@@ -76,17 +78,17 @@ class Pair:
         return found
 
     def rows(self, text: str, *args: Any, **frames: Any) -> Rows:
-        """The rows of a query over the ACID tables."""
+        """Return the rows of a query over the ACID tables."""
         return rows(acidsql.sql(self.acid, text, *args, **frames))
 
     def refuse(self, text: str, condition: str) -> None:
-        """Both raise the condition."""
+        """Check that both kinds of tables raise the condition."""
         for run in (partial(acidsql.sql, self.acid), self.plain.sql):
             with pytest.raises((PySparkException, AcidSqlError), match=rf"\[{condition}\b"):
                 run(text)
 
     def tree(self, table: str) -> list[str]:
-        """Everything below the directory of an ACID table."""
+        """Return everything below the directory of an ACID table."""
         root = Path(urlparse(acidsql.location(self.acid, table)).path)
         return sorted(str(path.relative_to(root)) for path in root.rglob("*"))
 
@@ -206,6 +208,7 @@ ORDERED = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("topic", QUERIES)
 def test_queries_answer_as_over_plain_tables(pair: Pair, topic: str) -> None:
     for text in QUERIES[topic]:
@@ -298,8 +301,8 @@ def test_temporary_views_come_before_tables(pair: Pair) -> None:
     recursive = "CREATE OR REPLACE TEMPORARY VIEW dept AS SELECT * FROM both"
     pair.refuse(recursive, "RECURSIVE_VIEW")
     pair.refuse("CREATE VIEW kept AS SELECT pay FROM dept, emp", "INVALID_TEMP_OBJ_REFERENCE")
-    duplicate_keys = "CREATE TEMPORARY VIEW twice AS SELECT * FROM emp a, emp b"
-    pair.refuse(duplicate_keys, "COLUMN_ALREADY_EXISTS")
+    twice = "CREATE TEMPORARY VIEW twice AS SELECT * FROM emp a, emp b"
+    pair.refuse(twice, "COLUMN_ALREADY_EXISTS")
     for view in ("both", "dept"):
         pair.frames(f"DROP VIEW {view}")
     assert len(pair.same("SELECT * FROM dept, emp")) == 15

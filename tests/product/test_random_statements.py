@@ -83,8 +83,10 @@ ROWS = {
 
 
 def _seeds(few: int, many: int) -> list[Any]:
-    """Those of a run: ``few`` by default, up to ``many`` under a mark, or as many as ACIDSQL_SEEDS
-    says, as in 1000:2000.
+    """Return the seeds of a run.
+
+    By default ``few``, those up to ``many`` under a mark; or the range in ACIDSQL_SEEDS, such as
+    1000:2000.
     """
     first, _, end = os.environ.get("ACIDSQL_SEEDS", "").partition(":")
     if end:
@@ -95,13 +97,13 @@ def _seeds(few: int, many: int) -> list[Any]:
 
 @dataclass(frozen=True)
 class Pair:
-    """A session with ACID tables, and one with views of the same rows under the same names."""
+    """Session with ACID tables, and one with views of the same rows under the same names."""
 
     acid: SparkSession
     plain: SparkSession
 
     def check(self, query: str) -> None:
-        """Both give the same rows, or both an error."""
+        """Check that both give the same rows, or both an error."""
         try:
             wanted = _rows(self.plain, query)
         except PySparkException:
@@ -111,7 +113,7 @@ class Pair:
         assert _by_text(acidsql.sql(self.acid, query).collect()) == wanted, query
 
     def check_change(self, table: Table, statement: str, after: str) -> None:
-        """A change gives the rows that a query gives, which the plain view has from then on."""
+        """Check the rows after a change against a query; the plain view then gets these rows."""
         values = {name: f"CAST({name} AS {_type(kind)})" for name, kind in table.columns.items()}
         for name in table.partitions:  # the value '' is NULL, as in Hive
             values[name] = f"nullif({values[name]}, '')" if name == "r" else values[name]
@@ -146,13 +148,13 @@ def _by_text(rows: list[Any]) -> list[str]:
 
 @pytest.fixture
 def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a statement needs is looked for in each of its tables."""
+    """Make every table large enough to be planned with placeholder relations."""
     set_limits(monkeypatch, single_pass_bytes=0)
 
 
 @pytest.fixture(scope="module")
 def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    """Views of plain files."""
+    """Return a session with views of plain files."""
     session = spark.newSession()
     home = tmp_path_factory.mktemp("plain")
     for name, query in ROWS.items():
@@ -166,7 +168,7 @@ def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Spar
 def pair(
     spark: SparkSession, plain: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Pair]:
-    """ACID tables whose rows were inserted, updated, moved, deleted and compacted."""
+    """Yield ACID tables whose rows were inserted, updated, moved, deleted and compacted."""
     yield from _pair(spark, plain, tmp_path_factory.mktemp("acid"))
 
 
@@ -239,6 +241,7 @@ def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair
     AcidSession.of(acid).close()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", _seeds(10, 150))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:
@@ -250,7 +253,7 @@ def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) ->
 def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_events(
     pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """As where millions of them are pending."""
+    """Check the joins that are used when millions of delete events are pending."""
     set_limits(monkeypatch, bitmap_events=0)
     monkeypatch.setattr(AcidSession.of(pair.acid), "delete_filters", LruCache(0))
     pair.check(Statements(Random(seed), SOURCES).query())

@@ -1,4 +1,4 @@
-"""MSCK REPAIR TABLE: partitions and write ids are learned from the directories."""
+"""Tests of MSCK REPAIR TABLE, which takes partitions and write ids from the directories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def written(lab: Lab) -> str:
-    """A table with rows, deletes and a compaction in its partitions."""
+    """Return a table with rows, deletes and a compaction in its partitions."""
     t = lab.create("v int", partitioned="p int, q string")
     lab.insert(t, "(1, 1, 'a'), (2, 1, 'b/c'), (3, 2, NULL)")
     lab.insert(t, "(4, 1, 'a')")
@@ -42,7 +42,7 @@ def written(lab: Lab) -> str:
 def test_partitions_of_a_copied_table_are_found(
     lab: Lab, written: str, tmp_path: Path, text: str
 ) -> None:
-    """Another metastore, that knows neither the write ids nor the compaction."""
+    """Check a metastore that knows neither the write ids nor the compaction."""
     other = SessionLab(lab.spark.newSession())
     other.spark.conf.set("spark.acidsql.metastore", str(tmp_path / "other.sqlite"))
     acidsql.sql(

@@ -1,4 +1,4 @@
-"""Rows of stripes go from file to file as they are, but for those that are left out."""
+"""Tests of rewritten stripes: rows go from file to file unchanged, except those left out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCHEMA = (
 
 
 def values(i: int) -> tuple[Any, ...]:
-    """A row of SCHEMA; each of its columns is null now and then."""
+    """Return a row of SCHEMA; each of its columns is sometimes null."""
     row = (
         i,
         f"text {i * 7919}",
@@ -123,7 +123,7 @@ def test_wide_rows_are_read_a_few_at_a_time(spark: SparkSession, tmp_path: Path)
 
 @pytest.fixture
 def new_york(spark: SparkSession) -> Iterator[None]:
-    """The JVM's default time zone is another one."""
+    """Change the JVM's default time zone."""
     zones = spark._jvm.java.util.TimeZone
     before = zones.getDefault()
     zones.setDefault(zones.getTimeZone("America/New_York"))

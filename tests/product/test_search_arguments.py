@@ -1,4 +1,4 @@
-"""ORC passes over stripes, row groups and rows that a statement does not need, and no others."""
+"""Tests that ORC skips stripes, row groups and rows that no statement needs, and no others."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ CONDITIONS = [
 
 @pytest.fixture(autouse=True)
 def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small tables are searched as large ones are."""
+    """Make small tables use search arguments as large ones do."""
     set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 @pytest.fixture(scope="module")
 def many(spark: Any) -> Iterator[str]:
-    """Two files of rows, some of which were deleted and some changed."""
+    """Yield a table of two files, with some rows deleted and some changed."""
     lab = Lab(spark)
     name = lab.create(COLUMNS)
     lab.sql(f"INSERT INTO {name} {ROWS.format(first=0, count=120)}")
@@ -110,17 +110,18 @@ def many(spark: Any) -> Iterator[str]:
 
 
 def whole(lab: Lab, table: str) -> DataFrame:
-    """The table without any search."""
+    """Return the rows of the table without a search argument."""
     return acidsql.table(lab.spark, table)
 
 
 def answers(lab: Lab, many: str, query: str, condition: str) -> list[list[str]]:
-    """What a query gives with a search and without one."""
+    """Return the results of a query with a search argument and without one."""
     whole(lab, many).createOrReplaceTempView("whole")
     queries = [query.format(t=t, condition=condition.format(t=t)) for t in (many, "whole")]
     return [sorted(map(repr, lab.sql(text))) for text in queries]
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_nothing_is_missing(lab: Lab, many: str, condition: str) -> None:
     found, expected = answers(lab, many, "SELECT * FROM {t} WHERE {condition}", condition)
@@ -150,7 +151,7 @@ def test_row_ids_are_looked_for_beside_columns(lab: Lab, many: str) -> None:
 
 
 def scanned_rows(frame: DataFrame) -> int:
-    """The rows that scans of rows gave to Spark when a DataFrame without a shuffle runs."""
+    """Run a DataFrame without a shuffle; return the number of rows that its scans gave to Spark."""
     frame.collect()
     leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
     scans = [leaves.apply(i) for i in range(leaves.size())]
@@ -159,7 +160,7 @@ def scanned_rows(frame: DataFrame) -> int:
 
 @pytest.fixture(scope="module")
 def sorted_table(spark: Any) -> Iterator[str]:
-    """Four row groups of 10,000 rows each."""
+    """Yield a table of four row groups of 10,000 rows each."""
     lab = Lab(spark)
     name = lab.create("id INT, t STRING")
     rows = "SELECT CAST(id AS INT), concat('t', id) FROM range(0, 40000, 1, 1)"
@@ -190,7 +191,7 @@ def sorted_table(spark: Any) -> Iterator[str]:
     ],
 )
 def test_row_groups_are_passed_over(lab: Lab, sorted_table: str, query: str, most: int) -> None:
-    """Batches without such a row are not given to Spark at all, so that they may be fewer."""
+    """Check the number of rows; batches without a matching row are not given to Spark at all."""
     rows = scanned_rows(lab.frame(query.format(t=sorted_table)))
     assert (rows > 0) == (most > 0)
     assert rows <= most

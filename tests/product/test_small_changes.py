@@ -1,4 +1,4 @@
-"""Changes that the driver writes, beside those that a write job does."""
+"""Tests of changes that the driver writes, compared with those of a write job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROWS = """
 
 
 def _changed(lab: Lab, clustered: str) -> tuple[Any, ...]:
-    """A table after some changes: its tree, its rows, and what its files look like."""
+    """Change a table; return its tree, its rows, and properties of its files."""
     t = lab.create(COLUMNS, partitioned="p int, q string", clustered=clustered)
     lab.sql(f"INSERT INTO {t} {ROWS}")
     before = lab.rows(t)
@@ -52,6 +52,7 @@ def _changed(lab: Lab, clustered: str) -> tuple[Any, ...]:
     return lab.tree(t), repr(lab.rows(t)), looks
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("clustered", ["", "(id) INTO 3 BUCKETS"])
 def test_the_driver_writes_what_a_job_would(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
@@ -105,7 +106,7 @@ def test_more_events_than_the_driver_takes_are_written_by_a_job(
 def test_no_task_sends_more_row_ids_than_the_driver_can_take_from_all(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark ends a job whose results are larger than spark.driver.maxResultSize."""
+    """Check spark.driver.maxResultSize, above which Spark ends a job."""
     t = lab.create("id bigint")
     lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 100, 1, 2))
     staged: list[str] = []

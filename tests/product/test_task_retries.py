@@ -1,4 +1,4 @@
-"""A task that fails and runs again leaves one file per bucket, and no row twice."""
+"""Tests that a task that fails and runs again leaves one file per bucket, and no row twice."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.slow
 def test_tasks_that_run_again_leave_one_file_per_bucket(tmp_path: Path) -> None:
     # In a process of its own: the shared session's tasks have one attempt.
     program = [sys.executable, str(ROOT / "tests" / "scenario.py")]

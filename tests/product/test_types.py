@@ -1,4 +1,4 @@
-"""Every type that a table may have: what is written is read back, by Spark and from the file."""
+"""Tests of every type that a table may have: values are read back by Spark and from the file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def columns() -> list[tuple[str, str]]:
 
 
 def texts(lab: Lab, query: str) -> list[tuple[object, ...]]:
-    """The rows of a query, floats and instants as text, so that NaN and zones compare."""
+    """Return the rows of a query, with floats and timestamps as text, so that NaN and zones
+    compare.
+    """
     floating = ("timestamp", "float", "double")
     shown = ", ".join(
         f"CAST({name} AS STRING)" if any(word in kind for word in floating) else name
@@ -172,7 +174,7 @@ def test_maps_with_dates_as_keys_are_not_written(lab: Lab, kind: str) -> None:
 def test_sparks_orc_writer_loses_entries_of_maps_with_dates_as_keys(
     lab: Lab, tmp_path: Path
 ) -> None:
-    """Why they are refused: if this fails, Spark can write them now."""
+    """Check why such maps are refused: if this fails, Spark can write them now."""
     path = str(tmp_path / "dates")
     pair = "map(DATE'2024-02-29', 1, DATE'2024-03-01', 2) AS m"
     lab.spark.sql(f"SELECT {pair}").write.orc(path)
@@ -207,7 +209,7 @@ def test_columns_of_any_type_may_be_left_out_of_an_insert(lab: Lab) -> None:
 def test_maps_of_nested_values_are_read_row_by_row(
     lab: Lab, values: str, batched: str, kind: str
 ) -> None:
-    """In batches Spark's ORC reader gives some NULLs among them the values of other rows."""
+    """Check that maps are not read in batches, where Spark's ORC reader returns wrong values."""
     properties = {"transactional_properties": kind}
     table = lab.create(f"id INT, m MAP<STRING, {values}>", properties=properties)
     value = "array(1)" if values != "INT" else "1"

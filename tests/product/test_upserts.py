@@ -1,4 +1,4 @@
-"""MERGE of few rows into a target that is too large to be read and shuffled for them."""
+"""Tests of MERGE of few rows into a target that is too large to be read and shuffled for them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def large_targets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def joins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The ways in which MERGEs joined."""
+    """Record the ways in which MERGEs join."""
     taken: list[str] = []
     for name in ("merge_join", "merge_with_broadcast_source"):
         own = getattr(bridge, name)
@@ -46,7 +46,7 @@ def joins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def needs(monkeypatch: pytest.MonkeyPatch) -> list[RequiredRows]:
-    """What statements needed of their tables."""
+    """Record the required rows of statements."""
     found: list[RequiredRows] = []
 
     def noted(*args: Any) -> dict[Any, RequiredRows]:
@@ -116,7 +116,7 @@ def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
 
 
 def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[str]) -> None:
-    """Spark takes a filter to leave all rows."""
+    """Check a source with a filter, of which Spark assumes that it keeps all rows."""
     t = lab.create("id bigint, u string, v string")
     lab.sql(f"INSERT INTO {t} SELECT id, uuid(), 'old' FROM range(40000)")
     s = lab.create("id bigint, u string, w bigint")
@@ -197,6 +197,7 @@ KEYS = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("chosen", ["id IN (77, 78, 90, 7, 9050)", "id % 3 = 1"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_keys_of_any_type_find_their_rows(
@@ -237,7 +238,7 @@ def test_keys_of_any_type_find_their_rows(
 def test_many_keys_choose_row_groups_and_no_rows(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, source: str, searched: list[tuple[bool, bool]]
 ) -> None:
-    """A range of keys as a condition on rows is code of its own for Spark to compile each time."""
+    """Check that a range of keys is no condition on rows, which Spark would compile anew."""
     t = lab.create("id bigint, u string, v string")
     lab.sql(f"INSERT INTO {t} SELECT id, 'old', 'old' FROM range(0, 40000, 1, 1)")
     found = []

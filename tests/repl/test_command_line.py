@@ -1,4 +1,4 @@
-"""The command ``acidsql`` as a user starts it: options, exit codes, and the interactive shell."""
+"""Tests of the command ``acidsql`` as a user starts it: options, exit codes, interactive shell."""
 
 from __future__ import annotations
 
@@ -89,6 +89,7 @@ def test_statements_from_the_command_line(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_failing_file_exits_1_and_names_the_line(tmp_path: Path) -> None:
     script = tmp_path / "script.sql"
@@ -103,6 +104,7 @@ def test_a_failing_file_exits_1_and_names_the_line(tmp_path: Path) -> None:
     assert (line, caret) == ("SETT id = 1", "     ^")
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_standard_input_is_a_file_where_it_is_no_terminal(tmp_path: Path) -> None:
     answer = run(tmp_path, "--format", "tsv", text="SELECT 1 AS a, 'x' AS b;\nexit;\nSELECT 2;")
@@ -162,6 +164,7 @@ def test_interactive_shell(tmp_path: Path) -> None:
     assert "+2 AS answer;" in (tmp_path / "state/acidsql/history").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_ctrl_c_ends_a_batch(tmp_path: Path) -> None:
     shell = pexpect.spawn(

@@ -1,4 +1,4 @@
-"""A shell in this process: results, errors and what happens after them."""
+"""Tests of a shell in this process: results, errors and what happens after them."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ def test_statements_run_outside_the_main_thread_in_a_job_group(spark: SparkSessi
         seen.append((threading.current_thread() is threading.main_thread(), group))
         return session.sql(text)
 
-    outcome = run_statement(spark, "SELECT 1", execute=execute, limit=1, progress=False)
+    outcome = run_statement(spark, "SELECT 1", work=execute, progress=None)
     assert outcome.result is not None
+    assert outcome.result.collect() == [(1,)]
     ((in_main_thread, group),) = seen
     assert not in_main_thread
     assert group.startswith("acidsql-")

@@ -1,4 +1,4 @@
-"""Which delete events are proved to take a row away, without Spark."""
+"""Tests of the proof that a delete event removes a row, without Spark."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def session(spark: SparkSession) -> SparkSession:
-    """A session whose settings nobody else sees."""
+    """Return a session whose settings nobody else sees."""
     return spark.newSession()
 
 

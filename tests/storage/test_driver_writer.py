@@ -43,7 +43,7 @@ def test_each_place_has_its_row_ids(rows: list[tuple[str, str, str]]) -> None:
 
 
 def test_many_places_have_their_row_ids() -> None:
-    """Arrow gives groups in no certain order where there are many."""
+    """Check many groups, which Arrow returns in no certain order."""
     rows = [("d0", str(n % 97), "x" * (n % 7)) for n in range(1, 3000) if n % 3 != n % 7]
     for place, own in group_by_place(_table(rows), _TABLE).items():
         assert {(*place[:1], *place.values) for _ in own.to_pylist()} == {

@@ -1,4 +1,4 @@
-"""What was asked for last is kept."""
+"""Tests that the least recently used values are dropped."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ _MARK = re.compile(r"«(?P<name_span>.*?)»|\[\[(?P<field>\w+)\|(?P<content>.*?)
 
 @pytest.fixture
 def check() -> Callable[[str, type[Any], dict[str, Any]], None]:
-    """Compares a parsed text with the dataclass of the given fields and of the marked spans.
+    """Return a function that compares a parsed text with the dataclass of its fields and marked
+    spans.
 
     ``«…»`` marks the field ``name_span``, ``[[field|…]]`` any other.
     """

@@ -1,4 +1,4 @@
-"""What must hold of the grammar as a whole, so that changing one statement breaks no other."""
+"""Tests of the grammar as a whole, so that changing one statement breaks no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``INSERT VALUES`` without a column list."""
+"""Tests of ``INSERT VALUES`` without a column list."""
 
 from __future__ import annotations
 

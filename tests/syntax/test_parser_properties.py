@@ -1,4 +1,4 @@
-"""White space, comments and the case of keywords never change what a statement means."""
+"""Tests that white space, comments and the case of keywords never change what a statement means."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def variants(draw: st.DrawFn, template: str) -> str:
 
 
 def meaning(statement: Statement | None) -> dict[str, Any]:
-    """The fields, with the code of spans in place of their offsets."""
+    """Return the fields of a statement, with the code of spans in place of their offsets."""
     assert statement is not None
     fields = {"kind": type(statement)}
     for field in dataclasses.fields(statement):
@@ -102,7 +102,7 @@ def _normal(value: Any, text: str) -> Any:
 
 
 def _code(text: str) -> str:
-    """The tokens: literals as they are, the rest in lower case without blanks."""
+    """Return the tokens: literals as they are, the rest in lower case without blanks."""
     tokens = re.findall(rf"{_LITERAL}|\w+|\S", blank_comments(text))
     return " ".join(t if re.fullmatch(_LITERAL, t) else t.lower() for t in tokens)
 

@@ -1,4 +1,4 @@
-"""Spark's own parser as the judge of what our parser says."""
+"""Tests of our parser against Spark's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def plan(spark: SparkSession, text: str) -> JavaObject:
 
 
 def tree_string(spark: SparkSession, text: str) -> str:
-    """The plan without the ids that Spark gives its expressions."""
+    """Return the plan as text, without the ids that Spark gives its expressions."""
     return re.sub(r"#\d+", "", plan(spark, text).treeString())
 
 

@@ -36,7 +36,7 @@ def fingerprint_of(rows: str) -> Fingerprint:
 
 
 def changed(rows: str) -> set[tuple[str, str]]:
-    """Measures that differ from those of ``ROWS``."""
+    """Return the measures that differ from those of ``ROWS``."""
     found = differences(fingerprint_of(ROWS), fingerprint_of(rows))
     return {(difference.column, difference.measure) for difference in found}
 

@@ -1,4 +1,4 @@
-"""The comparison with other engines: its words, its workers, and a small run of it."""
+"""Tests of the comparison with other engines: its protocol, its workers, and a small run of it."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_groups_are_those_with_a_wanted_peer() -> None:
 @pytest.mark.tpcds
 @pytest.mark.spark
 def test_workers_agree(data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With this environment's Spark, and the engines that need no jars of others."""
+    """Check the engines that need no other jars, with this environment's Spark."""
     monkeypatch.setattr(suite, "environment_python", lambda *_: Path(sys.executable))
     sources = make_sources(data, tmp_path / "sources")
     setup = suite.Setup(

@@ -1,4 +1,4 @@
-"""What the comparison with other engines makes of its figures: ratios, verdicts and a report."""
+"""Tests of the results of the comparison with other engines: ratios, verdicts and report."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_charts_are_written_beside_the_tables(tmp_path: Path) -> None:
     assert [path.name for path in written] == ["suite.md", "suite.json", "suite.svg", "suite.png"]
     assert (tmp_path / "suite.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "suite.svg").read_text()
-    duplicate_keys = write(tmp_path, "twice", [sections[0], sections[0]], {})
-    assert [path.name for path in duplicate_keys][2:] == [
+    twice = write(tmp_path, "twice", [sections[0], sections[0]], {})
+    assert [path.name for path in twice][2:] == [
         f"twice-{number}.{suffix}" for number in (1, 2) for suffix in ("svg", "png")
     ]

@@ -1,4 +1,4 @@
-"""The maintenance script, run in DuckDB alone: every statement does something."""
+"""Tests of the maintenance script, run in DuckDB alone: every statement changes something."""
 
 from __future__ import annotations
 

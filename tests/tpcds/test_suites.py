@@ -1,4 +1,4 @@
-"""The suites as users start them, in processes of their own: each wants its own Spark."""
+"""Tests of the suites as users start them, in processes of their own, each with its own Spark."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def test_maintenance_equals_duckdb_after_every_step(data: Dataset, tmp_path: Pat
 
 
 def test_queries_equal_flat_orc_and_duckdb(data: Dataset, tmp_path: Path) -> None:
-    """A CTE, INTERSECT, ROLLUP with windows, a correlated subquery, quoted aliases, a rewrite."""
+    """Check a CTE, INTERSECT, ROLLUP with windows, a correlated subquery, quoted aliases, a
+    rewrite.
+    """
     numbers = (2, 14, 36, 41, 50, 66, 97)
     options = ["--rounds", "1"]
     options += [option for number in numbers for option in ("--only", str(number))]

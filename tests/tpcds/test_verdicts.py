@@ -1,4 +1,4 @@
-"""What counts as a failure, and how it is reported."""
+"""Tests of the rules by which a result is a failure, and of its report."""
 
 from __future__ import annotations
 

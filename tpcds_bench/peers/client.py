@@ -1,4 +1,4 @@
-"""A worker as its suite sees it: a process that is asked one thing at a time."""
+"""Client of a worker: a process that does one task at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TELLING = re.compile(r"(Exception in thread .* )?([a-zA-Z]\w*\.)*\w*(Error|Exce
 
 
 class WorkerError(RuntimeError):
-    """A worker could not do what it was asked for."""
+    """Error of a worker that could not do its task."""
 
 
 class Client:

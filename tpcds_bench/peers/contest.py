@@ -1,4 +1,4 @@
-"""Engines that do the same steps in turns, for as long as they do not fail."""
+"""Contest of engines that do the same steps in turns, each until it fails."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tpcds_bench.storage import sizes, written
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """An engine that takes part.
+    """Engine that takes part.
 
     Args:
-        name: of the engine.
+        name: name of the engine.
         client: its worker.
         roots: directories of its tables.
     """
@@ -53,7 +53,7 @@ class Contest:
         self.failures: list[Failure] = []
 
     def open(self, sources: Sources) -> None:
-        """Tell all engines what data there is."""
+        """Send the sources to all engines."""
         message = asdict(sources)
         self._each("sources", "", lambda member: member.client.ask("open", sources=message))
 

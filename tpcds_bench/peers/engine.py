@@ -1,4 +1,4 @@
-"""What every engine can do; a module beside this one has what is different in each."""
+"""Base class of all engines; each engine has a module beside this one."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Row = tuple[Any, ...]
 
 
 class Engine(ABC):
-    """A way to keep tables, in a Spark session of its own.
+    """Table format in a Spark session of its own.
 
     Attributes:
         label: name for people.
-        package: coordinates of its jar in Maven's notation; None where Spark needs no other jar.
-        settings: what Spark must be told, beyond what it is told for every engine.
+        package: coordinates of its jar in Maven's notation; None if Spark needs no other jar.
+        settings: Spark settings beyond those of every engine.
     """
 
     label: ClassVar[str]

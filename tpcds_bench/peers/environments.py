@@ -11,7 +11,7 @@ _SCRIPT = ROOT / "scripts" / "environment.sh"
 
 
 class EnvironmentMissingError(RuntimeError):
-    """A virtual environment could not be made."""
+    """Error of a virtual environment that could not be made."""
 
 
 def environment_python(directory: Path, pyspark: str) -> Path:

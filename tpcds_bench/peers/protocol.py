@@ -1,4 +1,4 @@
-"""What a suite and its workers say to each other: one JSON object a line."""
+"""Messages between a suite and its workers: one JSON object a line."""
 
 from __future__ import annotations
 

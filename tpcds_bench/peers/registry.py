@@ -1,4 +1,4 @@
-"""Which engines there are, and the Spark on which each is compared."""
+"""Registry of the engines, with the Spark on which each is compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of suite ``peers``: for each Spark what every engine needed, and acidsql's ratios."""
+"""Report of suite ``peers``: for each Spark the cost of every engine, and acidsql's ratios."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _group(scale: float, result: GroupResult) -> tuple[Section, ...]:
 
 
 def _problems(result: GroupResult) -> tuple[Section, ...]:
-    """Differences and failures come first: with them figures mean less."""
+    """Return sections of differences and failures, which come before the figures."""
     rows: list[Sequence[Cell]] = [
         (failure.when, failure.step, ENGINES[failure.engine].label, f"failed: {failure.message}")
         for failure in result.failures
@@ -104,7 +104,7 @@ def _problems(result: GroupResult) -> tuple[Section, ...]:
 def _spread(
     step: StepResult, engines: Sequence[str], value: Callable[[Cost], float]
 ) -> tuple[str, ...]:
-    """Median and range of each engine, such as ``1.23 (1.20 to 1.31)``."""
+    """Return median and range of each engine, such as ``1.23 (1.20 to 1.31)``."""
     texts = []
     for name in engines:
         values = [value(cost) for cost in step.costs.get(name, ())]

@@ -1,4 +1,4 @@
-"""What came of a comparison, and what it means."""
+"""Results of a comparison, and their verdicts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tpcds_bench.peers.steps import Goal, Yardstick
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one engine needed for a step in one round.
+    """Cost of a step for one engine in one round.
 
     Args:
         sample: seconds.
@@ -26,12 +26,12 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """All costs of one step.
+    """Costs of one step.
 
     Args:
-        name: of the step.
-        goal: how much processor time is good enough; None where there is no goal.
-        costs: of each engine, round by round.
+        name: name of the step.
+        goal: goal for the processor time, or None.
+        costs: costs of each engine, round by round.
     """
 
     name: str
@@ -39,47 +39,47 @@ class StepResult:
     costs: Mapping[str, tuple[Cost, ...]]
 
     def cpu(self, engine: str) -> float | None:
-        """Median of an engine's processor time; None if it was not measured."""
+        """Return the median of an engine's processor time; None if it was not measured."""
         costs = self.costs.get(engine)
         return statistics.median(cost.sample.cpu for cost in costs) if costs else None
 
     @property
     def best_peer(self) -> str | None:
-        """The peer with the least processor time; None if none was measured."""
+        """Peer with the least processor time; None if none was measured."""
         found = {name: self.cpu(name) for name in peers(self.costs)}
         known = {name: cpu for name, cpu in found.items() if cpu is not None}
         return min(known, key=known.__getitem__) if known else None
 
     def ratio(self, engine: str | None) -> float | None:
-        """Processor time of acidsql divided by that of an engine; None where one is missing."""
+        """Return the processor time of acidsql divided by an engine's; None if one is missing."""
         subject = self.cpu(SUBJECT)
         other = None if engine is None else self.cpu(engine)
         return None if subject is None or not other else subject / other
 
     @property
     def goal_ratio(self) -> float | None:
-        """The ratio that the goal is for; None if there is no goal or it was not measured."""
+        """Ratio to which the goal applies; None if there is no goal or it was not measured."""
         if self.goal is None:
             return None
         return self.ratio(FLAT if self.goal.against is Yardstick.FLAT else self.best_peer)
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal was reached; None if there is none or it was not measured."""
+        """Return whether the goal was reached; None if there is none or it was not measured."""
         ratio = self.goal_ratio
         return None if ratio is None or self.goal is None else ratio <= self.goal.limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A step after which engines do not have the same.
+    """Difference between the engines after a step.
 
     Args:
         step: its name.
         when: the round.
-        what: what was compared.
-        expected: what flat ORC has, or the first engine.
-        found: what each of the engines has that differ.
+        what: the quantity that was compared.
+        expected: value of flat ORC, or of the first engine.
+        found: values of the engines that differ.
     """
 
     step: str
@@ -89,20 +89,20 @@ class Difference:
     found: Mapping[str, str]
 
     def without(self, engines: Collection[str]) -> Difference | None:
-        """Return what is left if some engines are not looked at; None if nothing is."""
+        """Return the difference without some engines; None if no engine is left."""
         found = {name: answer for name, answer in self.found.items() if name not in engines}
         return replace(self, found=found) if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """An engine that could not go on.
+    """Failure of an engine that could not go on.
 
     Args:
         engine: its name.
-        when: the round, or what came before the first.
+        when: the round, or the phase before the first.
         step: name of the step; empty before the first.
-        message: why.
+        message: reason.
     """
 
     engine: str
@@ -113,15 +113,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """What came of one group of engines.
+    """Result of one group of engines.
 
     Args:
-        pyspark: release that they ran on.
+        pyspark: release on which they ran.
         python: version of Python.
         engines: their names.
         steps: the costs.
-        differences: where they disagree.
-        failures: which of them failed.
+        differences: differences between them.
+        failures: engines that failed.
     """
 
     pyspark: str
@@ -133,7 +133,7 @@ class GroupResult:
 
 
 def passed(results: Sequence[GroupResult]) -> bool:
-    """Tell whether every engine did everything, and all the same; a missed goal is no error."""
+    """Return whether all engines did everything with the same results; goals do not count."""
     return not any(result.differences or result.failures for result in results)
 
 

@@ -1,6 +1,6 @@
-"""The rows that all engines are given, and the keys of those that are changed.
+"""Source rows of all engines, and the keys of those that are changed.
 
-DuckDB picks them once, so that every engine does exactly the same.
+DuckDB chooses them once, so that every engine does exactly the same.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _NEW_TICKETS, _MERGED_TICKETS = 10**9, 2 * 10**9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keys:
-    """Which rows are changed and read.
+    """Keys of the rows that are changed and read.
 
     Args:
         updated: ticket and item of a row to update.
-        deleted: those of a row to delete.
-        small_updated: those of a row of the small table to update.
-        small_deleted: those of a row of the small table to delete.
+        deleted: ticket and item of a row to delete.
+        small_updated: ticket and item of a row of the small table to update.
+        small_deleted: ticket and item of a row of the small table to delete.
         scattered: tickets, each with one row whose item leaves 7 when divided by 12.
         tickets: first and last of a twentieth of the tickets.
         days: first and last of 30 days.
@@ -44,12 +44,12 @@ class Keys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """All that a worker needs to know about the data of a scale factor.
+    """Data of a scale factor, as a worker needs it.
 
     Args:
-        columns: those of store_sales.
+        columns: columns of store_sales.
         views: Parquet file of each temporary view.
-        keys: which rows are changed and read.
+        keys: keys of the rows that are changed and read.
     """
 
     columns: tuple[Column, ...]

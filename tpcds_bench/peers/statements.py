@@ -1,4 +1,4 @@
-"""What is done to a table, for every engine alike, and its SQL."""
+"""Statements that every engine runs, and their SQL."""
 
 from __future__ import annotations
 

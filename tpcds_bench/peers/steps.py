@@ -1,4 +1,4 @@
-"""What is measured, in order, and how far acidsql may be from the others."""
+"""Steps that are measured, in order, with the goals of acidsql."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLE, SMALL = "store_sales", "small"
 
 
 class Yardstick(StrEnum):
-    """What acidsql is compared with."""
+    """Contender with which acidsql is compared."""
 
     PEER = "best peer"
     FLAT = "flat ORC"
@@ -32,11 +32,11 @@ class Yardstick(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """How much processor time is good enough.
+    """Goal for the processor time.
 
     Args:
         limit: highest ratio.
-        against: what is the yardstick.
+        against: the yardstick.
     """
 
     limit: float
@@ -48,12 +48,12 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One statement that every engine runs.
+    """Statement that every engine runs.
 
     Args:
-        name: what it does.
+        name: description of the statement.
         statement: the statement.
-        goal: how much processor time is good enough; None where there is no goal.
+        goal: goal for the processor time, or None.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Step:
 
     @property
     def writes(self) -> bool:
-        """Whether the statement changes files."""
+        """Return whether the statement changes files."""
         return not isinstance(self.statement, (Count, Maxima))
 
 

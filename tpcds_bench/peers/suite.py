@@ -1,4 +1,4 @@
-"""Compares groups of engines: an environment for each, and a process for each engine."""
+"""Suite ``peers``: an environment for each group of engines, a process for each engine."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tpcds_bench.peers.steps import chosen, steps
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a comparison needs.
+    """Setup of a comparison.
 
     Args:
         warm_up: small sources, with which every engine does everything once.
-        measured: the sources that count.
+        measured: the sources that are measured.
         environments: directory that keeps virtual environments between runs.
         work: empty directory.
         driver_memory: heap of each JVM, in Spark's notation.

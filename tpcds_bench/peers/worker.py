@@ -1,6 +1,6 @@
-"""The process of one engine: ``python -m tpcds_bench.peers.worker delta --work DIRECTORY``.
+"""Worker of one engine: ``python -m tpcds_bench.peers.worker delta --work DIRECTORY``.
 
-It does what it is told on standard input and answers on standard output.
+It reads its tasks from standard input and answers on standard output.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Worker:
 
     @property
     def engine(self) -> Engine:
-        """The engine, once sources have been opened."""
+        """Engine, once sources have been opened."""
         if self._engine is None:
             raise RuntimeError("the first message must be 'open'")
         return self._engine

@@ -1,1 +1,1 @@
-"""The embedded metastore: one SQLite file for the processes of one machine."""
+"""Embedded metastore: one SQLite file for the processes of one machine."""

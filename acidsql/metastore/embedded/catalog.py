@@ -17,7 +17,7 @@ DEFAULT_DATABASE = "default"
 def create_database(
     connection: sqlite3.Connection, name: str, location: str, comment: str | None
 ) -> None:
-    """``Metastore.create_database``."""
+    """Create a database (``Metastore.create_database``)."""
     name = lowered(name)
     if _has_database(connection, name):
         raise failures.schema_exists(name)
@@ -25,7 +25,7 @@ def create_database(
 
 
 def drop_database(connection: sqlite3.Connection, name: str) -> None:
-    """``Metastore.drop_database``."""
+    """Drop an empty database (``Metastore.drop_database``)."""
     name = _existing_database(connection, name)
     if name == DEFAULT_DATABASE:
         raise failures.default_schema_stays()
@@ -35,19 +35,19 @@ def drop_database(connection: sqlite3.Connection, name: str) -> None:
 
 
 def databases(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """``Metastore.databases``."""
+    """Return the names of all databases, sorted (``Metastore.databases``)."""
     return tuple(sorted(row[0] for row in connection.execute("SELECT name FROM databases")))
 
 
 def database_location(connection: sqlite3.Connection, name: str) -> str:
-    """``Metastore.database_location``."""
+    """Return the location URI of a database (``Metastore.database_location``)."""
     name = _existing_database(connection, name)
     row = connection.execute("SELECT location FROM databases WHERE name = ?", (name,)).fetchone()
     return str(row[0])
 
 
 def create_table(connection: sqlite3.Connection, table: Table) -> None:
-    """``Metastore.create_table``."""
+    """Create a table or view (``Metastore.create_table``)."""
     table = _with_lowered_names(table)
     _existing_database(connection, table.database)
     if find_table(connection, table.database, table.name) is not None:
@@ -60,12 +60,12 @@ def create_table(connection: sqlite3.Connection, table: Table) -> None:
 
 
 def drop_table(connection: sqlite3.Connection, table_id: int) -> None:
-    """Forget a table; its partitions, write ids, locks, write set and queue entries go with it."""
+    """Delete a table with its partitions, write ids, locks, write set and queue entries."""
     connection.execute("DELETE FROM tables WHERE table_id = ?", (table_id,))
 
 
 def alter_table(connection: sqlite3.Connection, table: Table) -> None:
-    """``Metastore.alter_table``."""
+    """Replace the definition of a table (``Metastore.alter_table``)."""
     table = _with_lowered_names(table)
     connection.execute(
         f"UPDATE tables SET {', '.join(f'{c} = ?' for c in _DEFINED)} WHERE table_id = ?",
@@ -76,7 +76,7 @@ def alter_table(connection: sqlite3.Connection, table: Table) -> None:
 def rename_table(
     connection: sqlite3.Connection, database: str, name: str, new_database: str, new_name: str
 ) -> None:
-    """``Metastore.rename_table``."""
+    """Rename a table (``Metastore.rename_table``)."""
     renamed = table_id(connection, database, name)
     new_database, new_name = _existing_database(connection, new_database), lowered(new_name)
     if find_table(connection, new_database, new_name) is not None:
@@ -88,7 +88,7 @@ def rename_table(
 
 
 def table(connection: sqlite3.Connection, database: str, name: str) -> Table:
-    """``Metastore.table``."""
+    """Return a table (``Metastore.table``)."""
     found = find_table(connection, database, name)
     if found is None:
         raise failures.table_not_found(database, name)
@@ -96,7 +96,7 @@ def table(connection: sqlite3.Connection, database: str, name: str) -> Table:
 
 
 def find_table(connection: sqlite3.Connection, database: str, name: str) -> Table | None:
-    """``Metastore.find_table``."""
+    """Find a table, or return None (``Metastore.find_table``)."""
     row = connection.execute(
         "SELECT * FROM tables WHERE database_name = ? AND table_name = ?",
         (lowered(database), lowered(name)),
@@ -105,7 +105,7 @@ def find_table(connection: sqlite3.Connection, database: str, name: str) -> Tabl
 
 
 def tables(connection: sqlite3.Connection, database: str) -> tuple[str, ...]:
-    """``Metastore.tables``."""
+    """Return the names of tables and views, sorted (``Metastore.tables``)."""
     rows = connection.execute(
         "SELECT table_name FROM tables WHERE database_name = ?",
         (_existing_database(connection, database),),
@@ -114,7 +114,7 @@ def tables(connection: sqlite3.Connection, database: str) -> tuple[str, ...]:
 
 
 def table_at(connection: sqlite3.Connection, location: str) -> Table | None:
-    """``Metastore.table_at``, in all databases."""
+    """Find a managed table that overlaps a location, in all databases (``Metastore.table_at``)."""
     row = connection.execute(
         "SELECT * FROM tables WHERE table_type = ?1"
         " AND (substr(?2 || '/', 1, length(location) + 1) = location || '/'"
@@ -126,7 +126,7 @@ def table_at(connection: sqlite3.Connection, location: str) -> Table | None:
 
 
 def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
-    """The internal id of a table, which no other table ever has, not even one of the same name."""
+    """Return the internal id of a table, which no later table of the same name gets again."""
     row = connection.execute(
         "SELECT table_id FROM tables WHERE database_name = ? AND table_name = ?",
         (lowered(database), lowered(name)),
@@ -139,7 +139,7 @@ def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
 def add_partitions(
     connection: sqlite3.Connection, database: str, name: str, added: Iterable[Partition]
 ) -> None:
-    """``Metastore.add_partitions``."""
+    """Add partitions (``Metastore.add_partitions``)."""
     columns = table(connection, database, name).partition_columns
     owner = table_id(connection, database, name)
     for partition in added:
@@ -153,7 +153,7 @@ def add_partitions(
 def alter_partitions(
     connection: sqlite3.Connection, database: str, name: str, altered: Iterable[Partition]
 ) -> None:
-    """``Metastore.alter_partitions``."""
+    """Replace the location and columns of partitions (``Metastore.alter_partitions``)."""
     owner = table_id(connection, database, name)
     for partition in altered:
         cursor = connection.execute(
@@ -172,7 +172,7 @@ def rename_partition(
     values: tuple[str, ...],
     renamed: Partition,
 ) -> None:
-    """``Metastore.rename_partition``."""
+    """Rename a partition (``Metastore.rename_partition``)."""
     owner = table_id(connection, database, name)
     columns = table(connection, database, name).partition_columns
     _check_values(renamed, len(columns), database, name)
@@ -196,7 +196,7 @@ def rename_partition(
 def drop_partitions(
     connection: sqlite3.Connection, database: str, name: str, dropped: Iterable[tuple[str, ...]]
 ) -> None:
-    """``Metastore.drop_partitions``; PARTITION_NOT_FOUND if one of them is not there."""
+    """Drop partitions (``Metastore.drop_partitions``); PARTITION_NOT_FOUND if one is missing."""
     owner = table_id(connection, database, name)
     for values in dropped:
         cursor = connection.execute(
@@ -210,7 +210,7 @@ def drop_partitions(
 def partition_values(
     connection: sqlite3.Connection, database: str, name: str
 ) -> tuple[tuple[str, ...], ...]:
-    """``Metastore.partition_values``."""
+    """Return the values of all partitions, sorted (``Metastore.partition_values``)."""
     rows = connection.execute(
         "SELECT partition_values FROM partitions WHERE table_id = ?",
         (table_id(connection, database, name),),
@@ -224,7 +224,7 @@ def partitions(
     name: str,
     values: Iterable[tuple[str, ...]] | None = None,
 ) -> tuple[Partition, ...]:
-    """``Metastore.partitions``."""
+    """Return partitions, sorted by their values (``Metastore.partitions``)."""
     rows = connection.execute(
         "SELECT partition_values, location, columns FROM partitions WHERE table_id = ?",
         (table_id(connection, database, name),),

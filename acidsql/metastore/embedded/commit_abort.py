@@ -1,8 +1,8 @@
-"""How transactions of the embedded metastore end, and when their traces may go.
+"""Commit and abort of transactions in the embedded metastore, and removal of their rows.
 
-A committed transaction's row is kept while an open transaction may conflict with it. An aborted
-one's is kept until nothing on disk can carry its ids: a directory of an aborted transaction that no
-list names any more would be taken for committed.
+The row of a committed transaction is kept while an open transaction may conflict with it. The row
+of an aborted one is kept until no directory can have its ids in its name: a directory whose aborted
+transaction is in no list any more would be taken for committed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from acidsql.metastore.embedded.transactions import (
 )
 from acidsql.metastore.model import LockState, TxnState, TxnType
 
-# Clients that ended their transaction themselves: they write nothing any more. One that timed out,
-# or whose table was dropped, may still put a directory in place.
+# Causes after which the client writes nothing any more: it ended the transaction itself. A client
+# that timed out, or whose table was dropped, may still move a directory to its place.
 _CLIENT_HAS_STOPPED = (AbortCause.CLIENT.value, AbortCause.CONFLICT.value)
 
 
 def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConflictError | None:
-    """Commit, or abort and return the conflict, which the caller raises once that is durable."""
+    """Commit a transaction (``Metastore.commit_txn``), or abort it and return its conflict.
+
+    The caller raises the conflict once the abort is durable.
+    """
     state = state_of(connection, txn_id)
     if state is TxnState.COMMITTED:
         return None
@@ -48,7 +51,7 @@ def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConf
 
 
 def abort(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
-    """``Metastore.abort_txn``."""
+    """Abort a transaction (``Metastore.abort_txn``)."""
     state = state_of(connection, txn_id)
     if state is TxnState.COMMITTED:
         raise failures.txn_committed(txn_id)
@@ -57,7 +60,7 @@ def abort(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
 
 
 def expired(connection: sqlite3.Connection, heartbeat_before: float) -> tuple[int, ...]:
-    """Open transactions whose last heartbeat is older than that."""
+    """Return the open transactions whose last heartbeat is before ``heartbeat_before``."""
     rows = connection.execute(
         "SELECT txn_id FROM txns WHERE state = ? AND last_heartbeat < ? ORDER BY txn_id",
         (TxnState.OPEN.value, heartbeat_before),
@@ -66,7 +69,11 @@ def expired(connection: sqlite3.Connection, heartbeat_before: float) -> tuple[in
 
 
 def reap(connection: sqlite3.Connection, timeout: float, now: float) -> tuple[int, ...]:
-    """``Metastore.reap`` (PerformTimeoutsFunction), for the compaction queue as well."""
+    """Abort expired transactions (``Metastore.reap``, Hive's PerformTimeoutsFunction).
+
+    Also gives back the queue entries of workers that are gone, and forgets aborted transactions
+    without write ids.
+    """
     reaped = expired(connection, now - timeout)
     for txn_id in reaped:
         _abort(connection, txn_id, AbortCause.TIMEOUT, now)
@@ -78,8 +85,8 @@ def reap(connection: sqlite3.Connection, timeout: float, now: float) -> tuple[in
 def abort_users_of_dropped(connection: sqlite3.Connection, table_id: int, now: float) -> None:
     """Abort the open transactions that wait for a lock on a table, or have a write id of it.
 
-    A new table of the same name may take the same place: what they would still write there must not
-    be taken for rows of the new table by their own commit.
+    A new table of the same name may take the same place. What they would still write there must not
+    be taken for rows of the new table when they commit.
     """
     rows = connection.execute(
         """
@@ -102,8 +109,8 @@ def forget_cleaned(
 ) -> None:
     """Forget the aborted writes to a table or partition whose directories a cleaner has removed.
 
-    Of a partitioned table a transaction's write id goes when every partition in its write set has
-    been cleaned; if it is not known what it wrote, it stays.
+    In a partitioned table a transaction's write id is forgotten when every partition in its write
+    set has been cleaned. If its write set is unknown, the write id stays.
     """
     candidates = connection.execute(
         """
@@ -135,7 +142,7 @@ def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: 
 def _prune_committed(connection: sqlite3.Connection, txn_id: int) -> None:
     if not write_set.has_changes(connection, txn_id):
         connection.execute("DELETE FROM txns WHERE txn_id = ?", (txn_id,))
-    # Whatever is open, or opens later, has an id above these commit ids: no conflict is possible.
+    # Every open or later transaction has an id above these commit ids: none can conflict with them.
     connection.execute(
         "DELETE FROM txns WHERE state = ? AND commit_id < ?",
         (TxnState.COMMITTED.value, lowest_open_txn_id(connection)),
@@ -156,10 +163,10 @@ def _cleaned_everywhere(
 
 
 def _forget_aborts(connection: sqlite3.Connection, ended_before: float) -> None:
-    """Forget aborted transactions whose ids no directory carries: those without a write id.
+    """Forget aborted transactions that have no write id: no directory has their ids in its name.
 
-    A compactor has no write id either, but its transaction's id is in the names of its directories:
-    it is never forgotten.
+    A compactor has no write id either, but the id of its transaction is in the names of its
+    directories: it is never forgotten.
     """
     forgotten = connection.execute(
         """

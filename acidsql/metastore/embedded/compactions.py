@@ -1,4 +1,4 @@
-"""The compaction queue of the embedded metastore, and its history.
+"""Compaction queue of the embedded metastore, and its history.
 
 INITIATED ─▶ WORKING ─▶ READY_FOR_CLEANING ─▶ SUCCEEDED
                 │
@@ -41,11 +41,12 @@ def request(
     compaction_type: CompactionType,
     now: float,
 ) -> Compaction:
-    """``Metastore.request_compaction``.
+    """Add a compaction to the queue (``Metastore.request_compaction``).
 
-    A refused request is not kept; its answer carries the id of the entry that stands in its way.
-    An entry that waits for the cleaner stands in the way if there is nothing new to compact and it
-    did at least what is asked for. (CompactFunction also refuses a major after a minor one.)
+    A refused request is not kept; the result has the id of the existing entry because of which it
+    was refused. An entry that waits for the cleaner is a reason to refuse if nothing was written
+    since, and its compaction did at least what is requested. (CompactFunction also refuses a major
+    compaction after a minor one.)
     """
     table_id = catalog.table_id(connection, database, table)
     partition = partition_name(partition)
@@ -86,7 +87,10 @@ def request(
 def take_next(
     connection: sqlite3.Connection, worker: str, compaction_id: int | None, now: float
 ) -> Compaction | None:
-    """``Metastore.next_compaction``; None if there is no such entry, or it is not INITIATED."""
+    """Take an INITIATED entry (``Metastore.next_compaction``).
+
+    None if there is no such entry, or it is not INITIATED.
+    """
     row = connection.execute(
         "SELECT compaction_id FROM compactions"
         " WHERE state = ? AND compaction_id = coalesce(?, compaction_id)"
@@ -105,7 +109,7 @@ def take_next(
 def started(
     connection: sqlite3.Connection, compaction_id: int, txn_id: int, highest_write_id: int
 ) -> None:
-    """``Metastore.compaction_started``."""
+    """Record the compactor's transaction of an entry (``Metastore.compaction_started``)."""
     _require(connection, compaction_id, CompactionState.WORKING)
     require_open(connection, txn_id)
     connection.execute(
@@ -115,7 +119,7 @@ def started(
 
 
 def done(connection: sqlite3.Connection, compaction_id: int) -> None:
-    """``Metastore.compaction_done``."""
+    """Mark an entry as ready for cleaning (``Metastore.compaction_done``)."""
     entry = _require(connection, compaction_id, CompactionState.WORKING)
     visible = entry.txn_id is None or state_of(connection, entry.txn_id) is TxnState.COMMITTED
     connection.execute(
@@ -129,26 +133,32 @@ def done(connection: sqlite3.Connection, compaction_id: int) -> None:
 
 
 def failed(connection: sqlite3.Connection, compaction_id: int, error: str, now: float) -> None:
-    """``Metastore.compaction_failed``; also completes the error of a failure by an abort."""
+    """Mark an entry as failed (``Metastore.compaction_failed``).
+
+    An entry that has failed already, by an abort, gets the new error.
+    """
     _require(connection, compaction_id, CompactionState.WORKING, CompactionState.FAILED)
     _end(connection, compaction_id, CompactionState.FAILED, error, now)
 
 
 def refused(connection: sqlite3.Connection, compaction_id: int, reason: str, now: float) -> None:
-    """``Metastore.compaction_refused``."""
+    """Mark an entry as refused (``Metastore.compaction_refused``)."""
     _require(connection, compaction_id, CompactionState.WORKING)
     _end(connection, compaction_id, CompactionState.REFUSED, reason, now)
 
 
 def cleaned(connection: sqlite3.Connection, compaction_id: int, now: float) -> Compaction:
-    """``Metastore.compaction_cleaned``, without the forgetting; returns the entry."""
+    """Mark an entry as succeeded and return it (``Metastore.compaction_cleaned``).
+
+    The caller forgets the aborted transactions.
+    """
     entry = _require(connection, compaction_id, CompactionState.READY_FOR_CLEANING)
     _end(connection, compaction_id, CompactionState.SUCCEEDED, None, now)
     return entry
 
 
 def ready_to_clean(connection: sqlite3.Connection) -> tuple[Compaction, ...]:
-    """``Metastore.ready_to_clean``."""
+    """List the entries that may be cleaned (``Metastore.ready_to_clean``)."""
     rows = connection.execute(
         f"{_SELECT} WHERE state = ? AND next_txn_id <= ? ORDER BY compaction_id",
         (CompactionState.READY_FOR_CLEANING.value, lowest_open_txn_id(connection)),
@@ -157,13 +167,15 @@ def ready_to_clean(connection: sqlite3.Connection) -> tuple[Compaction, ...]:
 
 
 def compactions(connection: sqlite3.Connection) -> tuple[Compaction, ...]:
-    """``Metastore.compactions``."""
+    """List the queue and its history, newest first (``Metastore.compactions``)."""
     rows = connection.execute(f"{_SELECT} ORDER BY compaction_id DESC")
     return tuple(_compaction_of(row) for row in rows)
 
 
 def txn_committed(connection: sqlite3.Connection, txn_id: int) -> None:
-    """The output of a finished compaction is visible: readers that open from now on use it."""
+    """Set ``next_txn_id`` of a finished compaction: transactions opened from now on read its
+    output.
+    """
     connection.execute(
         "UPDATE compactions SET next_txn_id = ? WHERE txn_id = ? AND state = ?",
         (highest_txn_id(connection) + 1, txn_id, CompactionState.READY_FOR_CLEANING.value),
@@ -171,7 +183,7 @@ def txn_committed(connection: sqlite3.Connection, txn_id: int) -> None:
 
 
 def txn_aborted(connection: sqlite3.Connection, txn_id: int, cause: str, now: float) -> None:
-    """The output of a compaction will never be visible: its entry has failed."""
+    """Mark the entries of an aborted compactor as failed: their output never becomes visible."""
     rows = connection.execute(
         "SELECT compaction_id FROM compactions WHERE txn_id = ? AND state IN (?, ?)",
         (txn_id, CompactionState.WORKING.value, CompactionState.READY_FOR_CLEANING.value),
@@ -182,7 +194,9 @@ def txn_aborted(connection: sqlite3.Connection, txn_id: int, cause: str, now: fl
 
 
 def give_back(connection: sqlite3.Connection, started_before: float) -> None:
-    """Queue again what a worker took and never began (Hive's revokeTimedoutWorkers)."""
+    """Return entries to the queue that a worker took and never began (Hive's
+    revokeTimedoutWorkers).
+    """
     connection.execute(
         "UPDATE compactions SET state = ?, worker = NULL, started = NULL"
         " WHERE state = ? AND txn_id IS NULL AND started < ?",

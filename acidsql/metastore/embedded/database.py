@@ -1,8 +1,8 @@
-"""One SQLite file as a transactional store that several threads and processes share.
+"""SQLite file as a transactional store that several threads and processes share.
 
 Each process has one connection per ``Database``, used by one thread at a time. Transactions that
 write take SQLite's write lock at their start (BEGIN IMMEDIATE), so what they read cannot change
-before they write; they are on the disk when they return (WAL, synchronous FULL). The file must be
+before they write. They are on the disk when they return (WAL, synchronous FULL). The file must be
 on a local disk: SQLite's WAL needs shared memory.
 """
 
@@ -23,7 +23,7 @@ BUSY_SECONDS = 60.0
 
 
 class Database:
-    """Connections to one metastore file.
+    """Connection of a process to one metastore file.
 
     Args:
         path: the file; it and its directory are created if they are missing.
@@ -50,13 +50,15 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that reads one consistent state."""
+        """Run a transaction that reads one consistent state."""
         with self._transaction("BEGIN") as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that holds the write lock: durable at the end, undone by a raise."""
+        """Run a transaction that holds the write lock: durable at the end, rolled back by an
+        exception.
+        """
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
@@ -148,8 +150,8 @@ def _metastore_error(path: str, err: sqlite3.Error) -> MetastoreError:
     )
 
 
-# SQLite notes the file locks of a process in its memory, which a forked child inherits without the
-# locks themselves. So no connection may be open across a fork: parent and child connect again.
+# SQLite keeps a list of a process's file locks in memory. A forked child inherits the list without
+# the locks. So no connection may be open across a fork: parent and child connect again.
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _forking: list[Database] = []
 

@@ -1,7 +1,7 @@
-"""Locks of the embedded metastore: first come, first served; a statement's locks all or none.
+"""Locks of the embedded metastore: first come, first served; a statement gets all or none.
 
-A request waits for every earlier lock of another transaction that it is not compatible with,
-waiting ones included (CheckLockFunction).
+A request waits for every earlier lock of another transaction with which it is not compatible,
+including locks that wait themselves (CheckLockFunction).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from acidsql.metastore.embedded.transactions import require_open
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
 from acidsql.metastore.names import partition_name
 
-# Which existing locks a requested one waits for.
+# Types of existing locks for which a requested lock waits.
 WAITS_FOR: dict[LockType, frozenset[LockType]] = {
     LockType.SHARED_READ: frozenset({LockType.EXCLUSIVE}),
     LockType.SHARED_WRITE: frozenset({LockType.EXCL_WRITE, LockType.EXCLUSIVE}),
@@ -33,7 +33,7 @@ _LOCK_COLUMNS = """
 def request(
     connection: sqlite3.Connection, txn_id: int, requests: Sequence[LockRequest], now: float
 ) -> LockState:
-    """``Metastore.lock``, without the reaping."""
+    """Request the locks of a statement (``Metastore.lock``); the caller reaps before."""
     require_open(connection, txn_id)
     for wanted in requests:
         table_id = catalog.table_id(connection, wanted.database, wanted.table)
@@ -63,7 +63,7 @@ def request(
 
 
 def check(connection: sqlite3.Connection, txn_id: int, now: float) -> LockState:
-    """``Metastore.check_lock``: grant a transaction's waiting locks if nothing is in their way."""
+    """Grant a transaction's waiting locks if nothing blocks them (``Metastore.check_lock``)."""
     require_open(connection, txn_id)
     connection.execute("UPDATE txns SET last_heartbeat = ? WHERE txn_id = ?", (now, txn_id))
     if blockers(connection, txn_id):
@@ -76,7 +76,7 @@ def check(connection: sqlite3.Connection, txn_id: int, now: float) -> LockState:
 
 
 def blockers(connection: sqlite3.Connection, txn_id: int) -> tuple[LockInfo, ...]:
-    """``Metastore.blockers``."""
+    """List the locks that a transaction waits for (``Metastore.blockers``)."""
     rows = connection.execute(
         f"""
         SELECT mine.type AS wanted, {_LOCK_COLUMNS}
@@ -102,7 +102,7 @@ def blockers(connection: sqlite3.Connection, txn_id: int) -> tuple[LockInfo, ...
 
 
 def locks(connection: sqlite3.Connection) -> tuple[LockInfo, ...]:
-    """``Metastore.locks``."""
+    """List all locks (``Metastore.locks``)."""
     rows = connection.execute(
         f"""
         SELECT {_LOCK_COLUMNS}

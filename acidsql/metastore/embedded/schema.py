@@ -1,7 +1,8 @@
-"""The tables of the embedded metastore's SQLite file, and how older files become newer ones.
+"""Tables of the embedded metastore's SQLite file, and the migrations of older files.
 
-The version stands in the file (``PRAGMA user_version``). Version n is made from version n - 1 by
-``MIGRATIONS[n - 1]``; a change of the schema appends a migration and never edits a released one.
+The file has the number of its schema version (``PRAGMA user_version``). ``MIGRATIONS[n - 1]`` makes
+version n of version n - 1; a change of the schema appends a migration and never edits a released
+one.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ _VERSION_1 = (
     """,
     "CREATE INDEX txns_by_state ON txns (state)",
     f"CREATE TABLE forgotten_aborts (txn_id INTEGER PRIMARY KEY) {_STRICT}",
-    # Rows of committed transactions stay: they are what makes an old snapshot's list right.
+    # Rows of committed transactions stay: the valid write ids of an old snapshot depend on them.
     f"""
     CREATE TABLE write_ids (
         table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
@@ -147,7 +148,7 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
 
     Raises:
         MetastoreError: METASTORE_VERSION, a newer acidsql made the file; METASTORE_UNAVAILABLE, the
-            file is some other program's SQLite file.
+            SQLite file belongs to another program.
     """
     with transaction(connection, "BEGIN"):
         version = _checked_version(connection, path)

@@ -1,7 +1,7 @@
-"""The metastore in one SQLite file: ``EmbeddedMetastore``, which only composes the other modules.
+"""``EmbeddedMetastore``: the metastore in one SQLite file, composed of the other modules.
 
-Each method is one SQLite transaction over functions of ``catalog``, ``transactions``, ``endings``,
-``write_ids``, ``write_set``, ``locks`` and ``compactions``.
+Each method is one SQLite transaction over functions of ``catalog``, ``transactions``,
+``commit_abort``, ``write_ids``, ``write_set``, ``locks`` and ``compactions``.
 """
 
 from __future__ import annotations
@@ -46,12 +46,13 @@ _CAPABILITIES = Capabilities(
 
 
 class EmbeddedMetastore:
-    """A ``Metastore`` for the processes of one machine.
+    """Metastore for the processes of one machine, in one SQLite file.
 
     Args:
         path: the SQLite file, on a local disk; created with the database ``default`` if missing.
         txn_timeout: seconds without a heartbeat after which a transaction is aborted.
-        clock: seconds since 1970; of all processes that share the file, the same clock.
+        clock: returns seconds since 1970; all processes that share the file must use the same
+            clock.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE, METASTORE_VERSION or METASTORE_BUSY, here and by
@@ -94,7 +95,9 @@ class EmbeddedMetastore:
             catalog.create_table(connection, table)
 
     def drop_table(self, database: str, name: str) -> None:
-        """See ``Metastore``. Aborts open transactions that write to the table or wait for it."""
+        """See ``Metastore``; aborts open transactions that have a write id of the table or wait for
+        it.
+        """
         with self._database.write() as connection:
             table_id = catalog.table_id(connection, database, name)
             commit_abort.abort_users_of_dropped(connection, table_id, self._clock())
@@ -117,7 +120,7 @@ class EmbeddedMetastore:
             return catalog.find_table(connection, database, name)
 
     def plain_table(self, database: str, name: str) -> PlainTable | None:  # noqa: ARG002
-        """See ``Metastore``: every table is transactional."""
+        """See ``Metastore``; returns None, because every table is transactional."""
         return None
 
     def convert_table(self, plain: PlainTable) -> None:
@@ -132,7 +135,7 @@ class EmbeddedMetastore:
             return catalog.tables(connection, database)
 
     def table_at(self, location: str, database: str) -> Table | None:  # noqa: ARG002
-        """See ``Metastore``; looks in all databases."""
+        """See ``Metastore``; searches all databases."""
         with self._database.read() as connection:
             return catalog.table_at(connection, location)
 
@@ -141,12 +144,12 @@ class EmbeddedMetastore:
             catalog.add_partitions(connection, database, table, partitions)
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """See ``Metastore``; drops none of them if one is not there."""
+        """See ``Metastore``; drops nothing if one of the partitions does not exist."""
         with self._database.write() as connection:
             catalog.drop_partitions(connection, database, table, values)
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """See ``Metastore``; alters none of them if one is not there."""
+        """See ``Metastore``; alters nothing if one of the partitions does not exist."""
         with self._database.write() as connection:
             catalog.alter_partitions(connection, database, table, partitions)
 
@@ -263,7 +266,7 @@ class EmbeddedMetastore:
     def record_writes(
         self, txn_id: int, database: str, table: str, written: Sequence[Partition]
     ) -> None:
-        """See ``Metastore``; there are no statistics."""
+        """See ``Metastore``; there are no statistics to mark."""
         with self._database.write() as connection:
             transactions.require_open(connection, txn_id)
             if catalog.table(connection, database, table).partition_columns:
@@ -275,9 +278,11 @@ class EmbeddedMetastore:
         table: str,
         partition: str | None,
         compaction_type: CompactionType,
-        worker: str | None = None,  # noqa: ARG002 - any entry can be asked for
+        worker: str | None = None,  # noqa: ARG002 - any entry can be taken by its id
     ) -> Compaction:
-        """See ``Metastore``; a refused answer has the id of the entry that stands in its way."""
+        """See ``Metastore``; a refused result has the id of the entry because of which it was
+        refused.
+        """
         with self._database.write() as connection:
             return compactions.request(
                 connection, database, table, partition, compaction_type, self._clock()
@@ -328,7 +333,7 @@ class EmbeddedMetastore:
         self._database.close()
 
     def _reap_expired(self) -> None:
-        """Reap in a transaction of its own: the request that follows may be refused and undone."""
+        """Reap in a transaction of its own, which stays if the next request is rolled back."""
         with self._database.read() as connection:
             expired = commit_abort.expired(connection, self._clock() - self._txn_timeout)
         if expired:

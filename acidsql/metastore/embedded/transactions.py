@@ -1,6 +1,6 @@
 """Transactions of the embedded metastore: opening, heartbeats, states and snapshots.
 
-How they end is in ``endings``.
+``commit_abort`` ends them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from acidsql.metastore.model import TxnInfo, TxnState, TxnType
 
 
 class AbortCause(StrEnum):
-    """Why a transaction was aborted, in words that follow "was aborted:"."""
+    """Cause of an abort, in words that follow "was aborted:"."""
 
     CLIENT = "it was rolled back"
     CONFLICT = "another transaction had committed a conflicting change"
@@ -27,7 +27,7 @@ class AbortCause(StrEnum):
 def open_txn(
     connection: sqlite3.Connection, user: str, host: str, txn_type: TxnType, now: float
 ) -> int:
-    """``Metastore.open_txn``, without the reaping."""
+    """Open a transaction (``Metastore.open_txn``); the caller reaps before."""
     cursor = connection.execute(
         "INSERT INTO txns (state, type, user, host, started, last_heartbeat)"
         " VALUES (?, ?, ?, ?, ?, ?)",
@@ -37,7 +37,7 @@ def open_txn(
 
 
 def seed_txn_id(connection: sqlite3.Connection, next_txn_id: int) -> int:
-    """Give no transaction id below ``next_txn_id``; those never given here count as committed.
+    """Raise the next transaction id to at least ``next_txn_id``; skipped ids count as committed.
 
     Returns:
         The highest transaction id given before.
@@ -53,13 +53,13 @@ def seed_txn_id(connection: sqlite3.Connection, next_txn_id: int) -> int:
 
 
 def highest_txn_id(connection: sqlite3.Connection) -> int:
-    """The highest transaction id given so far, 0 before the first."""
+    """Return the highest transaction id given so far, 0 before the first."""
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'txns'").fetchone()
     return 0 if row is None else int(row[0])
 
 
 def lowest_open_txn_id(connection: sqlite3.Connection) -> int:
-    """The lowest open transaction id, or the next one to be given when none is open."""
+    """Return the lowest open transaction id, or the next one to be given if none is open."""
     row = connection.execute(
         "SELECT min(txn_id) FROM txns WHERE state = ?", (TxnState.OPEN.value,)
     ).fetchone()
@@ -67,7 +67,7 @@ def lowest_open_txn_id(connection: sqlite3.Connection) -> int:
 
 
 def state_of(connection: sqlite3.Connection, txn_id: int) -> TxnState:
-    """The state of a transaction, also of one whose row was pruned.
+    """Return the state of a transaction, also if its row was pruned.
 
     Raises:
         TransactionStateError: NO_SUCH_TXN, the id was never given.
@@ -93,12 +93,12 @@ def require_open(connection: sqlite3.Connection, txn_id: int) -> None:
 
 
 def aborted_error(connection: sqlite3.Connection, txn_id: int) -> TransactionStateError:
-    """The error that says that a transaction was aborted, and why."""
+    """Return the error for an aborted transaction, with the cause."""
     return failures.txn_aborted(txn_id, abort_cause(connection, txn_id))
 
 
 def abort_cause(connection: sqlite3.Connection, txn_id: int) -> str:
-    """Why a transaction was aborted, as a sentence."""
+    """Return the cause of an abort, in words that follow "was aborted:"."""
     row = connection.execute("SELECT abort_cause FROM txns WHERE txn_id = ?", (txn_id,)).fetchone()
     return "long ago, and its files were removed" if row is None else str(row[0])
 
@@ -106,7 +106,7 @@ def abort_cause(connection: sqlite3.Connection, txn_id: int) -> str:
 def heartbeat(
     connection: sqlite3.Connection, txn_ids: Sequence[int], now: float
 ) -> tuple[int, ...]:
-    """``Metastore.heartbeat``."""
+    """Send heartbeats of transactions (``Metastore.heartbeat``)."""
     lost = []
     for txn_id in txn_ids:
         cursor = connection.execute(
@@ -119,7 +119,7 @@ def heartbeat(
 
 
 def valid_txns(connection: sqlite3.Connection, txn_id: int | None) -> ValidTxnList:
-    """``Metastore.valid_txns`` (TxnCommonUtils.createValidReadTxnList)."""
+    """Return the snapshot (``Metastore.valid_txns``, TxnCommonUtils.createValidReadTxnList)."""
     high_water_mark = highest_txn_id(connection)
     if txn_id is not None:
         high_water_mark = min(high_water_mark, txn_id)
@@ -131,7 +131,7 @@ def valid_txns(connection: sqlite3.Connection, txn_id: int | None) -> ValidTxnLi
 
 
 def open_txns(connection: sqlite3.Connection) -> tuple[TxnInfo, ...]:
-    """``Metastore.open_txns``."""
+    """List open and aborted transactions (``Metastore.open_txns``)."""
     rows = connection.execute(
         "SELECT * FROM txns WHERE state IN (?, ?) ORDER BY txn_id",
         (TxnState.OPEN.value, TxnState.ABORTED.value),

@@ -15,10 +15,10 @@ from acidsql.metastore.names import lowered
 
 
 def allocate(connection: sqlite3.Connection, txn_id: int, database: str, table: str) -> int:
-    """``Metastore.allocate_write_id`` (AllocateTableWriteIdsFunction).
+    """Allocate a write id (``Metastore.allocate_write_id``, AllocateTableWriteIdsFunction).
 
     Raises:
-        TransactionStateError: WRITE_ID_REFUSED, the transaction is not open, or only reads.
+        TransactionStateError: WRITE_ID_REFUSED, the transaction is not open, or is read-only.
     """
     table_id = catalog.table_id(connection, database, table)
     _require_writer(connection, txn_id)
@@ -36,7 +36,7 @@ def allocate(connection: sqlite3.Connection, txn_id: int, database: str, table: 
 
 
 def next_write_id(connection: sqlite3.Connection, database: str, table: str) -> int:
-    """``Metastore.next_write_id``."""
+    """Return the next write id of a table (``Metastore.next_write_id``)."""
     row = connection.execute(
         "SELECT next_write_id FROM tables WHERE table_id = ?",
         (catalog.table_id(connection, database, table),),
@@ -45,7 +45,7 @@ def next_write_id(connection: sqlite3.Connection, database: str, table: str) -> 
 
 
 def seed(connection: sqlite3.Connection, database: str, table: str, next_id: int) -> None:
-    """``Metastore.seed_write_id``."""
+    """Raise the next write id of a table (``Metastore.seed_write_id``)."""
     table_id = catalog.table_id(connection, database, table)
     if next_id > next_write_id(connection, database, table):
         connection.execute(
@@ -55,7 +55,7 @@ def seed(connection: sqlite3.Connection, database: str, table: str, next_id: int
 
 
 def finalize(connection: sqlite3.Connection, table_id: int, up_to: int) -> None:
-    """Let the write ids up to ``up_to`` that belong to no known transaction count as committed."""
+    """Make write ids up to ``up_to`` that belong to no known transaction count as committed."""
     connection.execute(
         "UPDATE tables SET settled_write_id = max(settled_write_id, ?) WHERE table_id = ?",
         (up_to, table_id),
@@ -65,11 +65,11 @@ def finalize(connection: sqlite3.Connection, table_id: int, up_to: int) -> None:
 def valid_write_ids(
     connection: sqlite3.Connection, database: str, table: str, txns: ValidTxnList
 ) -> ValidWriteIdList:
-    """``Metastore.valid_write_ids``.
+    """Return the write ids that a snapshot sees (``Metastore.valid_write_ids``).
 
-    The high-water mark is the highest write id of a transaction within the snapshot, or the highest
-    settled one. Below it the write ids of transactions that were open or aborted, or that came
-    after the snapshot, are invalid (GetValidWriteIdsForTableFunction).
+    The high-water mark is the highest write id of a transaction within the snapshot, or the table's
+    ``settled_write_id`` if that is higher. Below it, write ids of transactions that were open or
+    aborted, or that came after the snapshot, are invalid (GetValidWriteIdsForTableFunction).
     """
     table_id = catalog.table_id(connection, database, table)
     high_water_mark = _high_water_mark(connection, table_id, txns.high_water_mark)
@@ -107,7 +107,7 @@ def _high_water_mark(connection: sqlite3.Connection, table_id: int, highest_txn_
     finished = connection.execute(
         "SELECT settled_write_id FROM tables WHERE table_id = ?", (table_id,)
     ).fetchone()[0]
-    # The other way round: by the primary key the answer is among the last rows.
+    # Here the plus keeps SQLite on the primary key, by which the answer is among the last rows.
     row = connection.execute(
         "SELECT write_id FROM write_ids WHERE table_id = ? AND +txn_id <= ?"
         " ORDER BY write_id DESC LIMIT 1",

@@ -1,4 +1,4 @@
-"""What each transaction changes, and which changes conflict (Hive's TXN_COMPONENTS and WRITE_SET).
+"""Write sets of transactions, and their conflicts (Hive's TXN_COMPONENTS and WRITE_SET).
 
 Two transactions conflict when both UPDATE or DELETE the same partition, or either of them the whole
 table, and one commits after the other opened. The partition is the unit, never the row; INSERT
@@ -26,7 +26,7 @@ def enter(
     *,
     placeholder: bool,
 ) -> None:
-    """Enter a change of a partition, or of a whole table (None).
+    """Add the change of a partition, or of a whole table (None), to the write set.
 
     A placeholder stands for the partitions of a dynamic write until they are known.
     """
@@ -47,10 +47,10 @@ def replace_placeholder(
     partitions: Sequence[str],
     operation: Operation,
 ) -> None:
-    """Put the partitions that a dynamic write changed in the place of its placeholder.
+    """Replace the placeholder of a dynamic write by the partitions that it changed.
 
-    The placeholders of the transaction's other operations stay: whoever locks dynamically for three
-    operations says for each what it wrote, even if nothing.
+    Placeholders of the transaction's other operations stay: a statement that locks dynamically for
+    three operations reports the partitions of each, even if there are none.
     """
     connection.execute(
         "DELETE FROM write_set"
@@ -62,11 +62,12 @@ def replace_placeholder(
 
 
 def conflict(connection: sqlite3.Connection, txn_id: int) -> WriteConflictError | None:
-    """The first conflict of a transaction with one that committed after it opened.
+    """Return the first conflict of a transaction with one that committed after it was opened.
 
     Stricter than Hive's server (CommitTxnFunction): a change of a whole table conflicts with a
-    change of any of its partitions. What a transaction holds exclusively nobody changed since it
-    was granted, and the transaction saw what they did before: that is no conflict.
+    change of any of its partitions. Objects on which the transaction holds an EXCLUSIVE lock are
+    exempt: nobody changed them since it was granted, and the transaction has seen what was
+    committed before.
     """
     changes = (Operation.UPDATE.value, Operation.DELETE.value)
     row = connection.execute(
@@ -109,11 +110,14 @@ def conflict(connection: sqlite3.Connection, txn_id: int) -> WriteConflictError 
         "CONCURRENT_WRITE",
         f"transaction {txn_id} was aborted: its {ours} of {where} conflicts with the {theirs} by "
         f"transaction {row['winner']}, which committed first; run the statement again",
+        {"txnId": str(txn_id), "winnerTxnId": str(row["winner"]), "object": where},
     )
 
 
 def has_changes(connection: sqlite3.Connection, txn_id: int) -> bool:
-    """Whether a transaction updates or deletes anything, so that others may conflict with it."""
+    """Return whether a transaction updates or deletes anything, so that others may conflict with
+    it.
+    """
     row = connection.execute(
         "SELECT 1 FROM write_set WHERE txn_id = ? AND operation IN (?, ?) LIMIT 1",
         (txn_id, Operation.UPDATE.value, Operation.DELETE.value),

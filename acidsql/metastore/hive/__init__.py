@@ -1,4 +1,4 @@
-"""The Hive Metastore over Thrift: 3.1, 4.0 and 4.1, through one interface.
+"""Hive Metastore over Thrift: 3.1, 4.0 and 4.1, through one interface.
 
 ``store`` composes the other modules; ``hive_metastore.thrift`` has the calls that they make.
 """
@@ -14,13 +14,13 @@ from acidsql.metastore.kerberos import Kerberos
 def connect(
     uris: str, *, user: str, timeout: float, kerberos: Kerberos | None = None
 ) -> HiveMetastore:
-    """A Hive Metastore.
+    """Return the client of a Hive Metastore; the first call connects.
 
     Args:
         uris: ``thrift://host:port``, several separated by commas.
-        user: who calls.
+        user: user name of the caller.
         timeout: seconds to wait for an answer.
-        kerberos: how to authenticate, where the server wants that.
+        kerberos: principal of the server, if it demands Kerberos.
 
     Raises:
         MetastoreError: METASTORE_URI.

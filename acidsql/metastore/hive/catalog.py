@@ -24,12 +24,12 @@ from acidsql.metastore.names import lowered
 DEFAULT_DATABASE = "default"
 # Tables whose definitions are fetched at once.
 _BATCH = 300
-# The files of tables are ours to move; the server would list them to count rows and bytes.
+# Keeps the server from listing the files of a table to count rows and bytes.
 NO_STATISTICS = {"DO_NOT_UPDATE_STATS": "true"}
 
 
 def create_database(server: Server, name: str, location: str, comment: str | None) -> None:
-    """``Metastore.create_database``."""
+    """Create a database (``Metastore.create_database``)."""
     database = hms.Database(
         name=lowered(name),
         description=comment,
@@ -47,7 +47,7 @@ def create_database(server: Server, name: str, location: str, comment: str | Non
 
 
 def drop_database(server: Server, name: str) -> None:
-    """``Metastore.drop_database``."""
+    """Drop an empty database (``Metastore.drop_database``)."""
     if lowered(name) == DEFAULT_DATABASE:
         raise failures.default_schema_stays()
     database(server, name)  # Hive 3.1 fails with a null pointer where there is none
@@ -60,12 +60,12 @@ def drop_database(server: Server, name: str) -> None:
 
 
 def databases(server: Server) -> tuple[str, ...]:
-    """``Metastore.databases``."""
+    """Return the names of all databases, sorted (``Metastore.databases``)."""
     return tuple(sorted(server.call("get_all_databases")))
 
 
 def database(server: Server, name: str) -> Any:
-    """The server's database."""
+    """Return the server's database (``hms.Database``)."""
     try:
         return server.call("get_database", lowered(name))
     except hms.NoSuchObjectException as error:
@@ -73,10 +73,10 @@ def database(server: Server, name: str) -> Any:
 
 
 def database_location(server: Server, name: str) -> str:
-    """``Metastore.database_location``: where managed tables lie (Warehouse.getDatabaseManagedPath).
+    """Return the location of a database's managed tables (``Metastore.database_location``).
 
-    Hive 4 may keep managed and external tables apart; a database's own location is then that of its
-    external ones.
+    The rule is Warehouse.getDatabaseManagedPath. Hive 4 may keep managed and external tables apart;
+    the database's own location is then that of its external tables.
     """
     found = database(server, name)
     if found.managedLocationUri:
@@ -93,7 +93,9 @@ def database_location(server: Server, name: str) -> str:
 
 
 def _path(uri: str) -> str:
-    """The path of a URI, without scheme and authority: servers write them in different ways."""
+    """Return the path of a URI, without scheme and authority, which servers write in different
+    ways.
+    """
     _, separator, rest = uri.partition(":")
     path = rest if separator else uri
     if path.startswith("//"):
@@ -102,7 +104,7 @@ def _path(uri: str) -> str:
 
 
 def create_table(server: Server, table: Table) -> None:
-    """``Metastore.create_table``."""
+    """Create a table or view (``Metastore.create_table``)."""
     not_null, defaults = constraints.for_new_table(table)
     made = to_hive(table)
     try:
@@ -129,7 +131,11 @@ def create_table(server: Server, table: Table) -> None:
 
 
 def _place_refused(table: Table, error: MetastoreError) -> AcidSqlError:
-    """Hive 4 keeps managed tables below the warehouse (MetastoreDefaultTransformer)."""
+    """Return the error for a location that Hive 4 refuses: managed tables must lie below the
+    warehouse.
+
+    The rule is in MetastoreDefaultTransformer. Other errors are returned as they are.
+    """
     if "managed table's location" not in error.message:
         return error
     return AcidAnalysisError(
@@ -150,7 +156,7 @@ def _invalid(name: str, error: Any) -> AcidAnalysisError:
 def convert(server: Server, table: Table) -> None:
     """Make a plain table of the server transactional.
 
-    Its statistics are not believed any more: nobody knows who wrote the files.
+    Its statistics are removed: nothing guarantees that they are right.
     """
     existing = fetch_any(server, table.database, table.name)
     if existing is None:
@@ -162,7 +168,7 @@ def convert(server: Server, table: Table) -> None:
 
 
 def drop_table(server: Server, database_name: str, name: str) -> None:
-    """``Metastore.drop_table``."""
+    """Drop a table (``Metastore.drop_table``)."""
     arguments = (lowered(database_name), lowered(name), False, None)
     try:
         server.call("drop_table_with_environment_context", *arguments, repeatable=False)
@@ -171,13 +177,13 @@ def drop_table(server: Server, database_name: str, name: str) -> None:
 
 
 def fetch_table(server: Server, database_name: str, name: str) -> Any:
-    """The server's table or view if it is ours, or None."""
+    """Return the server's table if it is transactional or a view, else None."""
     found = fetch_any(server, database_name, name)
     return found if found is not None and is_ours(found) else None
 
 
 def fetch_any(server: Server, database_name: str, name: str) -> Any:
-    """The server's table of any kind, or None."""
+    """Return the server's table of any kind, or None."""
     request = hms.GetTableRequest(
         dbName=lowered(database_name),
         tblName=lowered(name),
@@ -192,14 +198,14 @@ def fetch_any(server: Server, database_name: str, name: str) -> Any:
 
 
 def convert_table(server: Server, found: Any) -> Table:
-    """The server's table as ours, with its constraints; a view has none."""
+    """Convert the server's table to a ``Table``, with its constraints; a view has none."""
     if found.tableType == TableType.VIEW.value:
         return from_hive(found, ColumnConstraints(defaults={}))
     return from_hive(found, constraints.of_table(server, found.dbName, found.tableName))
 
 
 def alter_table(server: Server, existing: Any, table: Table) -> None:
-    """``Metastore.alter_table``.
+    """Replace the definition of a table (``Metastore.alter_table``).
 
     Args:
         existing: the server's table.
@@ -244,19 +250,20 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
     except hms.InvalidOperationException as error:
         raise AcidAnalysisError(
             "INVALID_ALTER_TABLE",
-            f"the metastore refuses to change {names[0]}.{names[1]}: {error.message}",
+            f"the metastore refuses to change {names[0]}.{names[1]} ({error.message}): change the "
+            "statement, or see the server's log",
         ) from error
 
 
 def tables(server: Server, database_name: str) -> tuple[str, ...]:
-    """``Metastore.tables``: the transactional tables and the views."""
+    """Return the names of transactional tables and views, sorted (``Metastore.tables``)."""
     database(server, database_name)
     names = sorted(server.call("get_all_tables", lowered(database_name)))
     return tuple(t.tableName for t in definitions(server, database_name, names) if is_ours(t))
 
 
 def definitions(server: Server, database_name: str, names: Sequence[str]) -> list[Any]:
-    """The server's tables of these names, by name."""
+    """Return the server's tables of these names, sorted by name."""
     found = []
     for start in range(0, len(names), _BATCH):
         request = hms.GetTablesRequest(
@@ -271,8 +278,10 @@ def definitions(server: Server, database_name: str, names: Sequence[str]) -> lis
 
 
 def rename_table(server: Server, existing: Any, new_database: str, new_name: str) -> None:
-    """``Metastore.rename_table``; the server moves a managed table that lies in its default place,
-    with its partitions (HiveAlterHandler).
+    """Rename a table (``Metastore.rename_table``).
+
+    The server moves a managed table that lies in its default place, with its partitions
+    (HiveAlterHandler).
     """
     new_database, new_name = lowered(new_database), lowered(new_name)
     database(server, new_database)
@@ -284,7 +293,7 @@ def rename_table(server: Server, existing: Any, new_database: str, new_name: str
 
 
 def table_at(server: Server, location: str, database_name: str) -> Table | None:
-    """``Metastore.table_at``."""
+    """Find the managed table that overlaps a location (``Metastore.table_at``)."""
     place = f"{_path(location)}/"
     named = {part[:-3] for part in place.split("/") if part.endswith(".db")}
     for candidate in sorted({lowered(database_name), DEFAULT_DATABASE, *named}):

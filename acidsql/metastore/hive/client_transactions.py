@@ -1,8 +1,8 @@
-"""What this client knows of the transactions that it opened.
+"""Transactions that this client opened, with what it knows of them.
 
-The server wants to be told what it could know: the ids of locks, the write id of a dynamic write.
-And it does not check all that the protocol promises: Hive 4 gives locks to a transaction that is
-committed, Hive 3.1 write ids to one that only reads.
+The server expects the client to keep some of their data: the ids of locks, the write id of a
+dynamic write. And it does not check all that the protocol promises: Hive 4 gives locks to a
+committed transaction, Hive 3.1 gives write ids to a read-only one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from acidsql.metastore import failures
 from acidsql.metastore.model import Operation, TxnState, TxnType
 
-# Ended transactions are remembered so that their end can be told from never having been.
+# Ended transactions are remembered, to tell them from those that were never opened.
 _MOST_REMEMBERED = 10_000
 
 TableKey = tuple[str, str]
@@ -22,16 +22,16 @@ TableKey = tuple[str, str]
 
 @dataclass(slots=True, kw_only=True)
 class OwnTxn:
-    """A transaction opened here.
+    """Transaction that this client opened.
 
     Attributes:
-        cause: why it was aborted, where that is known, in words that follow "was aborted:".
-        write_ids: by database and table.
-        locks: ids of requests that are not known to be granted.
-        exclusive: the tables and partitions on which it asked for an exclusive lock.
-        changes: the tables and partitions that it updates or deletes from.
-        changing: tables that it said it would update or delete from, without saying in which
-            partition; with the operation of a dynamic write, which says so later.
+        cause: reason of the abort, if it is known, in words that follow "was aborted:".
+        write_ids: write ids by (database, table).
+        locks: ids of lock requests that are not known to be granted.
+        exclusive: tables and partitions on which it requested an EXCLUSIVE lock.
+        changes: tables and partitions that it updates or deletes from.
+        changing: tables that it locked as a whole to update or delete from them, with the operation
+            of a dynamic write, which names its partitions later, or None for other writes.
     """
 
     txn_id: int
@@ -48,7 +48,7 @@ class OwnTxn:
 
     @property
     def excludes_others(self) -> bool:
-        """Whether nobody else could change anything that it changes."""
+        """Return whether it requested an EXCLUSIVE lock on everything that it changes."""
         return all(
             (table, place) in self.exclusive or (table, None) in self.exclusive
             for table, place in self.changes
@@ -56,14 +56,14 @@ class OwnTxn:
 
 
 class OwnTxns:
-    """The transactions of one client; any thread may use it."""
+    """Transactions of one client; any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._txns: OrderedDict[int, OwnTxn] = OrderedDict()
 
     def opened(self, txn: OwnTxn) -> None:
-        """Remember a transaction."""
+        """Remember a transaction that was opened."""
         with self._lock:
             self._txns[txn.txn_id] = txn
             while len(self._txns) > _MOST_REMEMBERED:
@@ -71,7 +71,7 @@ class OwnTxns:
                 del self._txns[next(ended, next(iter(self._txns)))]
 
     def find(self, txn_id: int) -> OwnTxn | None:
-        """The transaction, if it was opened here."""
+        """Return the transaction if it was opened here, else None."""
         with self._lock:
             return self._txns.get(txn_id)
 

@@ -1,7 +1,7 @@
-"""Types of columns: Spark's text and Hive's.
+"""Column types in Spark's text and in Hive's.
 
 Hive writes ``struct<a:int,b c:string>`` where Spark writes ``STRUCT<a: INT NOT NULL, `b c`:
-STRING>``. Primitive types have the same names, but for a few that only Spark's SQL knows.
+STRING>``. Primitive types have the same names, except for a few that only Spark's SQL has.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from acidsql.errors import AcidAnalysisError
 
 _SIMPLE = re.compile(r"[a-z]\w*(\([\d, ]*\))?", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-# What Hive's parser of types takes for a part of a field's name.
+# Characters that Hive's type parser accepts in the name of a field.
 _HIVE_NAME = re.compile(r"[\w.$ ]+")
 _HIVE_FIELD = re.compile(r"(?<=[<,])[^<>,:()]+(?=:)")
 _TOKEN = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.|'')*'|[<>,:]|[^<>,:`']+")
@@ -30,10 +30,11 @@ _SPARK_ONLY = {
 
 
 def hive_type(text: str) -> str:
-    """Hive's text of a type that Spark's SQL writes.
+    """Convert the text of a type from Spark's SQL to Hive's.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_COLUMN_NAME, a field's name cannot be written in Hive.
+        AcidAnalysisError: UNSUPPORTED_COLUMN_NAME, the name of a field cannot be written in Hive;
+            UNSUPPORTED_DATATYPE, the text is not a type.
 
     >>> hive_type("STRUCT<a: DECIMAL(5, 2) NOT NULL, `b c`: ARRAY<INT> COMMENT 'x, y'>")
     'struct<a:decimal(5,2),b c:array<int>>'
@@ -43,12 +44,15 @@ def hive_type(text: str) -> str:
     tokens = list(_TOKEN.findall(text))
     made = "".join(_spark_to_hive(tokens))
     if tokens:
-        raise AcidAnalysisError("UNSUPPORTED_DATATYPE", f"{text!r} is not a type of a column")
+        raise AcidAnalysisError(
+            "UNSUPPORTED_DATATYPE",
+            f"{text!r} is not a column type: write one of Spark SQL, such as INT or ARRAY<STRING>",
+        )
     return made
 
 
 def spark_type(text: str) -> str:
-    """A type that Hive wrote, for Spark's parser.
+    """Convert the text of a type from Hive's to one that Spark's parser accepts.
 
     >>> spark_type("struct<a:int,b c:map<string,int>>")
     'struct<a:int,`b c`:map<string,int>>'
@@ -67,7 +71,7 @@ def _quoted(name: str) -> str:
 
 
 def _spark_to_hive(tokens: list[str]) -> Iterator[str]:
-    """Consume one type; what follows it up to the next comma or bracket are its attributes."""
+    """Consume the tokens of one type, and its attributes (NOT NULL, COMMENT); yield Hive's text."""
     word = tokens.pop(0).strip() if tokens else ""
     if not tokens or tokens[0] != "<":
         # ``DECIMAL(10`` and ``2)`` are two tokens.
@@ -93,7 +97,7 @@ def _spark_to_hive(tokens: list[str]) -> Iterator[str]:
 
 
 def _spark_field(tokens: list[str]) -> str:
-    """Consume a field's name, and the colon that may follow it."""
+    """Consume the name of a field and an optional colon; return the name."""
     while tokens[0].isspace():
         tokens.pop(0)
     token = tokens.pop(0)

@@ -1,9 +1,9 @@
-"""The compaction queue of the Hive Metastore, and its history.
+"""Compaction queue of the Hive Metastore, and its history.
 
-Hive 4 lets any process take an entry and work on it; Hive 3.1 keeps that for its own. A server
-gives out the oldest entry of a pool, never one that is asked for. So a request that is reserved for
-one worker is put in a pool of that worker's name: others find it there after
-``hive.compactor.worker.pool.timeout`` only.
+Hive 4 lets any process take an entry and work on it; Hive 3.1 lets only its own workers do so. A
+server gives out the oldest entry of a pool, never a chosen one. So a request that is reserved for
+one worker goes to a pool of that worker's name; other workers find it there only after
+``hive.compactor.worker.pool.timeout``.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from acidsql.metastore.names import lowered, partition_name
 _MILLISECONDS = 1000
 _MOST_REMEMBERED = 1000
 _TYPES = {getattr(hms.CompactionType, t.name): t for t in CompactionType}
-# What the server calls its states inside (CompactionState).
+# The server's internal names of states (CompactionState).
 _READY_FOR_CLEANING = "r"
 _WORKING = "w"
 _ID = re.compile(r"\bid=(\d+)")
 
 
 class TakenCompactions:
-    """The entries that this client works on, or has worked on, as the server gave them out."""
+    """Entries that this client works on, or has worked on, as the server returned them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -45,11 +45,11 @@ class TakenCompactions:
                 self._entries.popitem(last=False)
 
     def get(self, server: Server, compaction_id: int) -> Any:
-        """The entry.
+        """Return the entry (``hms.CompactionInfoStruct``).
 
         Raises:
             AcidLookupError: COMPACTION_NOT_FOUND.
-            TransactionStateError: COMPACTION_STATE_CHANGED, it was not taken here.
+            TransactionStateError: COMPACTION_STATE_CHANGED, this client did not take it.
         """
         with self._lock:
             if compaction_id in self._entries:
@@ -79,9 +79,10 @@ def request(
     compaction_type: CompactionType,
     worker: str | None,
 ) -> Compaction:
-    """``Metastore.request_compaction``.
+    """Add a compaction to the queue (``Metastore.request_compaction``).
 
-    ``runas`` says as whom the server's cleaner deletes: as the one who wrote.
+    ``runas`` is the user as whom the server's cleaner deletes: the one who wrote the files. If the
+    existing entry belongs to a dead compactor it is failed, and the request is sent again.
     """
     wanted = hms.CompactionRequest(
         dbname=lowered(database),
@@ -112,15 +113,19 @@ def request(
 
 
 def _id_in_the_way(answer: Any) -> int:
-    """The entry that a refusal is about; Hive 4 has it in the message alone."""
+    """Return the id of the entry because of which a request was refused.
+
+    Hive 4 has it in the message alone.
+    """
     said = _ID.search(answer.errormessage or "")
     return int(said[1]) if said else int(answer.id)
 
 
 def _fail_abandoned(server: Server, compaction_id: int) -> bool:
-    """End an entry whose worker is dead: its transaction was aborted, nothing of it can be seen.
+    """Mark an entry as failed if its worker is dead; return whether it was.
 
-    The server would wait for ``hive.compactor.worker.timeout``, a day.
+    The worker is dead if its transaction was aborted: nothing of its output is visible. The server
+    itself would wait for ``hive.compactor.worker.timeout``, a day.
     """
     found = (c for c in compactions(server) if c.compaction_id == compaction_id)
     entry = next(found, None)
@@ -145,7 +150,7 @@ def _find(server: Server, compaction_id: int) -> Compaction:
 def take_next(
     server: Server, taken: TakenCompactions, worker: str, compaction_id: int | None
 ) -> Compaction | None:
-    """``Metastore.next_compaction``; of Hive 3.1 always None."""
+    """Take an INITIATED entry (``Metastore.next_compaction``); None with Hive 3.1."""
     if not server.is_hive4:
         return None
     pool = None if compaction_id is None else worker
@@ -165,53 +170,57 @@ def take_next(
 def started(
     server: Server, taken: TakenCompactions, compaction_id: int, txn_id: int, highest: int
 ) -> None:
-    """``Metastore.compaction_started``."""
+    """Record the compactor's transaction of an entry (``Metastore.compaction_started``)."""
     entry = taken.get(server, compaction_id)
     entry.highestWriteId = highest
-    # Without it the server's cleaner would fail on the entry for ever.
+    # Without runas the server's cleaner would fail on the entry for ever.
     entry.runas = entry.runas or server.user
     server.call("update_compactor_state", entry, txn_id)
 
 
 def done(server: Server, taken: TakenCompactions, compaction_id: int) -> None:
-    """``Metastore.compaction_done``."""
+    """Mark an entry as ready for cleaning (``Metastore.compaction_done``)."""
     server.call("mark_compacted", taken.get(server, compaction_id))
 
 
 def failed(server: Server, taken: TakenCompactions, compaction_id: int, error: str) -> None:
-    """``Metastore.compaction_failed``."""
+    """Mark an entry as failed (``Metastore.compaction_failed``)."""
     entry = taken.get(server, compaction_id)
     entry.errorMessage = error
     server.call("mark_failed", entry)
 
 
 def refused(server: Server, taken: TakenCompactions, compaction_id: int, reason: str) -> None:
-    """``Metastore.compaction_refused``."""
+    """Mark an entry as refused (``Metastore.compaction_refused``)."""
     entry = taken.get(server, compaction_id)
     entry.errorMessage = reason
     server.call("mark_refused", entry)
 
 
 def cleans_itself(server: Server) -> bool:
-    """Whether the server's own cleaner runs, or is what only can run (Hive 3.1)."""
+    """Return whether the server runs its own cleaner; with Hive 3.1 no other is possible."""
     if not server.is_hive4:
         return True
     return server.setting("hive.compactor.cleaner.on", "true").lower() == "true"
 
 
 def ready_to_clean(server: Server) -> tuple[Compaction, ...]:
-    """``Metastore.ready_to_clean``; empty where the server has a cleaner of its own."""
+    """List the entries that may be cleaned (``Metastore.ready_to_clean``).
+
+    None where the server has a cleaner of its own.
+    """
     if cleans_itself(server):
         return ()
     waiting = [c for c in compactions(server) if c.state is CompactionState.READY_FOR_CLEANING]
     if not waiting:
         return ()
     mark = transactions.valid_txns(server, None).high_water_mark
-    # Readers too, which the list of valid transactions leaves out.
+    # The list of valid transactions leaves readers out; this one has them.
     states = {t.txn_id: t.state for t in transactions.open_txns(server)}
     still_open = [txn_id for txn_id, state in states.items() if state is TxnState.OPEN]
     lowest = min(still_open, default=mark + 1)
-    # Those that merged nothing that can be seen may go as far as nobody is open.
+    # A compactor without a transaction, or with an aborted one, made nothing visible: its entry may
+    # be cleaned up to the lowest open transaction.
     waiting = [
         replace(c, next_txn_id=lowest)
         if c.next_txn_id is None and (c.txn_id is None or states.get(c.txn_id) is TxnState.ABORTED)
@@ -222,7 +231,7 @@ def ready_to_clean(server: Server) -> tuple[Compaction, ...]:
 
 
 def cleaned(server: Server, compaction_id: int, highest_write_id: int) -> None:
-    """``Metastore.compaction_cleaned``."""
+    """Mark an entry as succeeded (``Metastore.compaction_cleaned``)."""
     entry = _find(server, compaction_id)
     if entry.state is not CompactionState.READY_FOR_CLEANING:
         raise TransactionStateError(
@@ -247,7 +256,9 @@ def _struct(entry: Compaction, state: str) -> Any:
 
 
 def compactions(server: Server) -> tuple[Compaction, ...]:
-    """``Metastore.compactions``: what the server shows."""
+    """List the queue and its history, newest first, as SHOW COMPACTIONS
+    (``Metastore.compactions``).
+    """
     listed = server.call("show_compact", hms.ShowCompactRequest()).compacts
     entries = [_entry_of(element) for element in listed]
     return tuple(sorted(entries, key=lambda c: c.compaction_id, reverse=True))

@@ -32,14 +32,14 @@ _CONNECT_SECONDS = 10.0
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 1.0
 _MOST_IDLE = 4
-# Errors of a server that has lost its footing in its database; Hive's own client tries again too
+# Errors of a server that lost its connection to its database; Hive's own client tries again too
 # (RetryingMetaStoreClient).
 _STUMBLED = re.compile(r"JDO\w*Exception|TTransportException|TProtocolException")
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a metastore server listens."""
+    """Address of a metastore server."""
 
     host: str
     port: int
@@ -48,12 +48,12 @@ class Endpoint:
         return f"{self.host}:{self.port}"
 
 
-# Makes a Thrift protocol of a connected socket, after whatever handshake the server wants.
+# Authenticates on a connected socket, and returns a Thrift protocol.
 Handshake = Callable[[socket.socket, Endpoint], Any]
 
 
 def parse_uris(text: str) -> tuple[Endpoint, ...]:
-    """The servers that a setting names.
+    """Parse the setting that names the metastore servers.
 
     Args:
         text: ``thrift://host:port``, several of them separated by commas; ``thrift://`` may be left
@@ -83,8 +83,9 @@ def parse_uris(text: str) -> tuple[Endpoint, ...]:
 
 
 class ConnectionLostError(MetastoreError):
-    """The connection broke after a call was sent, or the server's to its database: nobody knows
-    whether the call was carried out. It is worth another try.
+    """Error of a call that may have been carried out or not; it is worth another try.
+
+    The connection broke after the call was sent, or the server lost its connection to its database.
     """
 
 
@@ -96,7 +97,7 @@ class _Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether the server has not hung up: it never speaks unasked."""
+        """Return whether the server has not hung up: it sends nothing unless it is called."""
         return not select.select([self.socket], [], [], 0)[0]
 
     def close(self) -> None:
@@ -104,14 +105,14 @@ class _Connection:
 
 
 class Connections:
-    """Calls to a metastore.
+    """Pool of connections to the servers of one metastore.
 
     Args:
         endpoints: servers that share a database, the preferred one first.
-        user: whom the server is to take for the caller (``set_ugi``), where it does not
+        user: user name that the server takes for the caller's (``set_ugi``), if it does not
             authenticate.
         timeout: seconds to wait for an answer.
-        handshake: for servers that authenticate; see ``sasl``.
+        handshake: authentication, for servers that demand it; see ``sasl``.
     """
 
     def __init__(
@@ -138,14 +139,14 @@ class Connections:
 
         Args:
             method: name of the call.
-            arguments: of the call.
+            arguments: arguments of the call.
             repeatable: whether the call may be sent again when the connection broke before the
                 answer came, because doing it twice does no harm.
 
         Raises:
             MetastoreError: METASTORE_UNAVAILABLE, METASTORE_TIMEOUT, METASTORE_AUTHENTICATION;
-                METASTORE_ERROR, the server could not do it.
-            TException: those that the IDL declares for the call, but for MetaException.
+                METASTORE_ERROR, the server failed; METASTORE_VERSION, the server has no such call.
+            TException: those that the IDL declares for the call, except MetaException.
         """
 
         def worth_repeating(error: BaseException) -> bool:
@@ -173,7 +174,7 @@ class Connections:
         except hms.MetaException as error:
             stumbled = _STUMBLED.search(error.message or "") is not None
             if stumbled:
-                connection.close()  # and what the server keeps for it
+                connection.close()  # the server may keep a broken database connection for it
             else:
                 self._give_back(connection)
             raise (ConnectionLostError if stumbled else MetastoreError)(
@@ -215,7 +216,9 @@ class Connections:
             connection.close()
 
     def _connect(self) -> _Connection:
-        """Connect to the first server that can be reached; several rounds, with pauses."""
+        """Connect to the first server that can be reached; try all of them several times, with
+        pauses.
+        """
         rounds = Retrying(
             retry=retry_if_exception(lambda e: isinstance(e, _UnreachableError)),
             stop=stop_after_attempt(_ATTEMPTS),
@@ -266,7 +269,7 @@ class Connections:
                 f"{endpoint} took the connection and did not answer within {self._timeout:g} s: "
                 f"{self._silence}",
             ) from error
-        # TLS, HTTP and SASL answer with bytes that are no answer of Thrift.
+        # Servers of TLS, HTTP or SASL answer with bytes that are not Thrift's.
         except (TTransportException, ProtocolError, OSError, EOFError) as error:
             plain.close()
             raise MetastoreError(
@@ -280,8 +283,9 @@ class Connections:
         return _Connection(client=client, socket=plain, endpoint=endpoint)
 
     def _greet(self, plain: socket.socket, endpoint: Endpoint) -> TClient:
-        """Authenticate; or say who calls, as Hive's own client does where nobody asks for more
-        (hive.metastore.execute.setugi).
+        """Authenticate with the handshake, or send the user name if there is none.
+
+        Hive's own client sends it with ``set_ugi`` too (hive.metastore.execute.setugi).
         """
         if self._handshake is not None:
             return TClient(hms.ThriftHiveMetastore, self._handshake(plain, endpoint))
@@ -293,7 +297,7 @@ class Connections:
 
     @property
     def _silence(self) -> str:
-        """What it may mean that a server says nothing at all."""
+        """Possible reasons why a server accepts a connection and does not answer."""
         if self._handshake is None:
             return "it may be busy; see its log"
         return (
@@ -317,7 +321,7 @@ class Connections:
 
 
 class _UnreachableError(MetastoreError):
-    """No server answers."""
+    """Error of a server that cannot be connected to."""
 
 
 def _server_error(method: str, endpoint: Endpoint, error: TApplicationException) -> MetastoreError:

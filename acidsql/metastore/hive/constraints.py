@@ -1,6 +1,6 @@
-"""NOT NULL and DEFAULT, which Hive keeps as constraints beside the table.
+"""NOT NULL and DEFAULT constraints, which Hive keeps beside the table.
 
-Only constraints that Hive enforces (ENABLE) count; it cannot enforce one that is DISABLEd.
+Only constraints that Hive enforces (ENABLE) count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acidsql.metastore.names import lowered
 
 
 def of_table(server: Server, database: str, name: str) -> ColumnConstraints:
-    """The constraints of a table that exists."""
+    """Return the constraints of a table that exists."""
     # Hive 3.1 forgets the columns of constraints when somebody else alters the table.
     not_null, defaults = (
         [c for c in found if c.column_name and c.enable_cstr]
@@ -30,19 +30,21 @@ def of_table(server: Server, database: str, name: str) -> ColumnConstraints:
 
 
 def for_new_table(table: Table) -> tuple[list[Any], list[Any]]:
-    """The NOT NULL and the DEFAULT constraints of a table, for the server."""
+    """Return the NOT NULL and the DEFAULT constraints of a new table, as structures of ``hms``."""
     wanted = _wanted(table)
     return _not_null(table, wanted.not_null), _defaults(table, wanted.defaults)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What makes the constraints of a table those of its new definition.
+    """Changes of constraints that a new definition of a table requires.
 
     Attributes:
-        dropped: names of constraints; before the table is altered, whose columns may go.
-        not_null: constraints to add; after it is altered, whose columns may be new.
-        defaults: the same.
+        dropped: names of constraints to drop before the table is altered, because it may drop their
+            columns.
+        not_null: NOT NULL constraints to add after the table is altered, because their columns may
+            be new.
+        defaults: DEFAULT constraints to add after the table is altered.
     """
 
     dropped: tuple[str, ...]
@@ -51,11 +53,11 @@ class Changes:
 
 
 def changes(server: Server, table: Table, *, anew: bool) -> Changes:
-    """What must change for the new definition of a table.
+    """Return the changes of constraints that the new definition of a table requires.
 
     Args:
-        anew: none can be kept: the table's columns change, and the server is Hive 3.1, which would
-            forget what its constraints are about.
+        anew: True if all constraints are dropped and added again: the table's columns change, and
+            the server is Hive 3.1, which then forgets the columns of its constraints.
     """
     not_null, defaults = _fetched(server, lowered(table.database), lowered(table.name))
     wanted = _wanted(table)
@@ -92,7 +94,7 @@ def drop(server: Server, table: Table, dropped: Iterable[str]) -> None:
 
 
 def add(server: Server, changed: Changes) -> None:
-    """Add constraints."""
+    """Add the constraints of ``changed``."""
     if changed.not_null:
         request = hms.AddNotNullConstraintRequest(notNullConstraintCols=list(changed.not_null))
         server.call("add_not_null_constraint", request, repeatable=False)
@@ -102,7 +104,7 @@ def add(server: Server, changed: Changes) -> None:
 
 
 def _fetched(server: Server, database: str, name: str) -> tuple[list[Any], list[Any]]:
-    """The server's NOT NULL and DEFAULT constraints: one call of Hive 4, two of Hive 3.1."""
+    """Return the server's NOT NULL and DEFAULT constraints: one call of Hive 4, two of Hive 3.1."""
     if server.is_hive4:
         request = hms.AllTableConstraintsRequest(dbName=database, tblName=name, catName=CATALOG)
         found = server.call("get_all_table_constraints", request).allTableConstraints
@@ -135,7 +137,9 @@ def _defaults(table: Table, defaults: Mapping[str, str]) -> list[Any]:
 
 
 def _common(table: Table, column: str) -> dict[str, Any]:
-    """What all constraints have; enforced on writing, not checked on what is there."""
+    """Return the fields that all constraints have: enforced on writes, not checked on existing
+    rows.
+    """
     return {
         "catName": CATALOG,
         "table_db": lowered(table.database),

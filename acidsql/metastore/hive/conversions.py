@@ -1,4 +1,4 @@
-"""Tables and partitions: ours, and those of the Thrift interface.
+"""Conversion of tables and partitions to and from the structures of the Thrift interface.
 
 What Hive expects of a table is in its storage descriptor (``StorageDescriptor``, ``SerDeInfo``) and
 its parameters. NOT NULL and DEFAULT are constraints beside the table, in ``constraints``.
@@ -25,12 +25,12 @@ STATISTICS = frozenset(
 )  # fmt: skip
 _KEPT_BY_SERVER = STATISTICS | {"transient_lastDdlTime", "last_modified_by", "last_modified_time"}
 _OF_NEW_TABLES = {"transactional": "true", "bucketing_version": "2"}
-# The database in which the text of a view looks names up: ours, and where Spark's own views say it.
+# Property with the database in which a view's text resolves names: ours, and that of Spark's views.
 _VIEW_DATABASE = "view.database"
 _SPARK_VIEW_DATABASE = "view.catalogAndNamespace.part.1"
 _SERIALIZATION_FORMAT = "serialization.format"
 _PLAIN_TYPES = (TableType.MANAGED.value, "EXTERNAL_TABLE")
-# What MetastoreDefaultTransformer notes of a managed table that it makes external.
+# Property that MetastoreDefaultTransformer sets on a managed table that it makes external.
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 _OF_SPARK = "spark.sql."
 
@@ -67,7 +67,7 @@ _VIEW_STORAGE = _Storage(
 
 
 def is_ours(table: Any) -> bool:
-    """Whether a table of the server is a transactional one, or a view."""
+    """Return whether a table of the server is a transactional one, or a view."""
     if table.tableType == TableType.VIEW.value:
         return True
     parameters = table.parameters or {}
@@ -76,16 +76,17 @@ def is_ours(table: Any) -> bool:
 
 
 def is_plain(table: Any) -> bool:
-    """Whether a table of the server holds files and is not transactional."""
+    """Return whether a table of the server holds files and is not transactional."""
     return table.tableType in _PLAIN_TYPES and not is_ours(table)
 
 
 def to_hive(table: Table, existing: Any = None) -> Any:
-    """A table for the server.
+    """Convert a table to the server's structure (``hms.Table``).
 
     Args:
-        table: ours.
-        existing: the server's, when the table is altered: what acidsql does not know of it stays.
+        table: the table.
+        existing: the server's table, if the table is altered: fields that acidsql does not know are
+            kept.
     """
     made = copy.deepcopy(existing) if existing is not None else _new_table(table)
     made.sd = _storage_descriptor(table, made.sd)
@@ -143,11 +144,11 @@ def _fields(columns: Iterable[Column]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnConstraints:
-    """What the constraints of a table say of its columns.
+    """Constraints of a table's columns.
 
     Attributes:
-        not_null: names of columns.
-        defaults: SQL text by name of column.
+        not_null: names of columns that may not be NULL.
+        defaults: SQL text of DEFAULT by name of column.
     """
 
     not_null: frozenset[str] = frozenset()
@@ -155,7 +156,7 @@ class ColumnConstraints:
 
 
 def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
-    """The server's table as ours.
+    """Convert the server's table to a ``Table``.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FILE_FORMAT, an insert-only table of a format that acidsql
@@ -183,10 +184,11 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
 
 
 def plain_from_hive(table: Any, partitions: Iterable[Partition]) -> PlainTable:
-    """The server's plain table as a transactional one.
+    """Convert the server's plain table to the transactional table that it would be.
 
-    What Hive 4 made external by itself, when another engine created it, does not count as such.
-    What Spark noted of its own table must not tell Spark any more to read the files itself.
+    A managed table that Hive 4 made external by itself, when another engine created it, does not
+    count as external. The properties of Spark's own table are removed, because by them Spark would
+    read the files itself.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FILE_FORMAT.
@@ -230,7 +232,7 @@ def _file_format(table: Any) -> FileFormat:
 def columns_of(
     fields: Iterable[Any], constraints: ColumnConstraints | None = None
 ) -> tuple[Column, ...]:
-    """Columns of the server's fields."""
+    """Convert the server's fields to columns."""
     known = constraints or ColumnConstraints(defaults={})
     return tuple(
         Column(
@@ -245,7 +247,7 @@ def columns_of(
 
 
 def partition_to_hive(table: Any, partition: Partition) -> Any:
-    """A new partition for the server, with the storage descriptor of its table."""
+    """Convert a new partition to ``hms.Partition``, with the storage descriptor of its table."""
     descriptor = copy.deepcopy(table.sd)
     descriptor.location = partition.location
     if partition.columns is not None:
@@ -262,7 +264,7 @@ def partition_to_hive(table: Any, partition: Partition) -> Any:
 
 
 def partition_from_hive(table: Any, partition: Any) -> Partition:
-    """The server's partition as ours; it has columns of its own where they differ."""
+    """Convert the server's partition to a ``Partition``; it has columns only where they differ."""
     own = [(f.name, f.type) for f in partition.sd.cols]
     same = own == [(f.name, f.type) for f in table.sd.cols]
     return Partition(

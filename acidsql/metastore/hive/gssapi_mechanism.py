@@ -16,7 +16,7 @@ _SIZE_BYTES = 3
 
 
 class GssapiMechanism:
-    """See `acidsql.metastore.hive.sasl_mechanism.Mechanism`.
+    """Kerberos as an `acidsql.metastore.hive.sasl_mechanism.Mechanism`.
 
     Args:
         gssapi: the package of that name.
@@ -49,7 +49,7 @@ class GssapiMechanism:
 
     @property
     def protection(self) -> Protection | None:
-        """What client and server agreed on; None before that."""
+        """Protection that client and server agreed on; None before that."""
         return self._chosen
 
     @property

@@ -1,4 +1,4 @@
-"""The structures and exceptions of ``hive_metastore.thrift``, as classes of the module ``hms``."""
+"""Structures and exceptions of ``hive_metastore.thrift``, as classes of the module ``hms``."""
 
 from __future__ import annotations
 

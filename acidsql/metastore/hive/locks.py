@@ -1,8 +1,9 @@
-"""Locks of the Hive Metastore, and what its conflict check is told by them.
+"""Locks of the Hive Metastore, and the operations by which it finds conflicts.
 
-A server compares two transactions by what they named: the same partition, or both of them the
-whole table. A change of the whole of a partitioned table does not meet one of a partition there, so
-before such a transaction commits it names every partition (``name_partitions``).
+A server finds a conflict of two transactions if both named the same partition, or both the whole
+table. A change of the whole of a partitioned table does not conflict with that of a partition
+there. So such a transaction names every partition before it commits (``_name_partitions`` of
+``store``).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from acidsql.metastore.names import lowered, partition_name
 
 _MILLISECONDS = 1000
 _CHANGES = (Operation.UPDATE, Operation.DELETE)
-# Hive 3.1 has one lock of writers, which excludes others of its kind: it is called SHARED_WRITE
-# there, and does what EXCL_WRITE does in Hive 4.
+# Hive 3.1 has one lock for writers, which excludes other writers. It is called SHARED_WRITE there,
+# and works like EXCL_WRITE of Hive 4.
 _WAITS_FOR_IN_3 = {
     **WAITS_FOR,
     LockType.SHARED_WRITE: WAITS_FOR[LockType.EXCL_WRITE],
@@ -31,7 +32,7 @@ _WAITS_FOR_IN_3 = {
 
 
 def lock(server: Server, own: OwnTxns, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
-    """``Metastore.lock``."""
+    """Request the locks of a statement (``Metastore.lock``)."""
     # Hive 4 would give locks to a transaction that is committed, and never take them back.
     own.require_open(txn_id)
     known = own.find(txn_id)
@@ -70,7 +71,9 @@ def _note(txn: OwnTxn, requests: Sequence[LockRequest]) -> None:
 
 
 def _component(server: Server, request: LockRequest) -> Any:
-    """A lock component; ``operationType`` and ``isTransactional`` are what conflicts go by."""
+    """Build a lock component; the server finds conflicts by ``operationType`` and
+    ``isTransactional``.
+    """
     # A dynamic write may reach any partition, even if some partition columns are given.
     partition = None if request.dynamic_partitions else partition_name(request.partition)
     return hms.LockComponent(
@@ -92,9 +95,10 @@ def _lock_type(server: Server, lock_type: LockType) -> int:
 
 
 def operation_type(server: Server, operation: Operation, lock_type: LockType | None = None) -> int:
-    """What Hive calls an operation.
+    """Return Hive's number of an operation (``hms.DataOperationType``).
 
-    Hive 3.1 lets two transactions delete the same row, but not delete and update it.
+    With Hive 3.1 DELETE becomes UPDATE: it lets two transactions delete the same row, but not
+    delete and update it.
     """
     if operation is Operation.DELETE and not server.is_hive4:
         operation = Operation.UPDATE
@@ -104,7 +108,7 @@ def operation_type(server: Server, operation: Operation, lock_type: LockType | N
 
 
 def check_lock(server: Server, own: OwnTxns, txn_id: int) -> LockState:
-    """``Metastore.check_lock``: of every request that is not known to be granted."""
+    """Check every request that is not known to be granted (``Metastore.check_lock``)."""
     own.require_open(txn_id)
     known = own.find(txn_id)
     waiting = list(known.locks) if known else []
@@ -133,7 +137,7 @@ def _state(server: Server, own: OwnTxns, txn_id: int, answer: Any) -> LockState:
 
 
 def _ended(server: Server, own: OwnTxns, txn_id: int) -> Exception:
-    """The error that says why a transaction has no locks any more."""
+    """Return the error for a transaction whose locks are gone, with the reason."""
     try:
         transactions.require_open(server, own, txn_id)
     except TransactionStateError as error:
@@ -142,7 +146,7 @@ def _ended(server: Server, own: OwnTxns, txn_id: int) -> Exception:
 
 
 def blockers(server: Server, txn_id: int) -> tuple[LockInfo, ...]:
-    """``Metastore.blockers``."""
+    """List the locks that a transaction waits for (``Metastore.blockers``)."""
     every = locks(server)
     waits_for = WAITS_FOR if server.is_hive4 else _WAITS_FOR_IN_3
     mine = [k for k in every if k.txn_id == txn_id and k.state is LockState.WAITING]
@@ -161,7 +165,7 @@ def blockers(server: Server, txn_id: int) -> tuple[LockInfo, ...]:
 
 
 def locks(server: Server) -> tuple[LockInfo, ...]:
-    """``Metastore.locks``; the locks of one request share an id."""
+    """List all locks (``Metastore.locks``); the locks of one request share an id."""
     listed = server.call("show_locks", hms.ShowLocksRequest()).locks or []
     listed = sorted(listed, key=lambda k: (k.lockid, k.lockIdInternal or 0))
     heartbeats = {}
@@ -195,7 +199,7 @@ def add_dynamic_partitions(
     partitions: Sequence[str],
     operation: Operation,
 ) -> None:
-    """``Metastore.add_dynamic_partitions``."""
+    """Record the partitions of a dynamic write (``Metastore.add_dynamic_partitions``)."""
     request = hms.AddDynamicPartitions(
         txnid=txn_id,
         writeid=write_id,
@@ -220,5 +224,5 @@ def _key(request: LockRequest) -> TableKey:
 
 
 def unnamed(txn: OwnTxn) -> set[TableKey]:
-    """The tables in which a transaction has not said what it changes."""
+    """Return the tables of which a transaction has not named the partitions that it changes."""
     return {table for table, _ in txn.changing}

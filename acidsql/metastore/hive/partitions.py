@@ -23,12 +23,12 @@ _BATCH = 500
 
 
 def name_of(table: Any, values: Sequence[str]) -> str:
-    """The name of a partition, ``p=1/q=2``."""
+    """Return the name of a partition, ``p=1/q=2``."""
     return partition_name([field.name for field in table.partitionKeys], values)
 
 
 def add(server: Server, table: Any, added: Iterable[Partition]) -> None:
-    """``Metastore.add_partitions``."""
+    """Add partitions (``Metastore.add_partitions``)."""
     made = list(added)
     for partition in made:
         _check_values(table, partition.values)
@@ -45,7 +45,7 @@ def add(server: Server, table: Any, added: Iterable[Partition]) -> None:
 
 
 def drop(server: Server, table: Any, dropped: Iterable[tuple[str, ...]]) -> None:
-    """``Metastore.drop_partitions``."""
+    """Drop partitions (``Metastore.drop_partitions``)."""
     values = list(dropped)
     if not values:
         return
@@ -67,7 +67,7 @@ def drop(server: Server, table: Any, dropped: Iterable[tuple[str, ...]]) -> None
 
 
 def alter(server: Server, table: Any, altered: Iterable[Partition]) -> None:
-    """``Metastore.alter_partitions``."""
+    """Replace the location and columns of partitions (``Metastore.alter_partitions``)."""
     wanted = {p.values: p for p in altered}
     existing = {tuple(p.values): p for p in fetch(server, table, wanted)}
     for values, partition in wanted.items():
@@ -106,13 +106,13 @@ def send(server: Server, table: Any, partitions: Sequence[Any], **context: Any) 
         except hms.InvalidOperationException as error:
             raise AcidAnalysisError(
                 "INVALID_ALTER_TABLE",
-                f"the metastore refuses to change partitions of {table.dbName}.{table.tableName}: "
-                f"{error.message}",
+                f"the metastore refuses to change partitions of {table.dbName}.{table.tableName} "
+                f"({error.message}): change the statement, or see the server's log",
             ) from error
 
 
 def rename(server: Server, table: Any, values: tuple[str, ...], renamed: Partition) -> None:
-    """``Metastore.rename_partition``."""
+    """Rename a partition (``Metastore.rename_partition``)."""
     _check_values(table, renamed.values)
     existing = {tuple(p.values): p for p in fetch(server, table, {values, renamed.values})}
     if values not in existing:
@@ -130,12 +130,13 @@ def rename(server: Server, table: Any, values: tuple[str, ...], renamed: Partiti
         raise AcidAnalysisError(
             "INVALID_ALTER_TABLE",
             f"the metastore refuses to rename partition {values!r} of "
-            f"{table.dbName}.{table.tableName}: {error.message}",
+            f"{table.dbName}.{table.tableName} ({error.message}): change the statement, or see the "
+            "server's log",
         ) from error
 
 
 def all_values(server: Server, table: Any) -> tuple[tuple[str, ...], ...]:
-    """``Metastore.partition_values``."""
+    """Return the values of all partitions, sorted (``Metastore.partition_values``)."""
     if not table.partitionKeys:
         return ()
     names = server.call("get_partition_names", table.dbName, table.tableName, -1)
@@ -143,8 +144,9 @@ def all_values(server: Server, table: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def fetch(server: Server, table: Any, values: Iterable[tuple[str, ...]] | None = None) -> list[Any]:
-    """The server's partitions of these values, all by default; those that are missing are left
-    out.
+    """Return the server's partitions with these values (by default all), sorted by values.
+
+    Values that no partition has are left out.
     """
     wanted = sorted(all_values(server, table) if values is None else set(values))
     found = []
@@ -158,7 +160,7 @@ def fetch(server: Server, table: Any, values: Iterable[tuple[str, ...]] | None =
 def partitions(
     server: Server, table: Any, values: Iterable[tuple[str, ...]] | None
 ) -> tuple[Partition, ...]:
-    """``Metastore.partitions``."""
+    """Return partitions, sorted by their values (``Metastore.partitions``)."""
     return tuple(partition_from_hive(table, p) for p in fetch(server, table, values))
 
 

@@ -1,4 +1,4 @@
-"""Authentication to a metastore by SASL, as Hadoop's servers do it (HadoopThriftAuthBridge)."""
+"""Authentication to a metastore by SASL, as in Hadoop's servers (HadoopThriftAuthBridge)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ _LENGTH = struct.Struct(">I")
 
 
 def kerberos_handshake(kerberos: Kerberos) -> Handshake:
-    """Authenticate with the ticket of the user (``kinit``), or with their keytab
-    (``KRB5_CLIENT_KTNAME``).
-
-    Needs the extra ``acidsql[kerberos]``.
+    """Return a handshake that authenticates with the user's Kerberos ticket (``kinit``), or with
+    their keytab (``KRB5_CLIENT_KTNAME``). It needs the extra ``acidsql[kerberos]``.
 
     Raises:
         MetastoreError: METASTORE_AUTHENTICATION, by the handshake.
@@ -38,7 +36,7 @@ def kerberos_handshake(kerberos: Kerberos) -> Handshake:
 
 
 def sasl_handshake(make_mechanism: Callable[[Endpoint], Mechanism]) -> Handshake:
-    """Authenticate by a mechanism of SASL.
+    """Return a handshake by a mechanism of SASL.
 
     Args:
         make_mechanism: makes the mechanism for a connection to a server.
@@ -87,7 +85,7 @@ def _gssapi() -> Any:
 
 
 class _Client:
-    """A mechanism with the interface of Cyrus' library, which the transport expects."""
+    """Adapter that gives a mechanism the interface of Cyrus' library, as the transport expects."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._mechanism = mechanism
@@ -100,7 +98,7 @@ class _Client:
         return True, self._mechanism.respond(challenge)
 
     def encode(self, data: bytes) -> tuple[bool, bytes]:
-        """What is sent for some bytes: with lengths if it is protected, else the bytes alone."""
+        """Return True and the bytes to send, with lengths before them if protected."""
         if not self._mechanism.protects:
             return True, data
         try:
@@ -110,7 +108,7 @@ class _Client:
         return True, b"".join(_LENGTH.pack(len(one)) + one for one in wrapped)
 
     def decode(self, data: bytes) -> tuple[bool, bytes]:
-        """The bytes of what was sent, which has its length before it."""
+        """Return True and the bytes that were sent, without the length before them."""
         try:
             return True, self._mechanism.unwrap(data[_LENGTH.size :])
         except SaslError as error:

@@ -1,4 +1,4 @@
-"""What a mechanism of SASL (RFC 4422) does for one connection, on the client's side."""
+"""Interface of a mechanism of SASL (RFC 4422), of one connection, on the client's side."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Protocol
 
 
 class SaslError(Exception):
-    """A mechanism cannot go on; the message says why."""
+    """Failure of a mechanism; the message says why."""
 
 
 class Mechanism(Protocol):
-    """The client's side of a mechanism.
+    """Client's side of a mechanism.
 
     Attributes:
         name: as the server knows it.

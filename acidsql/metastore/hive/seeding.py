@@ -1,6 +1,7 @@
-"""Raising the server's counters, for a table whose directories know more than the metastore.
+"""Raising of the server's counters, for a table whose directories have higher ids than the
+metastore.
 
-Hive's MSCK REPAIR does it for a table that was copied from another cluster.
+Hive's MSCK REPAIR does the same for a table that was copied from another cluster.
 """
 
 from __future__ import annotations
@@ -20,19 +21,21 @@ from acidsql.metastore.hive.transactions import (
 from acidsql.metastore.model import TxnType
 from acidsql.metastore.names import lowered
 
-# Write ids that are allocated only to be left behind, where the server cannot skip them.
+# Limit of the write ids that are allocated and never used, where the server cannot skip them.
 _MOST_SKIPPED = 1000
-# Hive 4 takes ids that are missing for open ones, until metastore.txn.opentxn.timeout has passed.
+# Hive 4 treats missing ids as open until metastore.txn.opentxn.timeout has passed.
 _SETTLING_SECONDS = 30.0
 _POLL_SECONDS = 0.2
 
 
 def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
-    """``Metastore.seed_txn_id``: waits until the ids that were skipped count as committed.
+    """Raise the next transaction id (``Metastore.seed_txn_id``); wait until skipped ids are
+    committed.
 
     Raises:
-        MetastoreError: METASTORE_VERSION, of Hive 3.1, which cannot read what a compactor of Hive 4
-            has written either.
+        MetastoreError: METASTORE_VERSION, the server is Hive 3.1, which cannot read what a
+            compactor of Hive 4 has written either; METASTORE_ERROR, the skipped ids still count as
+            open after ``_SETTLING_SECONDS``.
     """
     before = valid_txns(server, None).high_water_mark
     if next_txn_id - 1 <= before:
@@ -44,7 +47,7 @@ def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
             f"Hive 4 or acidsql has worked on (transaction {next_txn_id - 1}): use Hive 4",
         )
     server.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=next_txn_id))
-    # The mark rises with the first transaction.
+    # The high-water mark rises with the next transaction.
     commit_txn(server, own, open_txn(server, own, server.user, PROCESSOR, TxnType.DEFAULT))
     polling = Retrying(
         retry=retry_if_result(lambda txns: not txns.is_valid(next_txn_id - 1)),
@@ -56,7 +59,7 @@ def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
     except RetryError as error:
         raise MetastoreError(
             "METASTORE_ERROR",
-            f"the metastore still takes transaction {next_txn_id - 1} for an open one: run the "
+            f"the metastore still treats transaction {next_txn_id - 1} as open: run the "
             "statement again later",
         ) from error
     return before
@@ -65,10 +68,10 @@ def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
 def seed_write_id(
     server: Server, own: OwnTxns, database: str, table: str, next_wanted: int
 ) -> None:
-    """``Metastore.seed_write_id``.
+    """Raise the next write id of a table (``Metastore.seed_write_id``).
 
-    The server sets the counter of a table that was never written; of others, and in Hive 3.1 of
-    all, write ids are allocated and left behind.
+    Hive 4 can set the counter of a table that was never written. For other tables, and with Hive
+    3.1 for all, write ids are allocated and never used.
 
     Raises:
         MetastoreError: TOO_MANY_WRITE_IDS.

@@ -1,4 +1,4 @@
-"""The metastore server: how to call it, which version it is, how it is set up."""
+"""Metastore server: its calls, its version and its settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acidsql.metastore.hive.idl import hms
 
 # The only catalog that acidsql works in.
 CATALOG = "hive"
-# What a client of Hive 4 must be able to do to get and make transactional tables
+# Capabilities that Hive 4 demands of a client to return and create transactional tables
 # (MetastoreDefaultTransformer).
 CAPABILITIES = ("HIVEFULLACIDREAD", "HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTREAD",
                 "HIVEMANAGEDINSERTWRITE", "HIVESQL")  # fmt: skip
@@ -22,11 +22,11 @@ _SECONDS = {"ms": 0.001, "msec": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h
 
 
 class Server:
-    """A metastore: one server, or several that share a database.
+    """Metastore: one server, or several that share a database.
 
     Args:
-        connections: to the servers.
-        user: who calls.
+        connections: connections to the servers.
+        user: user name of the caller.
     """
 
     def __init__(self, connections: Connections, *, user: str) -> None:
@@ -40,13 +40,15 @@ class Server:
 
     @cached_property
     def version(self) -> str:
-        """What the server says of itself; Hive 3.1 says 3.0."""
+        """Version that the server reports; Hive 3.1 reports 3.0."""
         return str(self.call("getVersion"))
 
     @cached_property
     def is_hive4(self) -> bool:
-        """Whether this is Hive 4: EXCL_WRITE locks, kinds of transactions, compactors elsewhere,
-        write ids that can be seeded, statistics that a transaction vouches for.
+        """Return whether the server is Hive 4.
+
+        Hive 4 has EXCL_WRITE locks, types of transactions, compactors in other processes, write ids
+        that can be seeded, and statistics that are valid by a transaction.
 
         Raises:
             MetastoreError: METASTORE_VERSION, it is older than Hive 3.
@@ -61,11 +63,11 @@ class Server:
         return major > 3
 
     def setting(self, name: str, default: str) -> str:
-        """A setting of the server, asked for once.
+        """Return a setting of the server; it is asked for once.
 
         Args:
-            name: its name of Hive 3.1, ``hive.…``, which all servers know.
-            default: where the server has none.
+            name: its name in Hive 3.1, ``hive.…``, which all servers know.
+            default: value if the server has none.
         """
         if name not in self._settings:
             try:
@@ -81,7 +83,7 @@ class Server:
 
 
 def seconds(text: str) -> float:
-    """A duration as Hive's settings have it.
+    """Convert a duration of Hive's settings to seconds.
 
     >>> seconds("300s"), seconds("500ms"), seconds("5m")
     (300.0, 0.5, 300.0)
@@ -90,6 +92,8 @@ def seconds(text: str) -> float:
     unit = match[2] if match else None
     if match is None or unit not in _SECONDS:
         raise MetastoreError(
-            "METASTORE_ERROR", f"the metastore has a time-out of {text!r}, which is no duration"
+            "METASTORE_ERROR",
+            f"the metastore has a time-out of {text!r}, which is not a duration: set "
+            "hive.txn.timeout of the server to a number with a unit, such as 300s",
         )
     return int(match[1]) * float(_SECONDS[unit])

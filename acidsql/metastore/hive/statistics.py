@@ -1,10 +1,11 @@
-"""Statistics that Hive keeps of a table, and answers ``count(*)`` from, must never be stale.
+"""Statistics of the Hive Metastore, which a write marks as out of date.
 
-Hive 4 takes them for true while ``COLUMN_STATS_ACCURATE`` says so and the write id of who set it is
-visible (StatsUtils.areBasicStatsUptoDateForQueryAnswering, ObjectStore). A writer who counts
-nothing must take the flag away, under its own write id: then somebody who counts at the same time,
-and cannot see this writer's rows, is not believed either. Hive 3.1 does not answer from statistics
-of transactional tables (StatsOptimizer).
+Hive answers ``count(*)`` from statistics, so they must never be stale. Hive 4 uses them while
+``COLUMN_STATS_ACCURATE`` is set and the write id under which it was set is visible
+(StatsUtils.areBasicStatsUptoDateForQueryAnswering, ObjectStore). A writer that does not count rows
+must remove the flag, under its own write id: then the statistics of a concurrent writer, which
+cannot see this writer's rows, are not used either. Hive 3.1 does not answer from statistics of
+transactional tables (StatsOptimizer).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from acidsql.metastore.model import Partition
 
 
 def record_table(server: Server, table: Any, write_id: int) -> None:
-    """``Metastore.record_writes`` of a table without partitions, in Hive 4."""
+    """Record a write to a table without partitions, in Hive 4 (``Metastore.record_writes``)."""
     altered = _without(table, write_id)
     catalog.send_altered(server, table, altered, **_context(table, write_id))
 
@@ -29,7 +30,7 @@ def record_table(server: Server, table: Any, write_id: int) -> None:
 def record_partitions(
     server: Server, table: Any, write_id: int, written: Sequence[Partition]
 ) -> None:
-    """``Metastore.record_writes`` of a partitioned table."""
+    """Record writes to partitions of a table (``Metastore.record_writes``)."""
     existing = partitions.fetch(server, table, [p.values for p in written])
     present = {tuple(p.values) for p in existing}
     missing = [p for p in written if p.values not in present]
@@ -41,7 +42,7 @@ def record_partitions(
 
 
 def _without(owner: Any, write_id: int) -> Any:
-    """A table or partition whose statistics are unknown from this write on."""
+    """Copy a table or partition without its statistics, with the write id of this write."""
     made = copy.deepcopy(owner)
     made.parameters = {k: v for k, v in (made.parameters or {}).items() if k not in STATISTICS}
     made.writeId = write_id
@@ -49,6 +50,6 @@ def _without(owner: Any, write_id: int) -> Any:
 
 
 def _context(table: Any, write_id: int) -> dict[str, Any]:
-    """By which the server knows that a transaction vouches for the change."""
+    """Return the fields by which the server knows the transaction that changes the statistics."""
     seen = f"{table.dbName}.{table.tableName}:{write_id}:{LONG_MAX}::"
     return {"writeId": write_id, "validWriteIdList": seen}

@@ -1,4 +1,4 @@
-"""The Hive Metastore: ``HiveMetastore``, which only composes the other modules."""
+"""``HiveMetastore``: the Hive Metastore, composed of the other modules."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ _CAPABILITIES = Capabilities(
 
 
 class HiveMetastore:
-    """A ``Metastore`` that Hive's server keeps: 3.1, 4.0 or 4.1.
+    """Metastore kept by a Hive Metastore server: 3.1, 4.0 or 4.1.
 
     Only transactional tables and views are shown. Any thread may call.
 
     Args:
-        connections: to the servers.
-        user: who calls: owner of what is created, and of the files that are written.
+        connections: connections to the servers.
+        user: user name of the caller, who owns what is created and written.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE, METASTORE_TIMEOUT, METASTORE_AUTHENTICATION,
@@ -155,11 +155,11 @@ class HiveMetastore:
         hive_partitions.add(self._server, self._remembered(database, table), partitions)
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """See ``Metastore``; drops none of them if one is not there."""
+        """See ``Metastore``; drops nothing if one of the partitions does not exist."""
         hive_partitions.drop(self._server, self._remembered(database, table), values)
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """See ``Metastore``; alters none of them if one is not there."""
+        """See ``Metastore``; alters nothing if one of the partitions does not exist."""
         hive_partitions.alter(self._server, self._existing(database, table), partitions)
 
     def rename_partition(
@@ -208,7 +208,7 @@ class HiveMetastore:
         return transactions.open_txns(self._server)
 
     def reap(self) -> tuple[int, ...]:
-        """See ``Metastore``: nothing, the server does it by itself."""
+        """See ``Metastore``; returns nothing, because the server reaps by itself."""
         return ()
 
     @property
@@ -280,7 +280,7 @@ class HiveMetastore:
         if found.partitionKeys:
             statistics.record_partitions(self._server, found, write_id, written)
         elif self._server.is_hive4:
-            # Asked for anew: it goes back as a whole, and others may have altered it.
+            # Fetched again: it is sent back as a whole, and others may have altered it.
             statistics.record_table(self._server, self._existing(*key), write_id)
 
     # -- compaction queue -----------------------------------------------------------------------
@@ -314,7 +314,7 @@ class HiveMetastore:
         compactions.refused(self._server, self._taken, compaction_id, reason)
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
-        """See ``Metastore``; empty where the server cleans."""
+        """See ``Metastore``; empty where the server has a cleaner of its own."""
         return compactions.ready_to_clean(self._server)
 
     def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
@@ -328,7 +328,7 @@ class HiveMetastore:
 
     # -- the server's tables --------------------------------------------------------------------
     def _existing(self, database: str, name: str) -> Any:
-        """The server's table, asked for now."""
+        """Fetch the server's table now, and remember it."""
         found = catalog.fetch_table(self._server, database, name)
         if found is None:
             raise failures.table_not_found(database, name)
@@ -336,7 +336,9 @@ class HiveMetastore:
         return found
 
     def _remembered(self, database: str, name: str) -> Any:
-        """The server's table as the statement found it: most calls do not check their names."""
+        """Return the server's table as it was last fetched: most calls of the server do not check
+        names.
+        """
         known = self._definitions.remembered((lowered(database), lowered(name)))
         return known if known is not None else self._existing(database, name)
 
@@ -353,7 +355,7 @@ class HiveMetastore:
     def _name_partitions(self, own: OwnTxn, table: TableKey) -> None:
         """Name every partition of a table that a transaction changed as a whole.
 
-        The server would not see that this meets the change of a partition.
+        Otherwise the server would find no conflict with the change of a single partition.
         """
         found = self._remembered(*table)
         if found.tableType != TableType.MANAGED.value or not found.partitionKeys:

@@ -1,4 +1,4 @@
-"""What a client remembers of tables, and for how long it may."""
+"""Cache of the server's tables, and of the definitions made from them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from acidsql.metastore.hive.client_transactions import TableKey
 from acidsql.metastore.model import Table
 
 _MOST_REMEMBERED = 1000
-# The constraints of a table are no part of it. Those of a table that has not changed for so long
-# are not asked for again: a statement looks before its lock and after.
+# Seconds for which the constraints of an unchanged table, which the server keeps apart from it, are
+# not fetched again: a statement needs them before it has its lock and after.
 _CONSTRAINT_SECONDS = 2.0
 
 
 @dataclass(slots=True)
 class _Known:
-    """A table as the server has it, and as ours once that was asked for, at a time."""
+    """Table as the server has it, and the definition made of it at the time ``converted``."""
 
     server: Any
     table: Table | None = None
@@ -28,10 +28,10 @@ class _Known:
 
 
 class Definitions:
-    """The tables that a client has asked for.
+    """Cache of the tables that a client has asked for; any thread may use it.
 
-    While a transaction of the client holds a lock on a table, nobody alters it: then its definition
-    is not asked for twice.
+    While a transaction of the client holds a lock on a table, nobody alters it, and its definition
+    is asked for only once.
     """
 
     def __init__(self) -> None:
@@ -40,18 +40,22 @@ class Definitions:
         self._held: dict[int, dict[TableKey, Table | None]] = {}
 
     def remembered(self, key: TableKey) -> Any:
-        """The server's table as it was last, or None."""
+        """Return the server's table as it was last fetched, or None."""
         with self._lock:
             known = self._known.get(key)
         return None if known is None else known.server
 
     def under_lock(self, key: TableKey) -> Table | None:
-        """The table, if it was asked for since a transaction here has a lock on it."""
+        """Return the table's definition if it was fetched while a transaction here held a lock on
+        it.
+        """
         with self._lock:
             return next((held[key] for held in self._held.values() if held.get(key)), None)
 
     def unchanged(self, server_table: Any) -> Table | None:
-        """The table that was made a moment ago of the same one of the server, or None."""
+        """Return the definition made from an equal table of the server within the last two seconds,
+        or None.
+        """
         with self._lock:
             known = self._known.get((server_table.dbName, server_table.tableName))
         if known is None or known.table is None or known.server != server_table:
@@ -60,7 +64,7 @@ class Definitions:
         return known.table if fresh else None
 
     def fetched(self, server_table: Any) -> None:
-        """Remember what the server has."""
+        """Remember the server's table."""
         key = (server_table.dbName, server_table.tableName)
         with self._lock:
             known = self._known.get(key)
@@ -71,7 +75,7 @@ class Definitions:
                 self._known.popitem(last=False)
 
     def converted(self, key: TableKey, table: Table) -> None:
-        """Remember what was made of it."""
+        """Remember the definition made of a table."""
         with self._lock:
             known = self._known.get(key)
             if known is not None:
@@ -81,18 +85,18 @@ class Definitions:
                     held[key] = table
 
     def locked(self, txn_id: int, keys: Iterable[TableKey]) -> None:
-        """A transaction has a lock on these tables, from now on."""
+        """Note that a transaction holds a lock on these tables from now on."""
         with self._lock:
             self._held.setdefault(txn_id, {}).update(dict.fromkeys(keys))
 
     def released(self, txn_ids: Iterable[int]) -> None:
-        """Transactions have ended."""
+        """Forget the locks of transactions that have ended."""
         with self._lock:
             for txn_id in txn_ids:
                 self._held.pop(txn_id, None)
 
     def forget(self, key: TableKey) -> None:
-        """A table has changed here, or is gone."""
+        """Forget a table that was changed here, or is gone."""
         with self._lock:
             self._known.pop(key, None)
             for held in self._held.values():

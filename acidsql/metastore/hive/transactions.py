@@ -20,7 +20,7 @@ from acidsql.metastore.names import lowered
 logger = logging.getLogger(__name__)
 
 _MILLISECONDS = 1000
-# What TxnHandler says: both transactions, the object, and what each of them did.
+# Message of TxnHandler: both transactions, the object, and the operation of each.
 _CONFLICT = re.compile(
     r"Aborting \[txnid:(?P<loser>\d+),\d+\] due to a write conflict on (?P<object>.*?)"
     r" committed by \[txnid:(?P<winner>\d+),\d+\] (?P<mine>\w)/(?P<theirs>\w)"
@@ -29,7 +29,7 @@ _VERBS = {"u": "update", "d": "delete"}
 
 
 def open_txn(server: Server, own: OwnTxns, user: str, host: str, txn_type: TxnType) -> int:
-    """``Metastore.open_txn``; Hive 3.1 knows no kinds of transactions."""
+    """Open a transaction (``Metastore.open_txn``); Hive 3.1 has no types of transactions."""
     request = hms.OpenTxnRequest(num_txns=1, user=user, hostname=host, agentInfo=PROCESSOR)
     if server.is_hive4:
         request.txn_type = getattr(hms.TxnType, txn_type.name)
@@ -40,13 +40,14 @@ def open_txn(server: Server, own: OwnTxns, user: str, host: str, txn_type: TxnTy
 
 
 def commit_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
-    """``Metastore.commit_txn``, without what must be told before.
+    """Commit a transaction (``Metastore.commit_txn``); the caller has named the changed partitions.
 
-    ``exclWriteEnabled`` false has Hive 4 check for conflicts, as Hive 3.1 always does. It would
-    find one with what an exclusive lock had waited for, and the statement has seen.
+    ``exclWriteEnabled`` false makes Hive 4 check for conflicts, as Hive 3.1 always does. It is true
+    where the transaction locked all that it changes exclusively: Hive 4 would otherwise find a
+    conflict with changes that the lock had waited for, and that the statement has seen.
 
     Raises:
-        MetastoreError: the server did not say whether it committed.
+        MetastoreError: COMMIT_OUTCOME_UNKNOWN, the server did not say whether it committed.
     """
     known = own.find(txn_id)
     if known is not None and known.state is TxnState.COMMITTED:
@@ -66,10 +67,10 @@ def commit_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
 
 
 def _settle(server: Server, own: OwnTxns, request: Any, doubt: MetastoreError) -> None:
-    """Find out what became of a commit that the server did not answer, or not clearly.
+    """Find out the outcome of a commit to which the server gave no clear answer.
 
-    A transaction that is neither open nor aborted is committed. Hive forgets aborted ones only when
-    nothing of them is left (``cleanEmptyAbortedAndCommittedTxns``).
+    A transaction that is neither open nor aborted is committed. Hive forgets an aborted one only
+    when nothing of it is left (``cleanEmptyAbortedAndCommittedTxns``).
     """
     txn_id = request.txnid
     logger.warning("txn %s: looking whether it committed: %s", txn_id, doubt)
@@ -92,7 +93,7 @@ def _settle(server: Server, own: OwnTxns, request: Any, doubt: MetastoreError) -
 
 
 def _aborted(own: OwnTxns, txn_id: int, error: Any) -> AcidSqlError:
-    """The error of a commit that found its transaction aborted, or lost to another one."""
+    """Return the error for a commit whose transaction was aborted, or had a conflict."""
     found = _CONFLICT.search(error.message or "")
     known = own.find(txn_id)
     if found is None:
@@ -107,11 +108,16 @@ def _aborted(own: OwnTxns, txn_id: int, error: Any) -> AcidSqlError:
         f"transaction {txn_id} was aborted: its {mine} of {database}.{rest} conflicts with the "
         f"{theirs} by transaction {found['winner']}, which committed first; run the statement "
         "again",
+        {
+            "txnId": str(txn_id),
+            "winnerTxnId": found["winner"],
+            "object": f"{database}.{rest}",
+        },
     )
 
 
 def abort_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
-    """``Metastore.abort_txn``."""
+    """Abort a transaction (``Metastore.abort_txn``)."""
     known = own.find(txn_id)
     if known is not None and known.state is TxnState.COMMITTED:
         raise failures.txn_committed(txn_id)
@@ -122,12 +128,12 @@ def abort_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
             raise failures.txn_committed(txn_id) from error
         if known is None:
             raise failures.no_such_txn(txn_id) from error
-        # Aborted before, and nothing of it was left to remember.
+        # It was aborted before, and the server has forgotten it.
     own.ended(txn_id, TxnState.ABORTED, ROLLED_BACK)
 
 
 def state_of(server: Server, txn_id: int) -> TxnState:
-    """The state of a transaction that was opened once."""
+    """Return the state of a transaction that was opened once."""
     txns = valid_txns(server, None)
     if txn_id in txns.aborted:
         return TxnState.ABORTED
@@ -149,9 +155,10 @@ def require_open(server: Server, own: OwnTxns, txn_id: int) -> None:
 
 
 def heartbeat(server: Server, txn_ids: Sequence[int]) -> tuple[int, ...]:
-    """``Metastore.heartbeat``: one call for every run of ids without a gap.
+    """Send heartbeats (``Metastore.heartbeat``), one call for every run of consecutive ids.
 
-    A call for a range would keep the transactions of others alive too, dead ones among them.
+    A call for a range with gaps would also keep alive the transactions of other clients, even dead
+    ones.
     """
     ended: set[int] = set()
     for first, last in _runs(sorted(set(txn_ids))):
@@ -179,7 +186,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def valid_txns(server: Server, txn_id: int | None) -> ValidTxnList:
-    """``Metastore.valid_txns`` (TxnCommonUtils.createValidReadTxnList).
+    """Return the snapshot (``Metastore.valid_txns``, TxnCommonUtils.createValidReadTxnList).
 
     Hive 4 leaves open readers out of its list: they write nothing.
     """
@@ -195,7 +202,7 @@ def valid_txns(server: Server, txn_id: int | None) -> ValidTxnList:
 
 
 def _marked(ids: Sequence[int], bits: bytes) -> Iterator[int]:
-    """The ids whose bit is set; the server cuts bytes off at the end that are zero."""
+    """Yield the ids whose bit is set; the server leaves out zero bytes at the end of ``bits``."""
     for position, number in enumerate(ids):
         byte, bit = divmod(position, 8)
         if byte < len(bits) and bits[byte] >> bit & 1:
@@ -203,7 +210,10 @@ def _marked(ids: Sequence[int], bits: bytes) -> Iterator[int]:
 
 
 def open_txns(server: Server) -> tuple[TxnInfo, ...]:
-    """``Metastore.open_txns``; the server does not tell the kind of a transaction."""
+    """List open and aborted transactions (``Metastore.open_txns``).
+
+    The server does not tell their types: all are DEFAULT.
+    """
     states = {hms.TxnState.OPEN: TxnState.OPEN, hms.TxnState.ABORTED: TxnState.ABORTED}
     listed = sorted(server.call("get_open_txns_info").open_txns, key=lambda txn: int(txn.id))
     return tuple(
@@ -222,7 +232,7 @@ def open_txns(server: Server) -> tuple[TxnInfo, ...]:
 
 
 def allocate_write_id(server: Server, own: OwnTxns, txn_id: int, database: str, table: str) -> int:
-    """``Metastore.allocate_write_id``."""
+    """Allocate the write id of a transaction for a table (``Metastore.allocate_write_id``)."""
     key = (lowered(database), lowered(table))
     known = own.find(txn_id)
     if known is not None:
@@ -235,7 +245,7 @@ def allocate_write_id(server: Server, own: OwnTxns, txn_id: int, database: str, 
     try:
         (given,) = server.call("allocate_table_write_ids", request).txnToWriteIds
     except MetastoreError:
-        # Its answer to a transaction that is not open is an internal error.
+        # For a transaction that is not open the server's answer is an internal error.
         require_open(server, own, txn_id)
         raise
     if known is not None:
@@ -254,9 +264,10 @@ def _why_no_write_id(txn: OwnTxn) -> str | None:
 def valid_write_ids(
     server: Server, database: str, table: str, txns: ValidTxnList
 ) -> ValidWriteIdList:
-    """``Metastore.valid_write_ids``.
+    """Return the write ids that a snapshot sees (``Metastore.valid_write_ids``).
 
-    A name that is not in lower case would be answered with a mark of 0: an empty table.
+    The name is sent in lower case: for another one the server would answer with a mark of 0, as for
+    an empty table.
     """
     name = f"{lowered(database)}.{lowered(table)}"
     request = hms.GetValidWriteIdsRequest(fullTableNames=[name], validTxnList=txns.to_string())
@@ -271,9 +282,9 @@ def valid_write_ids(
 
 
 def next_write_id(server: Server, database: str, table: str) -> int:
-    """``Metastore.next_write_id``.
+    """Return the next write id of a table (``Metastore.next_write_id``).
 
-    Hive 3.1 cannot say; its mark is the highest write id of all transactions so far.
+    Hive 3.1 has no such call; there it is the one after the high-water mark of all transactions.
     """
     if server.is_hive4:
         wanted = hms.MaxAllocatedTableWriteIdRequest(

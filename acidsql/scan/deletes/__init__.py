@@ -1,1 +1,1 @@
-"""Delete events in a scan: which rows they remove, by a delete bitmap or by a join."""
+"""Deleted rows in a scan: they are filtered out by a delete bitmap, or by an anti-join."""

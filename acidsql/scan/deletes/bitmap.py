@@ -1,7 +1,7 @@
-"""Deleted rows as bits of words, found by one part of a row id after the other.
+"""Construction of the delete bitmap of a snapshot.
 
-A filter looks a row up in a few steps, however many are deleted, and its text is the same for all
-snapshots. Nothing is joined, and nothing is sent to the tasks but the words.
+A filter looks a row up in it in a few steps, however many rows are deleted, and the filter's text
+is the same for all snapshots. There is no join, and only the bitmap is sent to the tasks.
 """
 
 from __future__ import annotations
@@ -19,24 +19,30 @@ from acidsql.storage.delete_files import RowId
 _Numbers = npt.NDArray[np.int64]
 
 _MOST_PART = 2**HALF_BITS - 1
-# Of a row that is looked up, and the first part of its number: a larger one would be cut off.
+# Largest write id that a filter can look up: it is shifted by 32 bits, and more would be cut off.
 MOST_WRITE_ID = 2 ** (HALF_BITS - 1) - 1
 
 
 def delete_bitmap_columns(*, partitioned: bool) -> list[str]:
-    """The columns of events whose numbers are in the words of ``make_delete_bitmap``."""
+    """Return the names of the columns of insert events that ``make_delete_bitmap`` identifies rows
+    by.
+
+    Args:
+        partitioned: whether the ordinal of the partition is one of them.
+    """
     return [*([ORDINAL] if partitioned else []), *KEYS]
 
 
 def make_delete_bitmap(keys: pa.Table, *, partitioned: bool) -> DeleteBitmap | None:
-    """The bits of deleted rows.
+    """Build the delete bitmap of some row ids.
 
     Args:
-        keys: the ``ordinal`` of their partitions, and the parts of their row ids; at least one.
-        partitioned: whether the ordinal is a part of their numbers.
+        keys: columns ``ordinal`` and the fields of ``RowId``, int64; at least one row, which may
+            occur more than once.
+        partitioned: whether the ordinal is part of what identifies a row.
 
     Returns:
-        None if there are too many words, or a part is too large a number.
+        None if it would have too many words, or a part of a row id is too large a number.
     """
     names = [*(["ordinal"] if partitioned else []), *RowId._fields]
     first, *parts = (keys[name].to_numpy().astype(np.int64) for name in names)
@@ -59,14 +65,20 @@ def make_delete_bitmap(keys: pa.Table, *, partitioned: bool) -> DeleteBitmap | N
 
 
 def number_of_deleted_rows(bitmap: DeleteBitmap) -> int:
-    """How many rows have a bit."""
+    """Return the number of rows in a delete bitmap."""
     return int(np.unpackbits(bitmap.bits.view(np.uint8)).sum())
 
 
 def _distinct(numbers: _Numbers) -> tuple[_Numbers, _Numbers]:
-    """The values among numbers, ascending, and the place of each number in them.
+    """Return the distinct values of an array, ascending, and the index of each number in them.
 
-    Few numbers differ from the one before, since files are sorted by row id: no others are sorted.
+    Files are sorted by row id, so most numbers equal the one before; only the others are sorted.
+
+    Args:
+        numbers: shape (rows,).
+
+    Returns:
+        Arrays of shape (values,) and (rows,).
     """
     is_new = np.concatenate(([True], numbers[1:] != numbers[:-1]))
     values, places = np.unique(numbers[is_new], return_inverse=True)
@@ -74,12 +86,16 @@ def _distinct(numbers: _Numbers) -> tuple[_Numbers, _Numbers]:
 
 
 def _gathered(places: _Numbers, words: _Numbers, bits: _Numbers) -> tuple[_Numbers, _Numbers]:
-    """The numbers of the words that have a bit, ascending, and their bits.
+    """Combine bits by word, and return the words that have a bit.
 
     Args:
-        places: those of the other parts of row ids in their level, from 0 on.
-        words: of the row ids.
-        bits: one of a word each.
+        places: indexes of the other parts of the row ids in the level before; shape (rows,).
+        words: numbers of the words, the row ids without their lowest six bits; shape (rows,).
+        bits: 64-bit words with a single bit set; shape (rows,).
+
+    Returns:
+        The level with the numbers of the words (``DeleteBitmap.levels``), ascending, and the words
+        themselves; both of shape (words,).
     """
     least = np.full(places.max() + 1, _MOST_PART)
     np.minimum.at(least, places, words)
@@ -88,7 +104,7 @@ def _gathered(places: _Numbers, words: _Numbers, bits: _Numbers) -> tuple[_Numbe
     ends = np.cumsum(most - least + 1)
     if ends[-1] > limits().dense_bitmap_words:
         return _sorted(places << HALF_BITS | words, bits)
-    before = ends - most - 1  # what a word's number is less than its position
+    before = ends - most - 1  # difference of a word's position in ``dense`` and its number
     dense = np.zeros(ends[-1], np.int64)
     np.bitwise_or.at(dense, before[places] + words, bits)
     positions = np.flatnonzero(dense)
@@ -97,7 +113,11 @@ def _gathered(places: _Numbers, words: _Numbers, bits: _Numbers) -> tuple[_Numbe
 
 
 def _sorted(numbers: _Numbers, bits: _Numbers) -> tuple[_Numbers, _Numbers]:
-    """What ``_gathered`` gives, for words that are far apart."""
+    """Combine bits as ``_gathered`` does, by sorting, for words that are far apart.
+
+    Args:
+        numbers: places and words as one number.
+    """
     level, places = np.unique(numbers, return_inverse=True)
     gathered = np.zeros(len(level), np.int64)
     np.bitwise_or.at(gathered, places, bits)

@@ -1,7 +1,7 @@
-"""Row ids as single numbers, and their neighbours as the bits of a word.
+"""Packing of row ids into single 64-bit numbers, for joins with delete events.
 
-A number is made of bit fields that are wider than they need be, so that most snapshots of a table
-have the same: Spark compiles a program for each text of a filter, and Java compiles it again.
+The bit fields are rounded up to wider ones, so that most snapshots of a table have the same
+packing: Spark generates a program for each text of a condition, and Java compiles each.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from acidsql.limits import limits
 from acidsql.scan.columns import ORDINAL
 from acidsql.storage.delete_files import RowId
 
-# Of a row that no event can delete: all packed numbers are positive.
+# Packed row id of a row that no event can delete; all others are positive.
 NONE = -1
 _WORD_BITS = 6
-# A bucket property of version 1 in two halves: the version with the bucket, and the statement.
+# A bucket property of version 1 has two halves: codec version and bucket id, and statement id.
 _HALF, _LOW_HALF = BUCKET_SHIFT, (1 << BUCKET_SHIFT) - 1
 _VERSION_BITS = VERSION_SHIFT - BUCKET_SHIFT
 _VERSION = 1 << _VERSION_BITS
 
 
 class Range(NamedTuple):
-    """The least and the greatest value."""
+    """Lowest and highest of some numbers."""
 
     least: int
     greatest: int
 
 
 class Keys(NamedTuple):
-    """Between which row ids those of a delete file are, part by part."""
+    """Ranges of the parts of the row ids in a delete file, from its statistics."""
 
     write_ids: Range
     buckets: Range
@@ -42,16 +42,19 @@ class Keys(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How a partition's ordinal and the parts of a row id become one number.
+    """Layout of a packed row id: the ordinal of the partition and the parts of the row id.
 
     Attributes:
-        bits: widths of the ordinal, the write id, the bucket, its statement, and the row id.
+        bits: widths in bits of the ordinal, the write id, the bucket id with the codec version, the
+            statement id, and the row id; from the highest field to the lowest.
     """
 
     bits: tuple[int, ...]
 
     def sql(self) -> str:
-        """SQL of the number of an event's row id; ``NONE`` if no delete event can have it."""
+        """Return SQL for the packed row id of an event, a BIGINT; ``NONE`` if no delete event can
+        have it.
+        """
         ordinal, write_id, bucket, statement, row_id = self.bits
         inside = (
             f"shiftright(originalTransaction, {write_id}) = 0",
@@ -71,19 +74,20 @@ class Packing:
         return f"IF({' AND '.join(inside)}, {packed}, {NONE}L)"
 
     def word_sql(self) -> str:
-        """SQL of the word of an event's row id."""
+        """Return SQL for the number of the 64-bit word that the packed row id belongs to."""
         return f"shiftright({self.sql()}, {_WORD_BITS})"
 
     def bit_sql(self) -> str:
-        """SQL of the place of its bit in the word."""
+        """Return SQL for the position in that word, from 0 to 63."""
         return f"CAST({self.sql()} & {(1 << _WORD_BITS) - 1} AS INT)"
 
 
 def most_words(files: Iterable[tuple[int, int, Keys | None]]) -> int:
-    """The most words in which the row ids of delete files are.
+    """Return an upper bound of the number of words that the row ids of delete files take.
 
     Args:
-        files: the ordinal of its partition, the events, and the keys of each.
+        files: of each file, the ordinal of its partition, the number of its events, and the ranges
+            of their row ids if they are known.
     """
     events: dict[tuple[int, Range, Range], int] = defaultdict(int)
     row_ids: dict[tuple[int, Range, Range], list[Range]] = defaultdict(list)
@@ -103,10 +107,14 @@ def most_words(files: Iterable[tuple[int, int, Keys | None]]) -> int:
 
 
 def packing_of(files: Sequence[Keys | None], partitions: int) -> Packing | None:
-    """How the row ids of delete files are packed.
+    """Choose the packing of the row ids in delete files.
+
+    Args:
+        files: ranges of the row ids of each file, None if not known.
+        partitions: number of partitions in the snapshot.
 
     Returns:
-        None if that takes too many bits, or the row ids are not known well enough.
+        None if a packed row id would take too many bits, or the ranges of a file are not known.
     """
     greatest = [partitions - 1, 1, 1, 0, 1]
     for keys in files:
@@ -117,7 +125,7 @@ def packing_of(files: Sequence[Keys | None], partitions: int) -> Packing | None:
         if min(_parts(least)) < 0 or bucket >= _VERSION:
             return None
         if least.bucket >> _HALF != most.bucket >> _HALF:
-            statement = _LOW_HALF  # that of the greatest bucket need not be the greatest
+            statement = _LOW_HALF  # the greatest bucket need not have the greatest statement id
         found = (0, write_id, bucket, statement, row_id)
         greatest = [max(pair) for pair in zip(greatest, found, strict=True)]
     needed = [number.bit_length() for number in greatest]
@@ -130,5 +138,8 @@ def packing_of(files: Sequence[Keys | None], partitions: int) -> Packing | None:
 
 
 def _parts(key: RowId) -> tuple[int, int, int, int]:
-    """The write id, the bucket, its statement, and the row id."""
+    """Return the write id, the bucket id, the statement id and the row id.
+
+    The bucket id is negative if the bucket property is not of codec version 1.
+    """
     return key.write_id, (key.bucket >> _HALF) - _VERSION, key.bucket & _LOW_HALF, key.row_id

@@ -1,10 +1,10 @@
-"""Rows less those that were deleted.
+"""Removal of deleted rows from the plan of a scan.
 
-Delete events are read by the driver, up to some millions, and become bits of words, which a filter
-looks up (``bitmap``). What would take too much there is joined by Spark: broadcast up to a few
-millions, by sorting beyond, which spills. The parts of a row id are packed into one number where
-they fit, on which a join is faster; where events are dense, each row of the join has the bits of 64
-neighbours.
+The driver reads up to some millions of delete events into a delete bitmap, which a filter looks up
+(``scan.deletes.bitmap``). More events are joined by Spark: the delete side is broadcast up to a few
+millions, else sorted, which can spill. The parts of a row id are packed into one number where they
+fit, which makes the join faster; where events are dense, each row of the delete side has the bits
+of 64 neighbouring row ids.
 """
 
 from __future__ import annotations
@@ -42,10 +42,16 @@ _PACKED = "__key"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DeleteFile:
-    """A delete file with events, and what its statistics say of the rows that they delete.
+    """Delete file with events.
 
     Attributes:
-        keys: of the write id, the bucket property and the row id; None if they are not told.
+        path: qualified.
+        version: identifies its content.
+        ordinal: index of its partition in the snapshot.
+        events: their number.
+        write_ids: range of the write ids of the rows that the events delete, from statistics or
+            else all that are possible.
+        keys: ranges of all parts of the row ids; None if the statistics lack them.
     """
 
     path: str
@@ -58,22 +64,24 @@ class _DeleteFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletes:
-    """The delete events of a snapshot."""
+    """Delete events of a snapshot, by file."""
 
     files: tuple[_DeleteFile, ...]
 
     @property
     def words(self) -> int:
-        """The most words in which their row ids are."""
+        """Upper bound of the number of words in which the row ids are bits."""
         return most_words((file.ordinal, file.events, file.keys) for file in self.files)
 
     @property
     def events(self) -> int:
-        """Their number, with those that the snapshot does not see."""
+        """Number of the events, with those of write ids that the snapshot does not see."""
         return sum(file.events for file in self.files)
 
     def write_ids(self) -> Mapping[int, Sequence[Range]]:
-        """Those of the rows that each file's events can delete, by the partition's ordinal."""
+        """Return, by ordinal of the partition, the ranges of write ids whose rows the events can
+        delete.
+        """
         found = defaultdict(list)
         for file in self.files:
             found[file.ordinal].append(file.write_ids)
@@ -81,7 +89,11 @@ class Deletes:
 
 
 def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
-    """Look into the tails of the delete files."""
+    """Read the tails of the delete files of a snapshot.
+
+    Raises:
+        FormatError: a delete file is empty (INVALID_ORC_TAIL).
+    """
 
     def look(data: DataDirectory) -> list[_DeleteFile]:
         found = []
@@ -109,17 +121,18 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
 def bitmap_filter(
     session: AcidSession, snapshot: TableSnapshot, deletes: Deletes
 ) -> Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None:
-    """What takes the deleted rows from a scan of insert events without a join.
+    """Build the function that filters deleted rows out of a scan of insert events by a delete
+    bitmap.
 
-    It costs so little that it need not be kept from the rows that no event can concern: a scan of
-    their own would cost more.
+    The filter costs so little that it is also applied to rows that no event can delete; to scan
+    these apart would cost more.
 
     Returns:
-        None if there are too many for that.
+        None if there are too many events, or their row ids do not fit into a bitmap.
     """
     if deletes.events > limits().bitmap_events:
         return None
-    # The same events, of which the same are seen, are the same filter of the next query.
+    # The next query reuses the filter if it reads the same events and sees the same write ids.
     key = deletes, snapshot.write_ids
     return session.delete_filters.get(key, lambda: _made_filter(session, snapshot, deletes))
 
@@ -148,12 +161,12 @@ def anti_join(
     deletes: Deletes,
     scan_events: Callable[[], DataFrame],
 ) -> list[bridge.UnresolvedPlan]:
-    """Insert events but for those that a delete event meets, by a join.
+    """Remove deleted rows from scans of insert events by a join.
 
     Args:
         parts: scans of insert events.
-        deletes: the delete events of the snapshot.
-        scan_events: gives a scan of them.
+        deletes: delete events of the snapshot.
+        scan_events: builds the scan of these events.
     """
     partitioned = bool(snapshot.table.partition_columns)
     partitions = len(snapshot.partitions) if partitioned else 1
@@ -175,15 +188,17 @@ def anti_join(
 def _without_bits(
     parts: Sequence[bridge.UnresolvedPlan], packing: Packing, events: DataFrame, most: int
 ) -> list[bridge.UnresolvedPlan]:
-    """The rows without a bit in the words of the events: these are fewer than the events, so that
-    less is broadcast, or sorted.
+    """Remove deleted rows by a join with words whose bits are deleted rows.
+
+    There are fewer words than events, so less is broadcast or sorted.
 
     Args:
-        most: words at most.
+        events: scan of the delete events.
+        most: upper bound of the number of words.
     """
     word, bit = F.expr(packing.word_sql()), packing.bit_sql()
     bits = F.expr(f"bit_or(shiftleft(1L, {bit}))")
-    # The word is named among the aggregates: spark.sql.retainGroupColumns may leave out the groups.
+    # The word is an aggregate too, since spark.sql.retainGroupColumns may drop grouping columns.
     gathered = events.groupBy(word).agg(word.alias("__d_word"), bits.alias("__d_bits"))
     gathered = _hinted(gathered.select("__d_word", "__d_bits"), most * 2)
     kept = f"coalesce(getbit(__d_bits, {bit}), 0) = 0"
@@ -194,7 +209,11 @@ def _without_bits(
 
 
 def _hinted(rows: DataFrame, numbers: int) -> DataFrame:
-    """The right side of a join, broadcast if it has so few numbers, or else sorted."""
+    """Hint Spark to broadcast the right side of a join if it is small, else to sort-merge join.
+
+    Args:
+        numbers: values on that side, its rows times its columns.
+    """
     return F.broadcast(rows) if numbers <= limits().broadcast_numbers else rows.hint("merge")
 
 
@@ -203,8 +222,11 @@ _NO_KEYS = NO_KEYS.append_column(_ORDINAL, pa.nulls(0, pa.int64()))
 
 
 def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) -> pa.Table:
-    """The row ids of the delete events that the snapshot sees: the parts under their names in
-    ``RowId``, and ``ordinal``, that of the partition. A row id may be there more than once.
+    """Read the row ids of the delete events that a snapshot sees.
+
+    Returns:
+        Table with the fields of ``RowId`` and ``ordinal`` (the index of the partition), int64; a
+        row id may occur more than once.
     """
 
     def read(file: _DeleteFile) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The embedded metastore alone."""
+"""Fixtures of the embedded metastore alone."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tests.metastore.subjects import Subject, embedded_subject
 
 @pytest.fixture
 def subject(tmp_path: Path) -> Iterator[Subject]:
-    """The embedded store alone."""
+    """Yield the embedded metastore alone."""
     with embedded_subject(tmp_path / "metastore.db") as embedded:
         yield embedded
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """Its file."""
+    """Return the path of its file."""
     return str(tmp_path / "metastore.db")
 
 
 @pytest.fixture
 def store(metastore: Metastore, tables: None) -> EmbeddedMetastore:  # noqa: ARG001
-    """The store with the tables of the suite."""
+    """Return the embedded metastore with the tables of the suite."""
     assert isinstance(metastore, EmbeddedMetastore)
     return metastore

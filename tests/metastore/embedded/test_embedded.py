@@ -1,4 +1,4 @@
-"""What only the embedded metastore promises: its errors, its stricter rules, its size."""
+"""Tests of promises of the embedded metastore alone: its errors, stricter rules and size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of the embedded metastore: who opens it, migrates it and shares it."""
+"""Tests of the embedded metastore's file: opening, migration and sharing."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.metastore.subjects import connected, empty
 def server(
     request: pytest.FixtureRequest, metastore_server: Callable[[str], MetastoreServer]
 ) -> MetastoreServer:
-    """A server of each version, emptied."""
+    """Return an emptied server of each version."""
     found = metastore_server(request.param)
     empty(found)
     return found
@@ -25,13 +25,13 @@ def server(
 
 @pytest.fixture
 def is_hive4(server: MetastoreServer) -> bool:
-    """Whether the server is one of Hive 4."""
+    """Return whether the server is one of Hive 4."""
     return server.version.startswith("4.")
 
 
 @pytest.fixture
 def call(server: MetastoreServer) -> Iterator[Callable[..., Any]]:
-    """Calls the server."""
+    """Yield a function that calls the server."""
     connections = Connections(parse_uris(server.uri), user="ann", timeout=60)
     yield connections.call
     connections.close()
@@ -39,7 +39,7 @@ def call(server: MetastoreServer) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def store(server: MetastoreServer) -> Iterator[HiveMetastore]:
-    """A client."""
+    """Yield a client of the server."""
     store = connected(server)
     yield store
     store.close()
@@ -47,7 +47,7 @@ def store(server: MetastoreServer) -> Iterator[HiveMetastore]:
 
 @pytest.fixture
 def other(server: MetastoreServer) -> Iterator[HiveMetastore]:
-    """Another client."""
+    """Yield another client of the server."""
     store = connected(server, "bob")
     yield store
     store.close()

@@ -1,4 +1,4 @@
-"""Networks between a client and a server that break, and one that asks who is there."""
+"""Proxies between a client and a server: connections that break, and one that authenticates."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Proxy:
 
 @contextmanager
 def proxied(port: int) -> Iterator[Proxy]:
-    """A proxy before a server."""
+    """Yield a proxy before a server."""
     proxy = Proxy(port)
     try:
         yield proxy
@@ -111,12 +111,11 @@ def proxied(port: int) -> Iterator[Proxy]:
 
 @contextmanager
 def sasl_plain(port: int, knows: Callable[[str, str], bool]) -> Iterator[int]:
-    """A server that authenticates by SASL's PLAIN and frames what follows, before one that does
-    neither; its port.
+    """Yield the port of a proxy that authenticates by SASL's PLAIN and frames what follows.
 
     Args:
-        port: of the other server.
-        knows: says whether a user has this password.
+        port: port of the server, which does neither.
+        knows: returns whether a user has this password.
     """
     listener = socket.create_server(("127.0.0.1", 0))
     sockets: list[socket.socket] = [listener]

@@ -10,7 +10,7 @@ COLUMNS = (Column(name="id", type="int"), Column(name="name", type="string"))
 
 
 def make_tables(store: Metastore, server: MetastoreServer) -> None:
-    """``db.t``, and ``db.p`` with the partitions ``year=1`` and ``year=2``."""
+    """Create ``db.t``, and ``db.p`` with the partitions ``year=1`` and ``year=2``."""
     place = f"file:{server.warehouse}/db.db"
     store.create_database("db", place)
     store.create_table(Table(database="db", name="t", columns=COLUMNS, location=f"{place}/t"))

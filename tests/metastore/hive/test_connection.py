@@ -95,7 +95,7 @@ def test_server_speaks_another_language(answer: bytes) -> None:
 
 @pytest.mark.parametrize("kerberos", [False, True])
 def test_no_answer_in_time(kerberos: bool) -> None:
-    """A server without SASL waits for the rest of what it takes for a long name."""
+    """Check a server without SASL, which waits for the rest of what it reads as a long name."""
     handshake = sasl_handshake(lambda _: Plain("ann", "secret")) if kerberos else None
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoints = parse_uris(f"thrift://127.0.0.1:{silent.getsockname()[1]}")
@@ -124,7 +124,7 @@ def test_kerberos_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Plain:
-    """SASL's PLAIN, which protects nothing."""
+    """Mechanism PLAIN of SASL, which protects nothing."""
 
     name = "PLAIN"
     is_complete = True
@@ -191,7 +191,7 @@ def proxy(server: MetastoreServer) -> Iterator[Proxy]:
 
 @pytest.fixture
 def behind(proxy: Proxy) -> Iterator[HiveMetastore]:
-    """A client whose connections break when the test says so."""
+    """Yield a client whose connections break when the test says so."""
     store = connect(proxy.uri, user="ann", timeout=20)
     yield store
     store.close()
@@ -353,7 +353,7 @@ def test_server_comes_back_with_its_transactions(
 
 
 def test_server_that_stumbles_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As by Hive's own client: an error of JDO says nothing of the call."""
+    """Check that calls are repeated after an error of JDO, as Hive's own client does."""
 
     class Stumbling:
         def __init__(self, times: int, message: str) -> None:

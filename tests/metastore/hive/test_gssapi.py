@@ -1,4 +1,4 @@
-"""The negotiation of RFC 4752, byte for byte, with a context that protects nothing."""
+"""Tests of RFC 4752's negotiation, byte for byte, with a context that protects nothing."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class GSSError(Exception):
 
 
 class Context:
-    """A context that is complete with the server's first token; a wrapped message is ``c`` or
-    ``i``, for whether it is encrypted, and the message.
+    """Context that is complete with the server's first token; a wrapped message is ``c`` or ``i``,
+    for whether it is encrypted, and the message.
     """
 
     def __init__(self, *, flags: Flag, usage: str, **_: object) -> None:
@@ -77,7 +77,7 @@ def gssapi(lacks: Flag | None = None) -> Any:
 
 
 def authenticated(least: Protection, lacks: Flag | None = None) -> GssapiMechanism:
-    """A mechanism that waits for the server's offer."""
+    """Return a mechanism that waits for the server's offer."""
     mechanism = GssapiMechanism(gssapi(lacks), "hive", "localhost", least)
     assert mechanism.respond(None) == b"first"
     assert mechanism.respond(b"second") == b""

@@ -1,7 +1,7 @@
-"""Who detects a lost update: the server by itself, and acidsql with it.
+"""Tests of the detection of lost updates: by the server alone, and by acidsql with it.
 
-Two transactions open, both take their locks, the first commits, then the second tries to. The facts
-are those that the design rests on: if one of them changes in a new server, this is where it shows.
+Two transactions open, both take their locks, the first commits, then the second tries to. The
+design rests on these facts: if one of them changes in a new server, a test here fails.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ BOTH, ABORTED, WAITS_BOTH, WAITS_ABORTED = "both", "aborted", "waits, both", "wa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What a transaction does.
+    """Change by a transaction.
 
     Attributes:
-        names: the partitions that a dynamic write names before the commit; None names nothing.
+        names: partitions that a dynamic write names before the commit; None names nothing.
     """
 
     operation: Operation
@@ -68,7 +68,7 @@ EXCLUSIVE = Change(operation=U, lock=EW)
 def by_itself(
     call: Callable[..., Any], changes: Sequence[Change], exclusive_writes: bool | None
 ) -> str:
-    """What a server does; ``exclusive_writes`` is what the commit says, None nothing."""
+    """Return what a server does; ``exclusive_writes`` is a field of the commit, or None."""
     txns, locks = [], []
     for _ in changes:
         request = hms.OpenTxnRequest(num_txns=1, user="ann", hostname="host", agentInfo="test")
@@ -161,7 +161,7 @@ def test_what_servers_do(
 
 
 def through_acidsql(stores: Sequence[HiveMetastore], changes: Sequence[Change]) -> bool:
-    """Whether the second of two clients is turned away."""
+    """Return whether the second of two clients gets a conflict."""
     txns = [store.open_txn("ann", "host") for store in stores]
     states = []
     for store, txn_id, change in zip(stores, txns, changes, strict=True):
@@ -224,8 +224,9 @@ def test_no_update_is_lost_through_acidsql(
 
 
 def test_loser_among_three(server: MetastoreServer, store: HiveMetastore) -> None:
-    """A conflict is found also with one that took its lock and committed before the loser's lock:
-    what counts is when a transaction opened.
+    """Check a conflict with a transaction that committed before the loser took its lock.
+
+    The time of opening decides, not that of the lock.
     """
     make_tables(store, server)
     loser = store.open_txn("ann", "host")

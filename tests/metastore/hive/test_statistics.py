@@ -1,6 +1,6 @@
-"""Hive answers ``count(*)`` from what it has counted: that must not be so after a write of ours.
+"""Tests that Hive does not answer ``count(*)`` from statistics after a write of acidsql.
 
-Hive 3.1 does not do that with transactional tables (StatsOptimizer).
+Hive 3.1 never does so with transactional tables (StatsOptimizer).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Hive:
         return txn_id, self.store.allocate_write_id(txn_id, "db", "t")
 
     def count(self, txn_id: int, write_id: int) -> None:
-        """Say of ``db.t`` what a transaction has counted."""
+        """Write the statistics that a transaction has counted for ``db.t``."""
         table = self.table("t").table
         table.parameters = {**table.parameters, **COUNTED}
         table.writeId = write_id
@@ -73,7 +73,7 @@ class Hive:
         )
 
     def believes(self) -> bool:
-        """Whether a query would be answered from what is counted of ``db.t``."""
+        """Return whether a query would be answered from the statistics of ``db.t``."""
         seen = self.store.valid_write_ids("db", "t", self.store.valid_txns())
         answer = self.table("t", validWriteIdList=seen.to_string())
         parameters = answer.table.parameters
@@ -125,7 +125,7 @@ def test_counts_are_not_believed_after_an_abort_either(hive: Hive, store: HiveMe
 
 
 def test_who_counts_at_the_same_time_is_not_believed(hive: Hive, store: HiveMetastore) -> None:
-    """ANALYZE TABLE, or an INSERT, that does not see our rows."""
+    """Check an ANALYZE TABLE, or an INSERT, that does not see our rows."""
     counted(hive)
     ours, _ = hive.write()
     theirs, their_write_id = hive.write()

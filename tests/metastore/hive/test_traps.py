@@ -1,4 +1,4 @@
-"""Answers of servers that look right and are not, and what acidsql makes of them."""
+"""Tests of misleading answers of servers, and of what acidsql does about them."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_transaction_ids_go_on_after_those_of_compactors(
 
 
 def test_write_id_is_noted_with_the_lock(server: MetastoreServer, store: HiveMetastore) -> None:
-    """The cleaner forgets aborted and finished writes by their write ids: null is for ever."""
+    """Check that the server has the write id, by which its cleaner forgets the write."""
     txn_id = store.open_txn("ann", "host")
     write_id = store.allocate_write_id(txn_id, "db", "t")
     change = LockRequest(
@@ -193,7 +193,7 @@ def test_write_id_is_noted_with_the_lock(server: MetastoreServer, store: HiveMet
 def test_partitions_are_known_before_anything_is_in_them(
     server: MetastoreServer, store: HiveMetastore, is_hive4: bool
 ) -> None:
-    """An aborted transaction that named nothing is forgotten, and its write ids count then."""
+    """Check that partitions are named early: an aborted transaction without any is forgotten."""
     txn_id = store.open_txn("ann", "host")
     write_id = store.allocate_write_id(txn_id, "db", "p")
     insert = LockRequest(

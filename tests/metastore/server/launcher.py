@@ -1,7 +1,7 @@
-"""A real Hive Metastore on loopback, with an embedded Derby database and no Hadoop daemons.
+"""Real Hive Metastore on loopback, with an embedded Derby database and no Hadoop daemons.
 
-Java 17 and Maven are needed. What a version runs on is fetched and prepared once, in the user's
-cache directory; each server works in a home of its own and ends with the process that started it.
+Java 17 and Maven are needed. What a version needs is fetched and prepared once, in the user's cache
+directory; each server works in a home of its own and ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ rootLogger.appenderRef.file.ref = file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """What servers of one version share.
+    """Installation that the servers of one version share.
 
     Attributes:
         jars: the class path.
@@ -72,7 +72,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """How a server authenticates itself and those who call.
+    """Authentication of a server and of those who call it.
 
     Attributes:
         principal: of Kerberos, such as ``hive/localhost@EXAMPLE.COM``.
@@ -87,14 +87,14 @@ class Login:
     protection: str
 
     def settings(self) -> dict[str, str]:
-        """Of ``metastore-site.xml``, with the names of Hive 3.1 and of Hive 4."""
+        """Return settings of ``metastore-site.xml``, with the names of Hive 3.1 and of Hive 4."""
         plain = {"sasl.enabled": "true", "kerberos.principal": self.principal}
         plain["kerberos.keytab.file"] = str(self.keytab)
         both = ("metastore", "hive.metastore")
         return {f"{prefix}.{name}": value for prefix in both for name, value in plain.items()}
 
     def hadoop_settings(self) -> dict[str, str]:
-        """Of ``core-site.xml``."""
+        """Return settings of ``core-site.xml``."""
         return {
             "hadoop.security.authentication": "kerberos",
             "hadoop.rpc.protection": self.protection,
@@ -103,12 +103,12 @@ class Login:
 
 @dataclass(slots=True, kw_only=True)
 class MetastoreServer:
-    """One server; it may be stopped and started again, with the same database and port.
+    """Metastore server; it may be stopped and started again, with the same database and port.
 
     Attributes:
-        home: everything that it writes is below.
-        settings: of ``metastore-site.xml``, beside those that every server here has.
-        login: if the server authenticates; else everybody may call.
+        home: directory of everything that it writes.
+        settings: settings of ``metastore-site.xml``, beside those of every server here.
+        login: how the server authenticates; None lets everybody call.
     """
 
     installation: Installation
@@ -130,7 +130,7 @@ class MetastoreServer:
 
     @property
     def warehouse(self) -> Path:
-        """Where tables are, unless they say otherwise."""
+        """Directory in which tables lie by default."""
         return self.home / "warehouse"
 
     def start(self) -> None:
@@ -196,7 +196,7 @@ class MetastoreServer:
         return rows
 
     def said(self) -> str:
-        """The end of what the server wrote, for messages of failures."""
+        """Return the end of the server's output, for messages of failures."""
         logs = [self.home / name for name in ("out", "log")]
         return "\n".join(log.read_text(errors="replace")[-3000:] for log in logs if log.exists())
 
@@ -232,9 +232,10 @@ class MetastoreServer:
 
 
 def _task_settings(version: str) -> dict[str, str]:
-    """Tasks whose classes are there: of the default lists one is missing, and then none runs.
+    """Return settings with the tasks whose classes exist.
 
-    Hive 3.1 starts those of its second list, of which the reaper is one, with its initiator only.
+    One class of the default lists is missing, and then no task runs. Hive 3.1 starts the tasks of
+    its second list, with the reaper, only together with its initiator.
     """
     package = "org.apache.hadoop.hive.metastore.txn"
     if version.startswith("3."):
@@ -252,13 +253,13 @@ def _site(settings: Mapping[str, str]) -> str:
 
 
 def answers(port: int) -> bool:
-    """Whether a metastore answers ``getVersion`` there."""
+    """Return whether a metastore on a port answers ``getVersion``."""
     call = b"\x80\x01\x00\x01\x00\x00\x00\x0agetVersion\x00\x00\x00\x01\x00"
     return _is_answered(port, call, b"\x80\x01\x00\x02")
 
 
 def authenticates(port: int) -> bool:
-    """Whether a server refuses an unknown mechanism of SASL there (Thrift's START, BAD)."""
+    """Return whether a server on a port refuses an unknown mechanism of SASL (Thrift's BAD)."""
     return _is_answered(port, b"\x01\x00\x00\x00\x04NONE\x02\x00\x00\x00\x00", b"\x03")
 
 
@@ -297,7 +298,7 @@ def _prepare(version: str, work: Path) -> None:
 
 
 def _jars(version: str, place: Path) -> str:
-    """The class path; what Maven resolved stands in for the archive's old Derby and logging."""
+    """Return the class path; Maven's jars replace the archive's old Derby and logging."""
     replaced: tuple[str, ...] = ("derby-", "log4j-", "slf4j-")
     if version == "4.1.0":
         replaced += ("datanucleus-", "hive-")

@@ -1,4 +1,4 @@
-"""The servers of the tests are real, alone, and reachable from this machine only."""
+"""Tests that the servers of the tests are real, alone and reachable from this machine only."""
 
 from __future__ import annotations
 

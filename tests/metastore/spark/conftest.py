@@ -19,7 +19,7 @@ _numbers = itertools.count()
 
 
 class Client:
-    """A Spark session of its own, in a new database of a server."""
+    """Spark session of its own, in a new database of a server."""
 
     def __init__(self, spark: SparkSession, uri: str, database: str = "default") -> None:
         self.spark = spark.newSession()
@@ -30,7 +30,7 @@ class Client:
 
     @property
     def session(self) -> AcidSession:
-        """What acidsql keeps for it."""
+        """``AcidSession`` of the Spark session."""
         return AcidSession.of(self.spark)
 
     def sql(self, text: str) -> list[tuple[object, ...]]:
@@ -47,7 +47,10 @@ class Client:
 def client(
     spark: SparkSession, metastore_server: Callable[[str], MetastoreServer]
 ) -> Iterator[Callable[..., Client]]:
-    """Makes clients of a version's server, which is emptied first; all use one database."""
+    """Yield a function that makes clients of a version's server.
+
+    The server is emptied first; all clients use one database.
+    """
     database = f"db{next(_numbers)}"
     emptied = set()
     with ExitStack() as stack:
@@ -65,7 +68,7 @@ def client(
 
 
 class Calls:
-    """The calls that are sent to servers."""
+    """Calls that are sent to servers."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, tuple[object, ...]]] = []
@@ -80,7 +83,7 @@ class Calls:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
-    """What is sent from now on."""
+    """Record the calls that are sent from now on."""
     calls = Calls()
     send = Connections.call
 

@@ -1,7 +1,7 @@
-"""A client that is killed in the middle of a statement.
+"""Client that is killed in the middle of a statement.
 
-``python killed_client.py URI DATABASE STEP STATEMENT``: STEP is a method of the metastore, at whose
-call the process kills itself.
+``python killed_client.py URI DATABASE STEP STATEMENT``: the process kills itself when it calls
+STEP, a method of the metastore.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What statements cost: the calls that they send, in their order."""
+"""Tests of the cost of statements: the calls that they send, in their order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ann(client: Callable[[str], Client]) -> Client:
 
 
 def sent(ann: Client, calls: Calls, statement: str) -> list[str]:
-    """The calls of a statement that comes when nothing is remembered."""
+    """Return the calls of a statement when no table is cached."""
     ann.session.metastore._definitions._known.clear()  # type: ignore[attr-defined]
     calls.clear()
     ann.sql(statement)

@@ -39,7 +39,7 @@ _CLEANER_SECONDS = 60
 
 
 def made(client: Client, *, partitioned: bool = False) -> Path:
-    """A table ``t`` with three rows; its place."""
+    """Create a table ``t`` with three rows; return its directory."""
     part = "PARTITIONED BY (p INT)" if partitioned else ""
     client.sql(f"CREATE TABLE t (id INT, v STRING) {part} {ACID}")
     rows = (
@@ -266,7 +266,9 @@ def test_killed_client_leaves_nothing_visible(
 
 @pytest.fixture
 def cleaning_server(tmp_path: Path) -> Iterator[MetastoreServer]:
-    """A server whose cleaner runs every second; that of 4.0.1 does not find its database here."""
+    """Yield a server whose cleaner runs every second; with 4.0.1 it does not find its database
+    here.
+    """
     settings = {
         **SERVER_SETTINGS,
         "metastore.compactor.cleaner.on": "true",

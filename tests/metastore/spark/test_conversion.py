@@ -1,4 +1,4 @@
-"""Plain tables of a real metastore become transactional."""
+"""Tests of plain tables of a real metastore that become transactional."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TO_ACID = "ALTER TABLE {t} SET TBLPROPERTIES ('transactional'='true')"
 def _make_plain(
     client: Client, monkeypatch: pytest.MonkeyPatch, name: str, *, partitioned: bool
 ) -> Table:
-    """A table such as Spark makes with the metastore as its catalog, with files of Spark's."""
+    """Create a table as Spark does with the metastore as its catalog, with files of Spark's."""
     database = str(client.spark.catalog.currentDatabase())
     metastore = client.session.metastore
     assert isinstance(metastore, HiveMetastore)

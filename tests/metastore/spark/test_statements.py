@@ -10,7 +10,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.compaction import cleaner, worker
 from acidsql.errors import AcidAnalysisError, AcidLookupError, ConcurrencyError
 from acidsql.metastore.model import CompactionState, CompactionType, Partition
 from acidsql.session.acid_session import AcidSession
@@ -103,7 +102,7 @@ def test_hive_3_compacts_by_itself(client: Callable[[str], Client]) -> None:
     assert (table, kind, state) == ("t", "major", "initiated")
     assert ann.sql("SELECT * FROM t") == [(0,), (1,), (2,)]
     (entry,) = ann.session.metastore.compactions()
-    assert worker.run_once(ann.session) is None
+    assert acidsql.run_compaction(ann.spark) is None
     assert entry.state is CompactionState.INITIATED
     impatient = client("3.1.3")
     impatient.spark.conf.set("spark.acidsql.lock.timeout", "1")
@@ -192,9 +191,9 @@ def test_compaction_that_somebody_else_requested(client: Callable[[str], Client]
     store = ann.session.metastore
     entry = store.request_compaction(database, "t", "p=1", CompactionType.MAJOR)
     whole = store.request_compaction(database, "t", None, CompactionType.MAJOR)
-    assert worker.run_once(bob.session) == entry.compaction_id
-    assert worker.run_once(bob.session) == whole.compaction_id
-    assert worker.run_once(bob.session) is None
+    assert acidsql.run_compaction(bob.spark) == entry.compaction_id
+    assert acidsql.run_compaction(bob.spark) == whole.compaction_id
+    assert acidsql.run_compaction(bob.spark) is None
     states = {c.compaction_id: (c.state, c.error) for c in store.compactions()}
     assert states[entry.compaction_id] == (CompactionState.READY_FOR_CLEANING, None)
     state, reason = states[whole.compaction_id]
@@ -203,7 +202,7 @@ def test_compaction_that_somebody_else_requested(client: Callable[[str], Client]
     assert "by its partitions" in reason
     for session in (ann.session, bob.session):
         session.leases.release()
-    cleaner.clean(ann.session)
+    assert acidsql.run_cleaner(ann.spark) == [entry.compaction_id]
     assert ann.sql("SELECT * FROM t") == [(1, 1), (2, 1)]
     place = Path(acidsql.location(ann.spark, "t").removeprefix("file:")) / "p=1"
     assert [path.name.partition("_v")[0] for path in place.iterdir()] == ["base_0000002"]

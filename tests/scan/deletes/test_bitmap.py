@@ -1,4 +1,4 @@
-"""Deleted rows as bits of words, without Spark."""
+"""Tests of the delete bitmap, without Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def table(rows: Sequence[Deleted]) -> pa.Table:
 
 
 def is_in(found: DeleteBitmap, row: Deleted, *, partitioned: bool) -> bool:
-    """Whether a row is looked up, as Spark's program does it."""
+    """Return whether a row is found in the bitmap, as Spark's generated code looks it up."""
     ordinal, key = row
     place = ordinal if partitioned else key.write_id
     parts = [*([key.write_id] if partitioned else []), key.bucket, key.row_id >> 6]

@@ -1,0 +1,83 @@
+"""Cells: the options, the variable and the statements in the text of one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from IPython.core.error import UsageError
+
+from acidsql.repl.statements import Statement, split
+
+_OPTION = re.compile(r"\s*--(?P<name>\w[\w-]*)(?:\s*=\s*|\s+|$)(?P<value>\S*)")
+_VARIABLE = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*<<")
+
+OPTIONS = ("limit", "spark")
+"""The options of the magics, each with a value."""
+
+DEFAULT_LIMIT = 100
+"""Rows that are shown at most, if the cell does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """Request of a cell.
+
+    Attributes:
+        statements: one or more, in order.
+        spark: name of the variable with the Spark session, if one was given.
+        limit: rows of the result to show at most.
+        variable: name of the variable that the last statement's DataFrame goes to; None to show its
+            rows.
+    """
+
+    statements: tuple[Statement, ...]
+    spark: str | None
+    limit: int
+    variable: str | None
+
+
+def parse_cell(line: str, body: str | None) -> Cell:
+    """Read what stands behind the name of the magic, and below it.
+
+    Args:
+        line: the rest of the line: options, then possibly SQL.
+        body: the lines below, None for ``%acidsql``.
+
+    Raises:
+        UsageError: an option is unknown or has a wrong value, or there is no statement.
+    """
+    options, rest = _options(line)
+    text = rest if body is None else f"{rest}\n{body}"
+    variable = _VARIABLE.match(text)
+    statements = split(text[variable.end() :] if variable else text)
+    if not statements:
+        raise UsageError("there is no statement to run: see %acidsql?")
+    return Cell(
+        statements=statements,
+        spark=options.get("spark"),
+        limit=_limit(options.get("limit")),
+        variable=variable["name"] if variable else None,
+    )
+
+
+def _options(line: str) -> tuple[dict[str, str], str]:
+    """Return the options that a line begins with, and the rest of it."""
+    options: dict[str, str] = {}
+    while option := _OPTION.match(line):
+        if option["name"] not in OPTIONS:
+            known = " and ".join(f"--{name}" for name in OPTIONS)
+            raise UsageError(f"there is no option --{option['name']}: the options are {known}")
+        if not option["value"]:
+            raise UsageError(f"--{option['name']} needs a value")
+        options[option["name"]] = option["value"]
+        line = line[option.end() :]
+    return options, line
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return DEFAULT_LIMIT
+    if not text.isdecimal():
+        raise UsageError(f"--limit is {text!r}: give a number of rows")
+    return int(text)

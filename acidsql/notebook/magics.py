@@ -1,0 +1,130 @@
+"""Magics: run the statements of a cell, and show the last one's rows or an error."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import no_var_expand
+from pyspark.sql import SparkSession
+
+from acidsql.api import sql
+from acidsql.notebook.cell import Cell, parse_cell
+from acidsql.notebook.progress import progress_of
+from acidsql.notebook.table import ResultTable
+from acidsql.repl.printer import error_text
+from acidsql.repl.runner import LEFT_RUNNING, fetch, run_statement
+from acidsql.repl.statements import Statement
+
+_NAME = "acidsql"
+# PySpark reports every failed statement there as JSON with a Java stack trace.
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+_Answer = TypeVar("_Answer")
+_Error = TypeVar("_Error", bound=BaseException)
+
+
+def register(shell: InteractiveShell) -> None:
+    """Give a shell the magics ``%acidsql`` and ``%%acidsql``."""
+
+    def acidsql(line: str, cell: str | None = None) -> ResultTable | None:
+        """Run SQL on Hive ACID tables, and show the rows of the last statement.
+
+        In a line, and in a cell with several statements::
+
+            %acidsql SELECT * FROM pet
+
+            %%acidsql --limit 20
+            UPDATE pet SET name = 'Felix' WHERE id = 2;
+            SELECT * FROM pet
+
+        `name << SELECT …` keeps the last statement's DataFrame in a variable, and shows nothing.
+        The session is the variable `spark`, or else Spark's active session.
+
+        Options, before the SQL:
+
+        --limit N     rows to show at most (100)
+        --spark NAME  the variable that has the session
+        """
+        return _run(shell, parse_cell(line, cell))
+
+    # IPython would put the values of variables for {…} and $… in SQL.
+    shell.register_magic_function(no_var_expand(acidsql), "line_cell", _NAME)
+
+
+def unregister(shell: InteractiveShell) -> None:
+    """Take the magics away again."""
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop(_NAME, None)
+
+
+def _run(shell: InteractiveShell, cell: Cell) -> ResultTable | None:
+    spark = _session(shell, cell.spark)
+
+    def rows(session: SparkSession, text: str) -> ResultTable:
+        return ResultTable(fetch(sql(session, text), cell.limit))
+
+    *others, last = cell.statements
+    with _without_stack_traces():
+        for statement in others:
+            _answer(shell, spark, statement, rows)
+        if cell.variable is None:
+            return _answer(shell, spark, last, rows)
+        shell.user_ns[cell.variable] = _answer(shell, spark, last, sql)
+    return None
+
+
+def _session(shell: InteractiveShell, variable: str | None) -> SparkSession:
+    """Return the session of a variable, by default that of ``spark`` or else the active one."""
+    found = shell.user_ns.get(variable or "spark")
+    if isinstance(found, SparkSession):
+        return found
+    if variable is not None:
+        raise UsageError(f"--spark {variable}: there is no Spark session in this variable")
+    active = SparkSession.getActiveSession()
+    if active is None:
+        raise UsageError(
+            "there is no Spark session: make one, as with "
+            "spark = SparkSession.builder.getOrCreate(), or name its variable with --spark"
+        )
+    return active
+
+
+def _answer(
+    shell: InteractiveShell,
+    spark: SparkSession,
+    statement: Statement,
+    work: Callable[[SparkSession, str], _Answer],
+) -> _Answer:
+    """Run a statement; what it raises is shown in a few lines, and ends the cell."""
+    outcome = run_statement(spark, statement.text, work=work, progress=progress_of(shell))
+    if outcome.result is not None:
+        return outcome.result
+    if outcome.error is None:
+        raise _shown_as(KeyboardInterrupt(), LEFT_RUNNING)
+    if outcome.cancelled:
+        raise _shown_as(KeyboardInterrupt(), "cancelled") from outcome.error
+    raise _shown_as(outcome.error, error_text(outcome.error, statement).rstrip("\n"))
+
+
+def _shown_as(error: _Error, text: str) -> _Error:
+    """Make IPython show an error as a text in place of a traceback."""
+    error._render_traceback_ = text.splitlines  # type: ignore[attr-defined] # IPython asks for it
+    return error
+
+
+@contextmanager
+def _without_stack_traces() -> Iterator[None]:
+    """Keep PySpark from writing a report about each error below the cell."""
+    levels = {logger: logger.level for logger in map(logging.getLogger, _LOGGERS)}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)

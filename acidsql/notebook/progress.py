@@ -1,0 +1,54 @@
+"""Progress bar of a statement, in the output of its cell."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
+from tqdm import tqdm
+
+from acidsql.repl.runner import BAR, Progress, TerminalBar
+
+
+def progress_of(shell: InteractiveShell) -> Progress | None:
+    """Return a bar for a shell: of a notebook, of a terminal, or None where nobody watches."""
+    if getattr(shell, "kernel", None) is not None:
+        return NotebookBar()
+    return TerminalBar() if sys.stderr.isatty() else None
+
+
+class NotebookBar:
+    """Progress bar that front ends draw, in HTML or as text, and that leaves nothing behind."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._drawn: dict[str, str] = {}
+
+    def show(self, completed: int, known: int, seconds: float) -> None:
+        """Draw the bar, or draw it anew if it has changed."""
+        drawn = _bundle(completed, known, int(seconds))
+        if self._handle is None:
+            self._handle = display(drawn, raw=True, display_id=True)
+        elif drawn != self._drawn:
+            self._handle.update(drawn, raw=True)
+        self._drawn = drawn
+
+    def clear(self) -> None:
+        """Take the bar away. Clearing the cell's output would take warnings away as well."""
+        if self._handle is not None:
+            self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
+            self._handle = None
+
+
+def _bundle(completed: int, known: int, seconds: int) -> dict[str, str]:
+    """Return the bar in the forms that front ends know."""
+    elapsed = tqdm.format_interval(seconds)
+    return {
+        "text/plain": tqdm.format_meter(completed, known, seconds, ncols=60, bar_format=BAR),
+        "text/html": (
+            f'<progress value="{completed}" max="{known}"></progress> '
+            f"{completed} of {known} tasks, {elapsed}"
+        ),
+    }

@@ -1,0 +1,138 @@
+"""SQLSTATE of each condition.
+
+Conditions that Spark has keep the SQLSTATE of Spark's ``error-conditions.json``. The others have
+one of the SQL standard where it has a fitting one, else PostgreSQL's, ODBC's or Spark's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
+    # 08, 28: connection, authorization
+    "08001": ("METASTORE_UNAVAILABLE",),
+    "28000": ("METASTORE_AUTHENTICATION",),
+    # 0A: feature not supported
+    "0A000": (
+        "ACID_V1_EVENTS",
+        "INVALID_PARTITION_COLUMN_DATA_TYPE",
+        "NOT_SUPPORTED_CHANGE_COLUMN",
+        "UNSUPPORTED_DATATYPE",
+        "UNSUPPORTED_FEATURE",
+        "UNSUPPORTED_FILE_FORMAT",
+        "UNSUPPORTED_ORC_COMPRESSION",
+        "UNSUPPORTED_ORC_VERSION",
+        "UNSUPPORTED_ORIGINAL_FILES",
+        "UNSUPPORTED_SPARK_VERSION",
+    ),
+    # 22: values of parameters, settings and properties
+    "22003": ("INVALID_BUCKET_COUNT",),
+    "22022": (  # Spark's of INVALID_CONF_VALUE
+        "INVALID_CONF_VALUE",
+        "METASTORE_PATH_NEEDED",
+        "METASTORE_URI",
+        "UNSUPPORTED_METASTORE",
+    ),
+    "22023": (
+        "INVALID_COMPACTION_TYPE",
+        "INVALID_PARTITION_OVERWRITE_MODE",
+        "INVALID_SNAPSHOT_TEXT",
+        "INVALID_TABLE_PROPERTY",
+    ),
+    # 23: constraints
+    "23K01": ("MERGE_CARDINALITY_VIOLATION",),
+    # 25: transaction state
+    "25000": ("TXN_COMMITTED", "WRITE_ID_REFUSED"),
+    "25P01": ("NO_SUCH_TXN",),
+    "2BP01": ("SCHEMA_NOT_EMPTY",),
+    # 40: the transaction was rolled back, and can be tried again
+    "40000": ("TXN_ABORTED", "WRITE_ID_IN_USE"),
+    "40001": ("CONCURRENT_WRITE",),
+    "40003": ("COMMIT_OUTCOME_UNKNOWN",),
+    # 42: names, syntax, analysis
+    "42000": (
+        "INVALID_ALTER_TABLE",
+        "LOCATION_OUTSIDE_WAREHOUSE",
+        "NON_PARTITION_COLUMN",
+        "NOT_NULL_ASSERT_VIOLATION",
+        "NOT_NULL_CONSTRAINT_VIOLATION",
+    ),
+    "42601": ("INVALID_PARTITION_OPERATION", "PARSE_SYNTAX_ERROR"),
+    "42602": ("INVALID_OBJECT", "INVALID_PARTITION_NAME", "UNSUPPORTED_COLUMN_NAME"),
+    "42702": ("AMBIGUOUS_PARTITION",),
+    "42703": ("COLUMN_NOT_FOUND", "UNRESOLVED_ASSIGNMENT"),
+    "42704": ("COMPACTION_NOT_FOUND", "SCHEMA_NOT_FOUND"),
+    "42710": ("LOCATION_IN_USE", "PARTITION_LOCATION_NOT_EMPTY"),
+    "42711": ("COLUMN_ALREADY_EXISTS",),
+    "42713": ("STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",),
+    "42802": ("PARTITION_VALUES_MISMATCH",),
+    "42804": ("ADOPTED_SCHEMA_MISMATCH", "LOAD_DATA_SCHEMA_MISMATCH"),
+    "42809": (
+        "CANNOT_CONVERT_TABLE",
+        "EXPECT_TABLE_NOT_VIEW",
+        "EXPECT_VIEW_NOT_TABLE",
+        "LOAD_DATA_ACID_FILE",
+        "LOAD_DATA_DIRECTORY",
+        "NOT_A_TRANSACTIONAL_TABLE",
+    ),
+    "428FR": ("CANNOT_ALTER_PARTITION_COLUMN",),
+    "428FT": (
+        "PARTITIONS_ALREADY_EXIST",
+        "PARTITIONS_NOT_FOUND",
+        "PARTITION_ALREADY_EXISTS",
+        "PARTITION_NOT_FOUND",
+    ),
+    "42939": ("RESERVED_COLUMN_NAME",),
+    "42K03": ("LOAD_DATA_PATH_NOT_EXISTS",),
+    "42K04": ("PATH_ALREADY_EXISTS",),
+    "42K05": ("REQUIRES_SINGLE_PART_NAMESPACE",),
+    "42K0E": ("UNSUPPORTED_MERGE_CONDITION",),
+    "42K0F": ("INVALID_TEMP_OBJ_REFERENCE",),
+    "42K0H": ("RECURSIVE_VIEW",),
+    "42P01": ("TABLE_OR_VIEW_NOT_FOUND",),
+    "42P02": ("UNBOUND_SQL_PARAMETER",),
+    "42P06": ("SCHEMA_ALREADY_EXISTS",),
+    "42P07": ("TABLE_OR_VIEW_ALREADY_EXISTS",),
+    # 54, 55: limits, objects in another state or in use
+    "54000": ("BUCKET_OUT_OF_RANGE", "TOO_MANY_WRITE_IDS"),
+    "55000": ("COMPACTION_STATE_CHANGED",),
+    "55006": ("OPEN_STREAMING_FILE",),
+    "55P03": ("LOCK_TIMEOUT", "METASTORE_BUSY"),  # PostgreSQL's of lock_timeout
+    # 58, KD, XX: files and servers
+    "58000": ("METASTORE_ERROR",),
+    "58030": ("FILE_TOO_SHORT", "RENAME_FAILED"),
+    "58P01": ("DIRECTORY_NOT_FOUND",),
+    "72000": ("ACID_NOT_ENOUGH_HISTORY",),  # PostgreSQL's and Oracle's "snapshot too old"
+    "HY000": ("WRITE_JOB_FAILED",),
+    "HYT00": ("COMPACTION_TIMEOUT", "METASTORE_TIMEOUT"),
+    "KD001": ("FAILED_READ_FILE",),
+    "KD002": ("METASTORE_VERSION",),
+    "KD005": ("MISSING_COLUMNS",),
+    "KD009": ("UNEXPECTED_PARTITION_DIRECTORY",),
+    "XX000": ("UNEXPECTED_STAGED_FILE",),
+    "XX001": (
+        "INVALID_ACID_STATS",
+        "INVALID_BASE_METADATA",
+        "INVALID_BUCKET_PROPERTY",
+        "INVALID_DIRECTORY_NAME",
+        "INVALID_KEY_INDEX",
+        "INVALID_ORC_TAIL",
+        "INVALID_ORIGINAL_FILE_NAME",
+        "NOT_AN_ACID_FILE",
+    ),
+}
+
+SQLSTATES: Mapping[str, str] = MappingProxyType(
+    {condition: state for state, conditions in _BY_SQLSTATE.items() for condition in conditions}
+)
+"""From the name of a condition, without its subclass (``.…``), to its SQLSTATE."""
+
+
+def sqlstate(condition: str) -> str | None:
+    """Return the SQLSTATE of a condition, which its subclasses share; None if it has none.
+
+    >>> sqlstate("UNSUPPORTED_FEATURE.OR_REPLACE")
+    '0A000'
+    """
+    return SQLSTATES.get(condition.partition(".")[0])

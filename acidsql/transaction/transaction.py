@@ -1,0 +1,161 @@
+"""Transactions of the metastore: opened, kept alive, and committed or rolled back at the end of a
+block. Statements, compactions and exclusive locks all use the context manager ``transaction``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+
+from acidsql.errors import AcidSqlError, MetastoreError, TransactionStateError, WriteConflictError
+from acidsql.metastore.model import LockRequest, LockType, Operation, Table, TxnType
+from acidsql.session.acid_session import AcidSession
+from acidsql.transaction.locking import wait_for_locks
+
+logger = logging.getLogger(__name__)
+
+
+class Status(Enum):
+    """State of a transaction.
+
+    OPEN → COMMITTING → COMMITTED or IN_DOUBT; from OPEN or COMMITTING → ABORTED → ROLLED_BACK.
+    """
+
+    OPEN = "open"
+    # The commit was requested and not answered.
+    COMMITTING = "committing"
+    COMMITTED = "committed"
+    # It may have committed, so its changes stay; they are invisible if it has not.
+    IN_DOUBT = "in doubt"
+    # It has not committed and never will; its changes, or some of them, are still there.
+    ABORTED = "aborted"
+    # The same, and its changes are undone.
+    ROLLED_BACK = "rolled back"
+
+
+@dataclass(slots=True, kw_only=True)
+class Transaction:
+    """Open transaction of the metastore, and how it ended; made by ``transaction``.
+
+    Attributes:
+        session: the session.
+        txn_id: its transaction id.
+        at_end: callbacks for when the transaction has ended, whichever way.
+        aborts_in_doubt: whether to abort even if the commit was requested and not answered. A
+            statement's transaction is left to its user then (SHOW TRANSACTIONS).
+        status: its state.
+        reverts: functions that undo the changes; they are called last to first.
+    """
+
+    session: AcidSession
+    txn_id: int
+    at_end: ExitStack
+    aborts_in_doubt: bool = False
+    status: Status = Status.OPEN
+    reverts: list[Callable[[], object]] = field(default_factory=list)
+
+    def wait_for_locks(self, requests: Sequence[LockRequest], timeout: float | None = None) -> bool:
+        """Acquire locks, as ``locking.wait_for_locks`` does.
+
+        Args:
+            timeout: seconds; by default ``spark.acidsql.lock.timeout``.
+        """
+        timeout = self.session.settings.lock_timeout if timeout is None else timeout
+        return wait_for_locks(self.session.metastore, self.txn_id, requests, timeout)
+
+    def commit(self) -> None:
+        """Commit.
+
+        Raises:
+            WriteConflictError: CONCURRENT_WRITE; the transaction is aborted.
+            TransactionStateError: TXN_ABORTED, it was aborted earlier.
+            MetastoreError: it is unknown whether the transaction has committed.
+        """
+        self.status = Status.COMMITTING
+        try:
+            self.session.metastore.commit_txn(self.txn_id)
+        except (WriteConflictError, TransactionStateError):
+            self.status = Status.ABORTED
+            raise
+        self.status = Status.COMMITTED
+
+    def roll_back(self, error: BaseException | None = None) -> None:
+        """Abort, and undo the changes, unless the transaction has or may have committed.
+
+        Errors of this are logged: the first error is the one that the user has to see.
+
+        Args:
+            error: that first error.
+        """
+        if self.status is Status.COMMITTED:
+            return
+        asked = self.status is Status.COMMITTING
+        unanswered = asked and isinstance(error, MetastoreError) and not self.aborts_in_doubt
+        # The abort raises if the transaction is committed after all.
+        if unanswered or (not self._abort() and asked):
+            self.status = Status.IN_DOUBT
+            logger.error("txn %s: fate unknown after %s; what it wrote stays", self.txn_id, error)
+            return
+        self.status = Status.ABORTED
+        try:
+            while self.reverts:
+                self.reverts.pop()()
+        except (AcidSqlError, OSError):
+            logger.exception("txn %s: could not undo its changes", self.txn_id)
+            return
+        self.status = Status.ROLLED_BACK
+
+    def _abort(self) -> bool:
+        """Abort in the metastore; return False if that failed."""
+        if self.status is Status.ABORTED:
+            return True
+        try:
+            self.session.metastore.abort_txn(self.txn_id)
+        except (AcidSqlError, OSError):
+            logger.exception("txn %s: abort failed; if open, it ends by its time-out", self.txn_id)
+            return False
+        return True
+
+
+@contextmanager
+def transaction(
+    session: AcidSession, txn_type: TxnType = TxnType.DEFAULT, *, aborts_in_doubt: bool = False
+) -> Iterator[Transaction]:
+    """Open a transaction and keep it alive in the block, which must call ``commit``.
+
+    It is rolled back if the block raises, or ends without a commit.
+    """
+    with ExitStack() as at_end:
+        txn_id = session.metastore.open_txn(session.user, session.host, txn_type)
+        opened = Transaction(
+            session=session, txn_id=txn_id, at_end=at_end, aborts_in_doubt=aborts_in_doubt
+        )
+        session.heartbeater.add(txn_id)
+        try:
+            yield opened
+        except BaseException as error:
+            opened.roll_back(error)
+            raise
+        else:
+            opened.roll_back()
+        finally:
+            session.heartbeater.remove(txn_id)
+
+
+@contextmanager
+def exclusive_lock(session: AcidSession, table: Table) -> Iterator[None]:
+    """Hold an EXCLUSIVE lock on a table in the block; the lock waits for all others."""
+    request = LockRequest(
+        database=table.database,
+        table=table.name,
+        partition=None,
+        type=LockType.EXCLUSIVE,
+        operation=Operation.SELECT,
+    )
+    with transaction(session, aborts_in_doubt=True) as opened:
+        opened.wait_for_locks([request])
+        yield
+        opened.commit()

@@ -1,0 +1,59 @@
+"""After ``AcidSession.close`` nothing of a session is kept."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import acidsql
+from acidsql.bridge import JvmCache
+from acidsql.session.acid_session import AcidSession
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+
+def use(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
+    """Run what fills the caches of a session: a scan with deleted rows, a MERGE, a view."""
+    acidsql.sql(spark, f"DELETE FROM {table} WHERE id = 2")
+    acidsql.sql(spark, f"MERGE INTO {table} t USING (SELECT 3 AS id) s ON t.id = s.id"
+                " WHEN MATCHED THEN UPDATE SET v = 'm'")  # fmt: skip
+    acidsql.sql(spark, f"CREATE TEMPORARY VIEW seen AS SELECT * FROM {table}")
+    acidsql.sql(spark, f"ALTER TABLE {table} COMPACT 'minor'")
+    rows = acidsql.sql(spark, f"SELECT id, v, p FROM {table} JOIN seen USING (id, v, p)")
+    return list(map(tuple, rows.collect()))
+
+
+def test_nothing_of_a_closed_session_is_kept(lab: Lab) -> None:
+    t = lab.create(
+        "id int, v string", partitioned="p int", values="(1, 'a', 1), (2, 'b', 1), (3, 'c', 2)"
+    )
+    spark: Any = lab.spark.newSession()
+    assert sorted(use(spark, t)) == [(1, "a", 1), (3, "m", 2)]
+    session: Any = AcidSession.of(spark)
+    assert JvmCache.has(spark)
+    kept = {"spark": weakref.ref(spark), "session": weakref.ref(session)}
+    session.close()
+    assert not JvmCache.has(spark)
+    assert not JvmCache.has(session)
+    assert JvmCache.has(lab.spark.sparkContext)  # another session is open
+    lab.spark.newSession()  # PySpark itself keeps the one that was made last
+    del spark, session
+    gc.collect()
+    assert {name for name, reference in kept.items() if reference() is not None} == set()
+
+
+def test_a_closed_session_can_be_used_again(lab: Lab) -> None:
+    t = lab.create("id int, v string, p int", values="(1, 'a', 1), (3, 'c', 2)")
+    spark = lab.spark.newSession()
+    for rows in ([(1, "a", 1), (3, "m", 2)], [(1, "a", 1), (3, "m", 2)]):
+        spark.catalog.dropTempView("seen")
+        assert sorted(use(spark, t)) == rows
+        AcidSession.of(spark).close()
