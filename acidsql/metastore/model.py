@@ -281,6 +281,8 @@ class Capabilities:
             transaction may have left files from lock requests that follow the allocation of a write
             id.
         converts_spark_tables: it can take over a table of Spark's own catalog without moving it.
+        readers_know_zstd: everything that reads its tables decompresses zstd. ORC does from 1.6 on,
+            which Hive 4 has; Hive 3.1 has ORC 1.5.
     """
 
     is_id_authority: bool
@@ -288,3 +290,4 @@ class Capabilities:
     has_other_clients: bool
     learns_writes_from_locks: bool
     converts_spark_tables: bool
+    readers_know_zstd: bool
