@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
 from acidsql.schema.acid_file import CODECS
 
 # Spark's name of a codec that is ORC's "none".
@@ -154,4 +154,17 @@ def _kerberos(spark: SparkSession) -> Kerberos | None:
     if not principal:
         return None
     host = spark.conf.get("spark.acidsql.metastore.kerberos.host", None)
-    return Kerberos(principal=principal, host=host)
+    return Kerberos(principal=principal, host=host, protection=_protection(spark))
+
+
+def _protection(spark: SparkSession) -> Protection:
+    """Return the weakest protection that Hadoop's own setting names."""
+    key = "hadoop.rpc.protection"
+    text = _configured(spark, key) or Protection.AUTHENTICATION.name
+    try:
+        return least_protection(text)
+    except KeyError as err:
+        choices = ", ".join(one.name.lower() for one in Protection)
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE", f"{key} is {text!r}: give one or several of {choices}"
+        ) from err
