@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import AcidLookupError
+from acidsql.limits import limits
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
 from acidsql.session.at_work import at_work
@@ -58,11 +59,11 @@ class AcidSession:
         self.host = socket.gethostname()
         self.metastore = _open_metastore(self.settings, self.user)
         self.files = FileSystem(spark)
-        self.tails = TailCache(self.files)
-        self.delete_events = EventCache(self.files)
+        self.tails = TailCache(self.files, limits().cached_tails)
+        self.delete_events = EventCache(self.files, limits().cached_event_bytes)
         self.delete_filters: LruCache[
             Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None
-        ] = LruCache(4)
+        ] = LruCache(limits().cached_delete_filters)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age

@@ -75,7 +75,7 @@ class EventCache:
         capacity: most bytes to keep.
     """
 
-    def __init__(self, files: FileSystem, capacity: int = 160 * 1024 * 1024) -> None:
+    def __init__(self, files: FileSystem, capacity: int) -> None:
         self._files = files
         self._known: LruCache[pa.Table] = LruCache(capacity, size=lambda table: int(table.nbytes))
 

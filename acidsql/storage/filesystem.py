@@ -20,8 +20,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import FormatError
-
-_COPIED_BYTES = 4 * 1024 * 1024
+from acidsql.limits import limits
 
 
 class FileVersion(NamedTuple):
@@ -350,7 +349,7 @@ def _copy_part(source: Path, part: FilePart, written: BinaryIO) -> None:
     with source.open("rb") as stream:
         stream.seek(part.start)
         left = part.length
-        while left and (content := stream.read(min(left, _COPIED_BYTES))):
+        while left and (content := stream.read(min(left, limits().copy_buffer_bytes))):
             written.write(content)
             left -= len(content)
 
