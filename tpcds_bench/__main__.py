@@ -16,6 +16,7 @@ import click
 from tpcds_bench import (
     cases,
     changes,
+    codecs,
     cost,
     deltas,
     maintenance,
@@ -207,6 +208,18 @@ def changes_command(settings: Settings, scale: float, rounds: int, only: Sequenc
         results = changes.run(stage, rounds=rounds, only=only)
         stored = changes.storage(stage.spark)
     settings.report("changes", [*changes.sections(stage.data, results), *stored], results)
+    return True
+
+
+@main.command("codecs")
+@scale_option(1.0)
+@rounds_option(5)
+@only_option
+@click.pass_obj
+def codecs_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
+    """Measure zstd beside zlib."""
+    suite = partial(codecs.run, rounds=rounds, only=only)
+    settings.run("codecs", scale, suite, codecs.sections)
     return True
 
 

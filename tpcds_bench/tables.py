@@ -32,9 +32,9 @@ def databases(
     product.create_database(spark, acid)
 
 
-def flat_table(rows: DataFrame, name: str) -> None:
+def flat_table(rows: DataFrame, name: str, codec: str = CODEC) -> None:
     """Write rows as a table of flat ORC."""
-    rows.write.format("orc").option("compression", CODEC).saveAsTable(name)
+    rows.write.format("orc").option("compression", codec).saveAsTable(name)
 
 
 def names(columns: Iterable[Column]) -> str:

@@ -98,6 +98,26 @@ def local_rows(frame: DataFrame) -> list[JavaObject]:
     return list(frame._jdf.queryExecution().executedPlan().executeCollect())
 
 
+def text_of(row: JavaObject, column: int) -> str:
+    """Return a STRING of a row, which is not NULL."""
+    return str(row.getUTF8String(column))
+
+
+def int_of(row: JavaObject, column: int) -> int:
+    """Return an INT of a row, which is not NULL."""
+    return int(row.getInt(column))
+
+
+def long_of(row: JavaObject, column: int) -> int:
+    """Return a BIGINT of a row, which is not NULL."""
+    return int(row.getLong(column))
+
+
+def set_long(row: JavaObject, column: int, value: int) -> None:
+    """Set a BIGINT of a row."""
+    row.setLong(column, value)
+
+
 def has_local_rows(frame: DataFrame, most: int) -> bool:
     """Return whether Spark's optimizer makes a plan a ``LocalRelation``, as it does of VALUES.
 

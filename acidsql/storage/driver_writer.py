@@ -138,17 +138,18 @@ def stage_on_driver(
     first = len(columns)
     for row in found:
         target, *values = (
-            str(row.getUTF8String(first + i)) for i in range(1 + len(table.partition_columns))
+            bridge.text_of(row, first + i) for i in range(1 + len(table.partition_columns))
         )
         place = Place(target, tuple(values))
         if target in inserts:
-            bucket = row.getInt(first + len(directories) - 1) if table.num_buckets else 0
+            last = first + len(directories) - 1
+            bucket = bridge.int_of(row, last) if table.num_buckets else 0
             own = files[place, bucket]
-            row.setLong(_ROW_ID, len(own))
+            bridge.set_long(row, _ROW_ID, len(own))
             own.append(row)
         else:
-            key = RowId(row.getLong(_WRITE_ID), row.getInt(_BUCKET), row.getLong(_ROW_ID))
-            keys[place].append(key)
+            write_id, row_id = (bridge.long_of(row, column) for column in (_WRITE_ID, _ROW_ID))
+            keys[place].append(RowId(write_id, bridge.int_of(row, _BUCKET), row_id))
     schema = StructType(made.schema.fields[:first])
     for (place, bucket), own in files.items():
         path = child(staging, *_directories(table, place, bucket), "part-00000-0.orc")

@@ -207,6 +207,15 @@ def test_create_table_keeps_every_clause(lab: Lab, tmp_path: Path) -> None:
     assert not place.exists()
 
 
+@pytest.mark.parametrize("escaped", ["false", "true"])
+def test_properties_are_shown_as_they_are(lab: Lab, escaped: str) -> None:
+    t = lab.create("id int")
+    lab.sql(f"ALTER TABLE {t} SET TBLPROPERTIES ('home'='${{env:HOME}}', 'place'='C:\\\\x')")
+    with lab.settings(spark__sql__parser__escapedStringLiterals=escaped):
+        shown = dict(lab.sql(f"SHOW TBLPROPERTIES {t}"))
+    assert (shown["home"], shown["place"]) == ("${env:HOME}", "C:\\x")
+
+
 def test_partition_columns_by_name_come_last(lab: Lab) -> None:
     t = lab.create("p INT, id INT, q STRING", partitioned="q, p", values="(1, 'x', 2)")
     assert lab.frame(f"SELECT * FROM {t}").schema.simpleString() == (

@@ -135,8 +135,9 @@ def _use_wal(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _metastore_error(path: str, err: sqlite3.Error) -> MetastoreError:
-    # Python 3.10 does not give SQLite's error code; SQLITE_BUSY's text is "database is locked".
-    if isinstance(err, sqlite3.OperationalError) and "locked" in str(err):
+    # The sqlite3 module's own errors have no code; the low byte of SQLite's is its kind.
+    kind = getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return MetastoreError(
             "METASTORE_BUSY",
             f"other processes kept the metastore file {path!r} locked for {BUSY_SECONDS:g} s; "
