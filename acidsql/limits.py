@@ -1,4 +1,4 @@
-"""Tuning constants: the sizes and numbers at which acidsql changes the way that it works.
+"""Tuning constants: sizes and numbers at which acidsql changes the way that it works, and times.
 
 No result depends on them. They are in one place so that they can be read together, and so that a
 test can set one of them to have the other way taken.
@@ -64,6 +64,44 @@ class Limits:
         thread_memory_bytes: memory of the JVM for each thread that rewrites stripes.
         file_threads: number of files read or written at a time: appending to one takes up to half a
             second on HDFS, reading its tail some milliseconds.
+        result_bytes: one job brings no more than this to the driver, nor more than half of
+            ``spark.driver.maxResultSize``.
+        rewrite_batch_rows: largest number of rows that are taken from stripe to stripe at once.
+        rewrite_batch_bytes: approximate size of these rows, of which each thread has some.
+        copy_buffer_bytes: bytes of a file that are read at once when it is copied or counted.
+        tail_bytes: bytes at the end of an ORC file that are read first: most tails are smaller.
+        cached_tails: number of ORC tails that a session keeps, some kilobytes each.
+        cached_event_bytes: size of the delete events that a session keeps.
+        cached_delete_filters: number of delete bitmaps that a session keeps, 16 MB each at most.
+        cached_tables: number of table definitions of a Hive Metastore that a session keeps.
+        constraint_seconds: for this time the constraints of a table, which a Hive Metastore keeps
+            apart from it, are not fetched again: a statement needs them before its lock and after.
+        remembered_transactions: number of ended transactions that a client of a Hive Metastore
+            tells from those that were never opened.
+        remembered_compactions: number of compactions that a client of a Hive Metastore has taken
+            and can still report on.
+        tables_per_call: number of table definitions fetched from a Hive Metastore at once.
+        partitions_per_call: number of partitions sent to a Hive Metastore, or fetched, at once.
+        skipped_write_ids: number of write ids that are allocated and never used, where a Hive
+            Metastore cannot skip them: each takes a transaction.
+        seeding_seconds: longest wait until skipped transaction ids are no longer taken for open,
+            as Hive 4 does until ``hive.txn.opentxn.timeout`` has passed.
+        seeding_poll_seconds: time between two looks at that.
+        connect_seconds: longest wait for a connection to a Hive Metastore.
+        connection_attempts: number of times that a call is tried on a Hive Metastore.
+        attempt_pause_seconds: time until all servers are tried again.
+        idle_connections: number of unused connections that are kept open.
+        sqlite_busy_seconds: longest wait for the write lock of the embedded metastore's file, which
+            others hold for milliseconds.
+        first_lock_poll_seconds: time until a lock is asked for again; it doubles each time.
+        longest_lock_poll_seconds: time between two such questions at most.
+        compaction_poll_seconds: time between two looks whether others have done a compaction.
+        heartbeat_retry_part: a failed heartbeat is sent again after this fraction of the interval:
+            a whole one would be too late.
+        collection_pauses: seconds to wait before each garbage collection for unreachable plans:
+            Spark's threads hold a plan for a moment after its result came back.
+        shell_poll_seconds: time between two looks of the shell at a running statement.
+        progress_delay_seconds: a statement that takes longer has a progress bar.
     """
 
     single_pass_bytes: int = 4 * _MIB
@@ -96,6 +134,35 @@ class Limits:
     most_chunk_bytes: int = 128 * _MIB
     thread_memory_bytes: int = 512 * _MIB
     file_threads: int = 8
+    result_bytes: int = 512 * _MIB
+    rewrite_batch_rows: int = 8192
+    rewrite_batch_bytes: int = 64 * _MIB
+    copy_buffer_bytes: int = 4 * _MIB
+    tail_bytes: int = 16 * 1024
+    cached_tails: int = 16_384
+    cached_event_bytes: int = 160 * _MIB
+    cached_delete_filters: int = 4
+    cached_tables: int = 1_000
+    constraint_seconds: float = 2.0
+    remembered_transactions: int = 10_000
+    remembered_compactions: int = 1_000
+    tables_per_call: int = 300
+    partitions_per_call: int = 500
+    skipped_write_ids: int = 1_000
+    seeding_seconds: float = 30.0
+    seeding_poll_seconds: float = 0.2
+    connect_seconds: float = 10.0
+    connection_attempts: int = 3
+    attempt_pause_seconds: float = 1.0
+    idle_connections: int = 4
+    sqlite_busy_seconds: float = 60.0
+    first_lock_poll_seconds: float = 0.01
+    longest_lock_poll_seconds: float = 1.0
+    compaction_poll_seconds: float = 1.0
+    heartbeat_retry_part: float = 0.1
+    collection_pauses: tuple[float, ...] = (0.0, 0.1)
+    shell_poll_seconds: float = 0.1
+    progress_delay_seconds: float = 0.5
 
 
 _LIMITS = Limits()

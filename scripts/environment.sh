@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-quick="not hdfs and not metastore and not hive and not cluster and not packaging and not tpcds and not golden and not random and not slow"
+quick="not hdfs and not metastore and not kerberos and not hive and not cluster and not packaging and not tpcds and not golden and not random and not slow"
 export SPARK_LOCAL_IP=${SPARK_LOCAL_IP:-127.0.0.1}
 
 fail() {
@@ -18,20 +18,20 @@ import ensurepip
 import sys
 import venv
 
-sys.exit(not ((3, 10) <= sys.version_info[:2] <= (3, int(sys.argv[1]))))
+sys.exit(not ((3, 11) <= sys.version_info[:2] <= (3, int(sys.argv[1]))))
 PYTHON
 }
 
 # Prints the first usable interpreter. find_python [HIGHEST_MINOR]
 find_python() {
   local candidate
-  for candidate in ${PYTHON:+"$PYTHON"} python3 python3.12 python3.11 python3.13 python3.10 python; do
+  for candidate in ${PYTHON:+"$PYTHON"} python3 python3.12 python3.11 python3.13 python3.14 python; do
     if usable_python "$candidate" "${1:-99}"; then
       command -v "$candidate"
       return
     fi
   done
-  fail "no Python from 3.10${1:+ to 3.$1} with the venv and ensurepip modules was found" \
+  fail "no Python from 3.11${1:+ to 3.$1} with the venv and ensurepip modules was found" \
     "(Debian and Ubuntu: apt install python3-venv; or set PYTHON to one)"
 }
 

@@ -13,7 +13,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -84,8 +84,17 @@ def _remove_old(places: Iterable[Path]) -> None:
             shutil.rmtree(place)
 
 
-def run_tool(command: Sequence[str], work: Path, text: str = "") -> str:
+def run_tool(
+    command: Sequence[str],
+    work: Path,
+    text: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> str:
     """Run a program; what it says.
+
+    Args:
+        text: its input.
+        environment: its variables; those of this process if None.
 
     Raises:
         JavaSetupError: it failed.
@@ -93,6 +102,7 @@ def run_tool(command: Sequence[str], work: Path, text: str = "") -> str:
     done = subprocess.run(
         command,
         cwd=work,
+        env=environment,
         input=text,
         capture_output=True,
         text=True,

@@ -16,7 +16,9 @@ import click
 from tpcds_bench import (
     cases,
     changes,
+    codecs,
     cost,
+    delete_files,
     deltas,
     maintenance,
     memory,
@@ -210,6 +212,18 @@ def changes_command(settings: Settings, scale: float, rounds: int, only: Sequenc
     return True
 
 
+@main.command("codecs")
+@scale_option(1.0)
+@rounds_option(5)
+@only_option
+@click.pass_obj
+def codecs_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
+    """Measure zstd beside zlib."""
+    suite = partial(codecs.run, rounds=rounds, only=only)
+    settings.run("codecs", scale, suite, codecs.sections)
+    return True
+
+
 @main.command("compaction")
 @scale_option(1.0)
 @rounds_option(5)
@@ -259,6 +273,17 @@ def memory_command(settings: Settings, rows: int, deletes: int) -> bool:
     """Measure the memory that a large table with many delete events takes."""
     suite = partial(memory.run, rows=rows, deletes=deletes)
     settings.run("memory", 0.01, suite, memory.sections)
+    return True
+
+
+@main.command("delete_files")
+@click.option("--rows", default=1_000_000, show_default=True, help="Delete events of the file.")
+@rounds_option(5, per="codec")
+@click.pass_obj
+def delete_files_command(settings: Settings, rows: int, rounds: int) -> bool:
+    """Measure the writing of a delete file beside the same by pyorc, without Spark."""
+    results = delete_files.run(rows=rows, rounds=rounds)
+    settings.report("delete_files", delete_files.sections(rows, results), results)
     return True
 
 

@@ -44,16 +44,22 @@ def create_database(spark: SparkSession, database: str) -> None:
 
 
 def create_table(
-    spark: SparkSession, table: str, columns: Sequence[Column], *, partitioned_by: str | None = None
+    spark: SparkSession,
+    table: str,
+    columns: Sequence[Column],
+    *,
+    partitioned_by: str | None = None,
+    codec: str | None = None,
 ) -> None:
     """Create an ACID table; a partition column must be the last of ``columns``."""
+    compress = f", 'orc.compress'='{codec}'" if codec else ""
     body = [f"{c.name} {c.spark_type}" for c in columns if c.name != partitioned_by]
     partitions = [f"{c.name} {c.spark_type}" for c in columns if c.name == partitioned_by]
     clause = f" PARTITIONED BY ({', '.join(partitions)})" if partitions else ""
     execute(
         spark,
         f"CREATE TABLE {table} ({', '.join(body)}){clause} STORED AS ORC"
-        " TBLPROPERTIES ('transactional'='true')",
+        f" TBLPROPERTIES ('transactional'='true'{compress})",
     )
 
 

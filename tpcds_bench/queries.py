@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
@@ -31,7 +31,7 @@ ACID_DATABASE = "tpcds_acid"
 FLAT_DATABASE = "tpcds_flat"
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """Outcome of one comparison."""
 
     EQUAL = "equal"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import partial
 
 from tpcds_bench.data import Column
@@ -39,7 +39,7 @@ SALES = ("store_sales", PARTITIONED)
 """Both copies of ``store_sales``; what is done to one is done to the other."""
 
 
-class Compaction(str, Enum):
+class Compaction(StrEnum):
     """Kinds of compaction."""
 
     MINOR = "minor"

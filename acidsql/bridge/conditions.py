@@ -44,15 +44,15 @@ class Conjunct:
     """
 
     expression: Expression
-    columns: Mapping[str, JavaObject]
+    columns: Mapping[str, Expression]
     coarse: bool = False
 
 
-def parts(condition: Expression) -> Iterator[JavaObject]:
+def split_and(condition: Expression) -> Iterator[Expression]:
     """Yield the conjuncts of a condition: the operands of its ANDs, from left to right."""
     if simple_name(condition) == "And":
-        yield from parts(condition.left())
-        yield from parts(condition.right())
+        yield from split_and(condition.left())
+        yield from split_and(condition.right())
     else:
         yield condition
 
@@ -63,13 +63,13 @@ def conjunct(expression: Expression, *, coarse: bool = False) -> Conjunct:
     return Conjunct(expression=expression, columns=columns, coarse=coarse)
 
 
-def bare(condition: Expression) -> tuple[JavaObject, bool]:
-    """Return a condition without the mark that ``coarse`` puts on it, and whether it had one."""
+def without_coarse_mark(condition: Expression) -> tuple[Expression, bool]:
+    """Return a condition without the mark of ``mark_coarse``, and whether it had one."""
     is_coarse = simple_name(condition) == _COARSE
     return (condition.child() if is_coarse else condition), is_coarse
 
 
-def coarse(spark: SparkSession, condition: Expression) -> Expression:
+def mark_coarse(spark: SparkSession, condition: Expression) -> Expression:
     """Mark a condition, so that ``planning.plan_requirements`` makes a coarse ``Conjunct`` of
     it.
     """

@@ -55,6 +55,26 @@ class CurrentValues:
             self._values = _values(self._spark)
         return plan.transformAllExpressionsWithSubqueries(self._values)
 
+    def optimize(self, plan: LogicalPlan) -> LogicalPlan | None:
+        """Optimise a plan with these values put in.
+
+        Args:
+            plan: analysed or not; a command is not run.
+
+        Returns:
+            None if its rows depend on the time, user or database at which it runs all the same.
+        """
+        skip = jvm_class(self._spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
+        state = session_state(self._spark)
+        execution = state.executePlan(query_of(plan), skip)
+        analyzed = execution.analyzed()
+        fixed = self.put_into(analyzed)
+        if depends_on_now(self._spark, fixed):
+            return None
+        if fixed is not analyzed:
+            execution = state.executePlan(fixed, skip)
+        return execution.optimizedPlan()
+
     def resolve(self, plan: LogicalPlan) -> LogicalPlan:
         """Analyse and check the plan of a statement, with these values put in.
 

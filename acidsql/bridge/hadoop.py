@@ -9,7 +9,7 @@ from typing import NamedTuple
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.jvm import JavaObject, java_strings, jvm_class, session_state, simple_name
+from acidsql.bridge.jvm import JavaObject, java_strings, jvm_class, same, session_state, simple_name
 
 
 def hadoop_conf(spark: SparkSession) -> JavaObject:
@@ -101,6 +101,51 @@ def list_paths(
         )
         for status in found
     ]
+
+
+def path_text(path: JavaObject) -> str:
+    """Return a path as Hadoop spells it."""
+    return str(path.toString())
+
+
+def path_exists(filesystem: JavaObject, path: JavaObject) -> bool:
+    """Return whether a file or directory exists."""
+    return bool(filesystem.exists(path))
+
+
+def is_directory(filesystem: JavaObject, path: JavaObject) -> bool:
+    """Return whether a path is an existing directory."""
+    return bool(filesystem.exists(path)) and bool(filesystem.getFileStatus(path).isDirectory())
+
+
+def is_same_file_system(one: JavaObject, other: JavaObject) -> bool:
+    """Return whether two file systems have the same URI."""
+    return same(one.getUri(), other.getUri())
+
+
+def file_size(filesystem: JavaObject, path: JavaObject) -> int:
+    """Return the size of a file in bytes."""
+    return int(filesystem.getFileStatus(path).getLen())
+
+
+def make_directories(filesystem: JavaObject, path: JavaObject) -> None:
+    """Create a directory and its parents; one that exists is left as it is."""
+    filesystem.mkdirs(path)
+
+
+def rename_path(filesystem: JavaObject, source: JavaObject, target: JavaObject) -> bool:
+    """Rename a file or directory, and create the parents of the target.
+
+    Returns:
+        False if the file system refused.
+    """
+    filesystem.mkdirs(target.getParent())
+    return bool(filesystem.rename(source, target))
+
+
+def delete_path(filesystem: JavaObject, path: JavaObject) -> None:
+    """Delete a file, or a directory with all that is in it."""
+    filesystem.delete(path, True)
 
 
 def read_bytes(

@@ -14,17 +14,28 @@ from pyspark.sql.types import StructType
 from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
 from acidsql.bridge.spark_versions import differences, missing_internal
 
-JavaObject = Any  # py4j has no static types
-
 if TYPE_CHECKING:
+    # True where mypy checks that nothing outside this package calls a method of a Java object.
+    JAVA_IS_CLOSED = False
 
-    class TreeNode:
-        """Node of a Catalyst tree; only ``bridge`` and ``planning`` call its methods."""
+    if JAVA_IS_CLOSED:
 
-        def __getattr__(self, name: str) -> Any: ...
+        class JavaObject:
+            """Java object that can only be handed on."""
+
+        class TreeNode(JavaObject):
+            """Node of a Catalyst tree that can only be handed on."""
+
+    else:
+        JavaObject = Any  # py4j has no static types
+
+        class TreeNode:
+            """Node of a Catalyst tree."""
+
+            def __getattr__(self, name: str) -> Any: ...
 
 else:
-    TreeNode = object
+    JavaObject = TreeNode = object
 
 # Distinct types, so that mypy tells plans from expressions; at run time both are Java objects.
 LogicalPlan = NewType("LogicalPlan", TreeNode)
@@ -149,6 +160,13 @@ def java_type(spark: SparkSession, schema: StructType) -> JavaObject:
 def session_state(spark: SparkSession) -> JavaObject:
     """Return the ``SessionState`` of a session (parser, analyser, catalog, settings)."""
     return spark._jsparkSession.sessionState()
+
+
+def session_key(spark: SparkSession) -> str:
+    """Return the application id and the UUID of a session; sessions in Python that are of one in
+    the JVM have the same.
+    """
+    return f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
 
 
 def simple_name(node: JavaObject) -> str:

@@ -107,8 +107,8 @@ class MergePlan:
         not_matched_by_source: clauses of WHEN NOT MATCHED BY SOURCE.
     """
 
-    target: JavaObject
-    source: JavaObject
+    target: LogicalPlan
+    source: LogicalPlan
     condition: Expression
     matched: tuple[Clause, ...]
     not_matched: tuple[Clause, ...]

@@ -27,11 +27,11 @@ from acidsql.bridge.jvm import (
 from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.plans import frame_of, input_bytes, java_frame, logical_plan
 from acidsql.bridge.spark_versions import differences
+from acidsql.limits import limits
 
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
 _MAX_RESULT_SIZE = "spark.driver.maxResultSize"
-_MOST_RESULT_BYTES = 512 * 1024 * 1024
 # Spark compares sizes of files with its broadcast threshold; rows take about this much more.
 _SHRINK = 4
 
@@ -88,7 +88,8 @@ def rows_per_task(frame: DataFrame, read: int, size: int) -> int:
 def _result_bytes(spark: SparkSession) -> int:
     """Return the limit in bytes of the rows that one job brings to the driver."""
     configured = spark.sparkContext._jsc.sc().conf().getSizeAsBytes(_MAX_RESULT_SIZE, "1g")
-    return min(_MOST_RESULT_BYTES, int(configured) // 2 or _MOST_RESULT_BYTES)
+    most = limits().result_bytes
+    return min(most, int(configured) // 2 or most)
 
 
 def local_rows(frame: DataFrame) -> list[JavaObject]:
@@ -96,6 +97,26 @@ def local_rows(frame: DataFrame) -> list[JavaObject]:
     shared.
     """
     return list(frame._jdf.queryExecution().executedPlan().executeCollect())
+
+
+def text_of(row: JavaObject, column: int) -> str:
+    """Return a STRING of a row, which is not NULL."""
+    return str(row.getUTF8String(column))
+
+
+def int_of(row: JavaObject, column: int) -> int:
+    """Return an INT of a row, which is not NULL."""
+    return int(row.getInt(column))
+
+
+def long_of(row: JavaObject, column: int) -> int:
+    """Return a BIGINT of a row, which is not NULL."""
+    return int(row.getLong(column))
+
+
+def set_long(row: JavaObject, column: int, value: int) -> None:
+    """Set a BIGINT of a row."""
+    row.setLong(column, value)
 
 
 def has_local_rows(frame: DataFrame, most: int) -> bool:

@@ -26,6 +26,7 @@ from acidsql.bridge.jvm import (
 from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError
+from acidsql.syntax.literals import string_value
 
 
 def substitute_variables(spark: SparkSession, text: str) -> str:
@@ -171,18 +172,16 @@ _STRING = re.compile(r"'((?:[^'\\]|\\.)*)'|`(?:[^`]|``)*`", re.DOTALL)
 def _verbatim(text: str) -> str:
     """Rewrite the strings of an SQL text so that each means the same under all settings.
 
-    Spark substitutes variables (``${env:HOME}``) in a statement, in its strings too, and
-    ``spark.sql.parser.escapedStringLiterals`` makes it take backslashes literally.
+    Spark writes them with backslash escapes; ``string_value`` has another way.
     """
     return _STRING.sub(_plain_string, text)
 
 
 def _plain_string(found: re.Match[str]) -> str:
     content = found[1]
-    if content is None or not ("\\" in content or "${" in content):
+    if content is None:  # a quoted name
         return found[0]
-    value = re.sub(r"\\(.)", r"\1", content, flags=re.DOTALL)
-    return f"CAST(X'{value.encode().hex()}' AS STRING)"
+    return string_value(re.sub(r"\\(.)", r"\1", content, flags=re.DOTALL))
 
 
 def select(frame: DataFrame, *expressions: str) -> DataFrame:

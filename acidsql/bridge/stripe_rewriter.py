@@ -22,10 +22,11 @@ from acidsql.bridge.hadoop import hadoop_conf
 from acidsql.bridge.jobs import root_message
 from acidsql.bridge.jvm import JavaObject, jvm_class
 from acidsql.errors import AcidSqlError, FormatError, WriteJobError
+from acidsql.limits import limits
 
 _ORC = "org.apache.orc"
-# Most rows of a batch, its approximate size, and how much smaller encoded values are assumed to be.
-_BATCH_ROWS, _BATCH_BYTES, _SHRINK = 8192, 64 * 1024 * 1024, 10
+# How much smaller encoded values are assumed to be.
+_SHRINK = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +105,12 @@ def _failures(what: str) -> Iterator[None]:
 
 
 def _copy(spark: SparkSession, reader: JavaObject, stripes: StripeRows, writer: JavaObject) -> None:
-    likely = _BATCH_BYTES * stripes.rows // (stripes.length * _SHRINK)
+    likely = limits().rewrite_batch_bytes * stripes.rows // (stripes.length * _SHRINK)
     # Decimals of up to 18 digits are read into vectors of 64-bit integers.
     version = jvm_class(spark, f"{_ORC}.TypeDescription$RowBatchVersion").USE_DECIMAL64
-    batch = reader.getSchema().createRowBatch(version, max(1, min(_BATCH_ROWS, likely)))
+    batch = reader.getSchema().createRowBatch(
+        version, max(1, min(limits().rewrite_batch_rows, likely))
+    )
     selected = get_field(batch, "selected")
     first = 0
     with closing(reader.rows(reader.options().range(stripes.start, stripes.length))) as rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from acidsql.errors import AcidAnalysisError, FormatError
 from acidsql.format.names import (
@@ -55,11 +56,13 @@ class Found:
         highest_write_id: highest write id in the name of a directory, or of the rows of original
             files; 0 if there is nothing.
         highest_txn_id: highest transaction id in the name of a compacted directory, or 0.
+        codec: codec of the newest file with rows; None if there is none.
     """
 
     partitions: tuple[Partition, ...]
     highest_write_id: int
     highest_txn_id: int
+    codec: str | None
 
 
 def existing(
@@ -91,12 +94,15 @@ def existing(
             partitions.append(Partition(values=values, location=location))
         directories += own
         originals += [child(location, n) for n in others]
-    _check_columns(session, table, directories, originals)
+    newest = None if table.insert_only else _newest_file(session, directories, originals)
+    if newest is not None:
+        _compare(table, newest)
     highest = max_write_id(directory.name for directory, _ in directories)
     return Found(
         partitions=tuple(partitions),
         highest_write_id=max(highest, RESERVED_WRITE_IDS if originals else 0),
         highest_txn_id=max((d.visibility_txn_id for d, _ in directories), default=0),
+        codec=newest.codec if newest else None,
     )
 
 
@@ -136,41 +142,47 @@ def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...
     yield from places
 
 
-def _check_columns(
+class _NewestFile(NamedTuple):
+    """File with the newest rows: its path, the table's columns in it, and its codec."""
+
+    path: str
+    columns: Sequence[str]
+    codec: str
+
+
+def _newest_file(
     session: AcidSession,
-    table: Table,
     directories: Sequence[tuple[AcidDirectory, str]],
     originals: Sequence[str],
-) -> None:
-    """Compare the columns of the newest file with the table's.
-
-    Older files may have other names, which columns had before they were renamed. Every file may
-    lack the columns that were added last.
-    """
-    if table.insert_only:
-        return
+) -> _NewestFile | None:
+    """Return a file with the newest rows, or None if there are no rows."""
     newest = sorted(directories, key=lambda found: found[0].max_write_id, reverse=True)
     for directory, path in newest:
         if directory.kind is DirectoryKind.DELETE_DELTA:
             continue
         for name, tail in file_tails(session, session.files.list(path)):
             file = child(path, name)
-            _compare(table, file, row_names(tail, file))
-            return
+            return _NewestFile(file, row_names(tail, file), tail.compression)
     for file in originals:
         if session.files.size(file):
-            names = [name for name, _ in read_tail(session.files, file).struct_fields()]
-            if not all(map(POSITIONAL_NAME.fullmatch, names)):
-                _compare(table, file, names)
-            return
+            tail = read_tail(session.files, file)
+            names = [name for name, _ in tail.struct_fields()]
+            named = not all(map(POSITIONAL_NAME.fullmatch, names))
+            return _NewestFile(file, names if named else (), tail.compression)
+    return None
 
 
-def _compare(table: Table, file: str, names: Sequence[str]) -> None:
-    present = [name.lower() for name in names]
+def _compare(table: Table, newest: _NewestFile) -> None:
+    """Compare the columns of the newest file with the table's.
+
+    Older files may have other names, which columns had before they were renamed. Every file may
+    lack the columns that were added last.
+    """
+    present = [name.lower() for name in newest.columns]
     expected = [c.name.lower() for c in table.columns]
     if present != expected[: len(present)]:
         raise AcidAnalysisError(
             "ADOPTED_SCHEMA_MISMATCH",
-            f"{file} has the columns {', '.join(present)}, the statement "
+            f"{newest.path} has the columns {', '.join(present)}, the statement "
             f"{', '.join(expected)}: create the table with the columns of its newest files",
         )

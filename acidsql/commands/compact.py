@@ -9,11 +9,11 @@ from acidsql.commands.partitions import required
 from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
 from acidsql.errors import AcidAnalysisError, ConcurrencyError
+from acidsql.limits import limits
 from acidsql.metastore.model import CompactionState, CompactionType, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import Compact
 
-_POLL_SECONDS = 1.0
 _KINDS = (CompactionType.MINOR, CompactionType.MAJOR)
 
 
@@ -80,7 +80,7 @@ def _wait_for(session: AcidSession, compaction_id: int) -> None:
     polling = Retrying(
         retry=retry_if_result(lambda done: not done),
         stop=stop_after_delay(timeout),
-        wait=wait_fixed(_POLL_SECONDS),
+        wait=wait_fixed(limits().compaction_poll_seconds),
     )
     try:
         polling(_is_done, session, compaction_id)

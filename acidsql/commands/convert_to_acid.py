@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.adopt_table import POSITIONAL_NAME, check_location
-from acidsql.commands.definitions import check_columns, check_properties
+from acidsql.commands.definitions import check_columns, check_properties, with_codec
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden, is_original_file, original_file_name, parse_directory
 from acidsql.format.orc_tail import OrcTail
@@ -67,7 +67,8 @@ def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | N
     # Without a server plain tables are in no metastore that has locks.
     alone = exclusive_lock(session, plain.table) if registered else nullcontext()
     with alone, ExitStack() as undo:
-        _rename_files(session, plain, undo.callback, of_spark=registered is None)
+        codec = _rename_files(session, plain, undo.callback, of_spark=registered is None)
+        plain = replace(plain, table=with_codec(session, plain.table, codec))
         session.metastore.convert_table(plain)
         undo.pop_all()
         if registered is None:
@@ -154,11 +155,14 @@ def _rename_files(
     undo: Callable[..., object],
     *,
     of_spark: bool,
-) -> None:
+) -> str | None:
     """Rename the files of a table to names of original files; all are checked before.
 
     Args:
         undo: receives the function that renames a file back, and its arguments.
+
+    Returns:
+        The codec of the newest file with rows; None if there is none.
     """
     listings = Listings(session.files, None)
     table = plain.table
@@ -169,9 +173,11 @@ def _rename_files(
     def tail_of(path: str) -> OrcTail | None:
         return read_tail(session.files, path) if session.files.size(path) else None
 
-    for path, tail in zip(paths, in_parallel(tail_of, paths), strict=True):
-        if tail is not None:
-            _check_columns(table, path, tail, of_spark=of_spark)
+    tails = zip(paths, in_parallel(tail_of, paths), strict=True)
+    with_rows = {path: tail for path, tail in tails if tail is not None}
+    for path, tail in with_rows.items():
+        _check_columns(table, path, tail, of_spark=of_spark)
+    newest = max(with_rows, key=lambda path: _modified(listings, path), default=None)
     for place, names in found.items():
         # Spark's marker of a finished job, which Hive 3.1 would read as a file of the table.
         session.files.delete(child(place, "_SUCCESS"))
@@ -179,6 +185,13 @@ def _rename_files(
             source, target = child(place, old), child(place, new)
             session.files.rename(source, target)
             undo(session.files.rename, target, source)
+    return newest and with_rows[newest].compression
+
+
+def _modified(listings: Listings, path: str) -> int:
+    """Return the modification time of a file, in milliseconds."""
+    directory, _, name = path.rpartition("/")
+    return listings.get(directory).files[name].modified
 
 
 def _files(session: AcidSession, listings: Listings, table: Table, place: str) -> list[str]:

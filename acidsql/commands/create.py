@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.adopt_table import check_location, existing
-from acidsql.commands.definitions import check_columns, check_properties
+from acidsql.commands.definitions import check_columns, check_properties, with_codec
 from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
@@ -188,6 +188,7 @@ def _create(
         # A server that chooses locations keeps them apart, and the check would read many tables.
         check_location(session, table)
     found = existing(session, table)
+    table = with_codec(session, table, found.codec)
     session.files.make_directory(table.location)
     session.metastore.create_table(table)
     session.metastore.add_partitions(database, name, found.partitions)

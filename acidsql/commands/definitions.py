@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql.types import (
     ArrayType,
@@ -15,15 +16,16 @@ from pyspark.sql.types import (
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, quoted_name
-from acidsql.metastore.model import Column
-from acidsql.schema.acid_file import ROW_ID_COLUMN, read_name
+from acidsql.metastore.model import Column, FileFormat, Table
+from acidsql.schema.acid_file import CODECS, ROW_ID_COLUMN, read_name
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.settings import orc_codec
+from acidsql.storage.staging import ORC_COMPRESS
 
-_CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
 # Settings of ORC's writer that reach it from table properties.
 _ORC_PROPERTIES = frozenset(
     {
-        "orc.compress",
+        ORC_COMPRESS,
         "orc.stripe.size",
         "orc.row.index.stride",
         "orc.rows.between.memory.checks",
@@ -49,10 +51,10 @@ def check_properties(properties: Mapping[str, str]) -> None:
                 "use 'default' or 'insert_only'",
                 "TRANSACTIONAL_PROPERTIES",
             )
-        if lowered == "orc.compress" and value.lower() not in _CODECS:
+        if lowered == ORC_COMPRESS and value.lower() not in CODECS:
             raise AcidAnalysisError(
                 "INVALID_TABLE_PROPERTY",
-                f"orc.compress is {value!r}: use one of {', '.join(_CODECS)}",
+                f"orc.compress is {value!r}: use one of {', '.join(CODECS)}",
             )
         if lowered.startswith("orc.") and lowered not in _ORC_PROPERTIES:
             raise _unsupported(
@@ -68,6 +70,29 @@ def check_properties(properties: Mapping[str, str]) -> None:
             raise _unsupported(
                 f"table property {key}", "leave it out, the table is managed", "TABLE_PROPERTY"
             )
+
+
+def with_codec(session: AcidSession, table: Table, found: str | None = None) -> Table:
+    """Return a new table with the codec of its files among its properties (``orc.compress``).
+
+    The statement's own property decides, then the files that the table takes over, then the
+    session's settings. Without any of them it is zstd, where all readers know it; else the property
+    is left out, and zlib is meant, as in Hive. The property is what tells Hive to write the same.
+
+    Args:
+        found: codec of the newest file that the table takes over.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    given = any(key.lower() == ORC_COMPRESS for key in table.properties)
+    if given or table.file_format is not FileFormat.ORC:
+        return table
+    known = session.metastore.capabilities.readers_know_zstd
+    codec = found if found in CODECS else orc_codec(session.spark) or ("zstd" if known else None)
+    if codec is None:
+        return table
+    return replace(table, properties={**table.properties, ORC_COMPRESS: codec.upper()})
 
 
 def _unsupported(feature: str, reason: str, condition: str | None = None) -> AcidAnalysisError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame
 
@@ -91,7 +91,7 @@ def _describe_column(session: AcidSession, table: Table, wanted: str, mode: str)
 
 
 def _details(table: Table) -> list[_Row]:
-    created = datetime.fromtimestamp(table.created, tz=timezone.utc)
+    created = datetime.fromtimestamp(table.created, tz=UTC)
     required = [c.name for c in _all_columns(table) if not c.nullable]
     properties = ", ".join(f"{k}={v}" for k, v in sorted(table.properties.items()))
     rows: list[_Row] = [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from acidsql.schema.columns import literal
+from acidsql.syntax.literals import literal
 
 
 def counts(spark: SparkSession, **numbers: int) -> DataFrame:

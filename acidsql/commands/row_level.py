@@ -57,7 +57,7 @@ def update(session: AcidSession, table: Table, text: str) -> DataFrame:
 
 
 def planned(
-    make: Callable[[WriteSchema, bridge.JavaObject], DataFrame],
+    make: Callable[[WriteSchema, bridge.LogicalPlan], DataFrame],
     shape: WriteSchema,
     snapshot: StatementSnapshot,
     text: str,

@@ -14,10 +14,10 @@ from acidsql.commands.partitions import matching
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.planning.name_resolution import CATALOG, find, qualified
-from acidsql.schema.columns import literal
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import statements as ast
 from acidsql.syntax.lexer import quote
+from acidsql.syntax.literals import quoted_string
 
 
 def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | None:
@@ -124,10 +124,10 @@ def _create_text(table: Table) -> str:
         columns = ", ".join(map(quote, table.bucket_columns))
         lines.append(f"CLUSTERED BY ({columns}) INTO {table.num_buckets} BUCKETS")
     lines.append(f"STORED AS {table.file_format.value.upper()}")
-    lines.append(f"LOCATION {literal(table.location)}")
+    lines.append(f"LOCATION {quoted_string(table.location)}")
     if "comment" in table.properties:
-        lines.append(f"COMMENT {literal(table.properties['comment'])}")
-    pairs = [f"{literal(k)} = {literal(v)}" for k, v in sorted(properties.items())]
+        lines.append(f"COMMENT {quoted_string(table.properties['comment'])}")
+    pairs = [f"{quoted_string(k)} = {quoted_string(v)}" for k, v in sorted(properties.items())]
     lines.append(f"TBLPROPERTIES ({', '.join(pairs)})")
     return "\n".join(lines)
 
@@ -139,5 +139,5 @@ def _definition(column: Column) -> str:
     if column.default is not None:
         words.append(f"DEFAULT {column.default}")
     if column.comment is not None:
-        words.append(f"COMMENT {literal(column.comment)}")
+        words.append(f"COMMENT {quoted_string(column.comment)}")
     return " ".join(words)

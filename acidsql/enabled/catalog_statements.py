@@ -12,8 +12,8 @@ from acidsql.enabled.catalog import AcidCatalog
 from acidsql.enabled.routing import instead_of, is_routed, name_parts, named_table
 from acidsql.metastore.model import Table, TableType
 from acidsql.planning.name_resolution import qualified
-from acidsql.schema.columns import literal
 from acidsql.syntax.lexer import quote
+from acidsql.syntax.literals import quoted_string
 
 _CLAUSES = ("comment", "location")
 
@@ -117,9 +117,11 @@ class AcidCatalogWithStatements(AcidCatalog):
         exists = "IF NOT EXISTS " if ifNotExists else ""
         given = dict(properties or {})
         clauses = [
-            f"{clause} {literal(given.pop(clause))}" for clause in _CLAUSES if clause in given
+            f"{clause} {quoted_string(given.pop(clause))}" for clause in _CLAUSES if clause in given
         ]
-        pairs = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in given.items())
+        pairs = ", ".join(
+            f"{quoted_string(key)} = {quoted_string(value)}" for key, value in given.items()
+        )
         if pairs:
             clauses.append(f"WITH DBPROPERTIES ({pairs})")
         text = f"CREATE DATABASE {exists}{quote(name)} {' '.join(clauses)}"

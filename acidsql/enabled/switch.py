@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from acidsql import bridge
 from acidsql.api import working
 from acidsql.enabled import catalog_statements, queries, streams, writers
 from acidsql.enabled.routing import SETTING
@@ -55,7 +56,7 @@ def enable(spark: SparkSession) -> None:
     with _lock:
         spark.conf.set(SETTING, "true")
         _forget_other_applications(spark)
-        _enabled.add(_key(spark))
+        _enabled.add(bridge.session_key(spark))
         if not _replacements:
             _replacements.extend(_replaced(spark))
 
@@ -79,7 +80,7 @@ def disable(spark: SparkSession) -> None:
     with _lock:
         spark.conf.unset(SETTING)
         _forget_other_applications(spark)
-        _enabled.discard(_key(spark))
+        _enabled.discard(bridge.session_key(spark))
         if _enabled:
             return
         while _replacements:
@@ -92,10 +93,6 @@ def _check_session(spark: SparkSession) -> None:
             f"{spark!r} is not a pyspark.sql.SparkSession: use a session that is not one of Spark "
             "Connect"
         )
-
-
-def _key(spark: SparkSession) -> str:
-    return f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
 
 
 def _forget_other_applications(spark: SparkSession) -> None:

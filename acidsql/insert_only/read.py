@@ -23,11 +23,12 @@ from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_session_zone
-from acidsql.schema.columns import data_schema, literal
+from acidsql.schema.columns import data_schema
 from acidsql.schema.spark_limits import has_maps_of_nested, has_nested_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
+from acidsql.syntax.literals import string_value
 
 _OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _READERS = {
@@ -96,7 +97,7 @@ def _from_text(session: AcidSession, table: Table, schema: StructType) -> list[C
     NULL.
     """
     check_text_columns(session, table)
-    null = literal(null_text(table.serde_properties))
+    null = string_value(null_text(table.serde_properties))
     values = []
     for i, field in enumerate(schema.fields):
         text = f"nullif(get({_FIELDS}, {i}), {null})"

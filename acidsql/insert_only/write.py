@@ -31,7 +31,6 @@ _WRITERS = {
     FileFormat.PARQUET: f"{_SOURCES}.parquet.ParquetFileFormat",
     FileFormat.TEXT: f"{_SOURCES}.text.TextFileFormat",
 }
-_LINE_BYTES = 1024 * 1024
 
 
 def write_insert_only(
@@ -138,7 +137,8 @@ def _rows(session: AcidSession, table: Table, path: str) -> int:
     with files.open(path) as stream:
         if table.file_format is FileFormat.PARQUET:
             return int(parquet.ParquetFile(stream).metadata.num_rows)
-        return sum(block.count(b"\n") for block in iter(lambda: stream.read(_LINE_BYTES), b""))
+        blocks = iter(lambda: stream.read(limits().copy_buffer_bytes), b"")
+        return sum(block.count(b"\n") for block in blocks)
 
 
 def refuse_row_changes(table: Table, statement: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 from acidsql.format.partitions import partition_name
 
@@ -15,14 +15,14 @@ from acidsql.format.partitions import partition_name
 RESERVED_WRITE_IDS = 10_000_000
 
 
-class TableType(str, Enum):
+class TableType(StrEnum):
     """Type of a catalog entry: managed table or view."""
 
     MANAGED = "MANAGED_TABLE"
     VIEW = "VIRTUAL_VIEW"
 
 
-class FileFormat(str, Enum):
+class FileFormat(StrEnum):
     """Format of a table's files; full ACID tables are ORC."""
 
     ORC = "orc"
@@ -30,7 +30,7 @@ class FileFormat(str, Enum):
     TEXT = "textfile"
 
 
-class TxnState(str, Enum):
+class TxnState(StrEnum):
     """State of a transaction."""
 
     OPEN = "open"
@@ -38,7 +38,7 @@ class TxnState(str, Enum):
     ABORTED = "aborted"
 
 
-class TxnType(str, Enum):
+class TxnType(StrEnum):
     """Kind of a transaction; a read-only one never gets a write id."""
 
     DEFAULT = "default"
@@ -46,7 +46,7 @@ class TxnType(str, Enum):
     COMPACTION = "compaction"
 
 
-class LockType(str, Enum):
+class LockType(StrEnum):
     """Strength of a lock, weakest first (compatibility: Hive's CheckLockFunction)."""
 
     SHARED_READ = "shared_read"
@@ -55,14 +55,14 @@ class LockType(str, Enum):
     EXCLUSIVE = "exclusive"
 
 
-class LockState(str, Enum):
+class LockState(StrEnum):
     """Answer to a lock request."""
 
     ACQUIRED = "acquired"
     WAITING = "waiting"
 
 
-class Operation(str, Enum):
+class Operation(StrEnum):
     """Kind of access by a transaction to an object.
 
     UPDATE and DELETE conflict with each other and with themselves, INSERT never conflicts.
@@ -74,7 +74,7 @@ class Operation(str, Enum):
     DELETE = "d"
 
 
-class CompactionType(str, Enum):
+class CompactionType(StrEnum):
     """Kind of a compaction."""
 
     MINOR = "minor"
@@ -85,7 +85,7 @@ class CompactionType(str, Enum):
     SMART_OPTIMIZE = "smart_optimize"
 
 
-class CompactionState(str, Enum):
+class CompactionState(StrEnum):
     """State of a compaction, with the words of Hive's SHOW COMPACTIONS."""
 
     INITIATED = "initiated"
@@ -281,6 +281,8 @@ class Capabilities:
             transaction may have left files from lock requests that follow the allocation of a write
             id.
         converts_spark_tables: it can take over a table of Spark's own catalog without moving it.
+        readers_know_zstd: everything that reads its tables decompresses zstd. ORC does from 1.6 on,
+            which Hive 4 has; Hive 3.1 has ORC 1.5.
     """
 
     is_id_authority: bool
@@ -288,3 +290,4 @@ class Capabilities:
     has_other_clients: bool
     learns_writes_from_locks: bool
     converts_spark_tables: bool
+    readers_know_zstd: bool

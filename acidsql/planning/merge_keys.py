@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
-from acidsql.bridge.conditions import coarse, parts, rebound
-from acidsql.bridge.jvm import (
-    CATALYST,
-    Expression,
-    JavaObject,
-    LogicalPlan,
-    alias,
-    copy_node,
-    jvm_class,
-    scala_seq,
-    simple_name,
-)
-from acidsql.bridge.merge import MergePlan
-from acidsql.bridge.plans import frame_of, logical_plan
-from acidsql.bridge.rows import arrow_table
+from acidsql import bridge
 from acidsql.limits import limits
 from acidsql.planning.value_predicates import OneOf, is_plain, one_of
 
@@ -37,12 +22,12 @@ class Key:
         condition: condition on that value.
     """
 
-    columns: JavaObject
-    value: Expression
+    columns: bridge.JavaObject
+    value: bridge.Expression
     condition: OneOf
 
 
-def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> list[Key]:
+def source_keys(spark: SparkSession, pieces: bridge.MergePlan, source: DataFrame) -> list[Key]:
     """Derive conditions on the target from the equalities of a MERGE's ON and the source's values.
 
     Args:
@@ -51,46 +36,47 @@ def source_keys(spark: SparkSession, pieces: MergePlan, source: DataFrame) -> li
     pairs = list(_equal(pieces))
     if not pairs:
         return []
-    named = [alias(spark, theirs, f"k{i}") for i, (_, theirs) in enumerate(pairs)]
-    project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
-    found = arrow_table(frame_of(spark, project(scala_seq(spark, named), logical_plan(source))))
-    columns = pieces.target.output()
+    theirs = [source_value for _, source_value in pairs]
+    found = bridge.arrow_table(bridge.compute_values(spark, theirs, bridge.logical_plan(source)))
+    columns = bridge.output_of(pieces.target)
     return [
         Key(
             columns=columns,
             value=ours,
-            condition=one_of(values, str(ours.dataType().sql()), limits().merge_key_values),
+            condition=one_of(values, bridge.data_type_of(ours), limits().merge_key_values),
         )
         for values, (ours, _) in zip(found.columns, pairs, strict=True)
     ]
 
 
-def narrowed(spark: SparkSession, joined: LogicalPlan, keys: Sequence[Key]) -> LogicalPlan:
+def narrowed(
+    spark: SparkSession, joined: bridge.LogicalPlan, keys: Sequence[Key]
+) -> bridge.LogicalPlan:
     """Filter the target of an analysed join with the source by the conditions of keys.
 
     Args:
         joined: join of a target with the same columns as the one that the keys were derived for.
     """
-    if not keys or simple_name(joined) != "Join":
+    if not keys or bridge.simple_name(joined) != "Join":
         return joined
+    columns = bridge.left_output_of(joined)
     conditions = []
     for key in keys:
-        value = rebound(spark, key.value, key.columns, joined.left().output())
+        value = bridge.rebound(spark, key.value, key.columns, columns)
         condition = key.condition.of(spark, value)
-        conditions.append(coarse(spark, condition) if key.condition.coarse else condition)
-    both = jvm_class(spark, f"{CATALYST}.expressions.And")
-    kept = jvm_class(spark, f"{CATALYST}.plans.logical.Filter")
-    return copy_node(spark, joined, {"left": kept(reduce(both, conditions), joined.left())})
+        is_coarse = key.condition.coarse
+        conditions.append(bridge.mark_coarse(spark, condition) if is_coarse else condition)
+    return bridge.filter_left(spark, joined, conditions)
 
 
-def _equal(pieces: MergePlan) -> Iterator[tuple[JavaObject, JavaObject]]:
+def _equal(pieces: bridge.MergePlan) -> Iterator[tuple[bridge.Expression, bridge.Expression]]:
     """Yield the pairs of expressions, over target and source, that ON compares by ``=``."""
-    target, source = pieces.target.outputSet(), pieces.source.outputSet()
-    for condition in parts(pieces.condition):
-        if simple_name(condition) != "EqualTo" or not condition.deterministic():
+    target, source = pieces.target, pieces.source
+    for condition in bridge.split_and(pieces.condition):
+        if bridge.simple_name(condition) != "EqualTo" or not bridge.is_deterministic(condition):
             continue
-        left, right = condition.left(), condition.right()
+        left, right = bridge.operands(condition)
         for ours, theirs in ((left, right), (right, left)):
-            is_ours = ours.references().nonEmpty() and ours.references().subsetOf(target)
-            if is_ours and theirs.references().subsetOf(source) and is_plain(ours):
+            is_ours = bridge.refers_to_columns(ours) and bridge.refers_only_to(ours, target)
+            if is_ours and bridge.refers_only_to(theirs, source) and is_plain(ours):
                 yield ours, theirs

@@ -6,16 +6,12 @@ the statement requires of that occurrence of a table.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jvm import JavaObject, LogicalPlan, simple_name
-from acidsql.bridge.jvm_cache import cached_per_session
-from acidsql.bridge.relations import file_relation, rows_of
-from acidsql.bridge.unresolved_plan import UnresolvedPlan
+from acidsql import bridge
 
 # Path to a reference to a table: its position among the references of the statement, preceded by
 # the positions of the views that contain it, the outermost first.
@@ -23,70 +19,48 @@ Occurrence = tuple[int, ...]
 
 # Option of a placeholder: the occurrence of a table that it stands for.
 _OCCURRENCE = "acidsql.occurrence"
-_NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(Filter|Aggregate) ", re.MULTILINE)
 
 
 def placeholder(
     spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
-) -> UnresolvedPlan:
+) -> bridge.UnresolvedPlan:
     """Build the placeholder of an occurrence of a table.
 
     Args:
         schema: all columns of the scan.
         partitions: those of them that are partition columns.
     """
-    return rows_of(spark, _without_files(spark, schema, partitions, occurrence))
+    return bridge.rows_of(spark, _without_files(spark, schema, partitions, occurrence))
 
 
-@cached_per_session(256)
+@bridge.cached_per_session(256)
 def _without_files(
     spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
-) -> JavaObject:
+) -> bridge.JavaObject:
     options = {_OCCURRENCE: ".".join(map(str, occurrence))}
-    return file_relation(spark, [], schema, options, partitions)[0]
+    return bridge.file_relation(spark, [], schema, options, partitions)[0]
 
 
-def occurrence_of(leaf: LogicalPlan) -> Occurrence | None:
+def occurrence_of(leaf: bridge.LogicalPlan) -> Occurrence | None:
     """Return the occurrence that a placeholder stands for, None for other leaves."""
-    if not is_over_files(leaf):
+    if not bridge.is_file_relation(leaf):
         return None
-    occurrence = leaf.relation().options().get(_OCCURRENCE)
-    return tuple(map(int, occurrence.get().split("."))) if occurrence.isDefined() else None
+    occurrence = bridge.relation_option(leaf, _OCCURRENCE)
+    return tuple(map(int, occurrence.split("."))) if occurrence is not None else None
 
 
-def identity(leaf: LogicalPlan) -> int:
-    """Return the expression id of a relation's first column, which differs between copies of a
-    relation.
-    """
-    return int(leaf.output().head().exprId().id())
+def identity(leaf: bridge.LogicalPlan) -> int:
+    """Return what tells the copies of a placeholder apart."""
+    return bridge.first_column_id(leaf)
 
 
-def is_over_files(leaf: LogicalPlan) -> bool:
-    """Return whether a node is a relation over files, as placeholders are."""
-    relation = simple_name(leaf) == "LogicalRelation" and leaf.relation()
-    return bool(relation) and simple_name(relation) == "HadoopFsRelation"
-
-
-def partition_names(leaf: LogicalPlan) -> set[str]:
+def partition_names(leaf: bridge.LogicalPlan) -> set[str]:
     """Return the names of a placeholder's partition columns, in lower case."""
-    return {str(name).lower() for name in leaf.relation().partitionSchema().fieldNames()}
+    return {name.lower() for name in bridge.partition_column_names(leaf)}
 
 
-def filters(plan: LogicalPlan) -> Iterator[JavaObject]:
+def filters(plan: bridge.LogicalPlan) -> Iterator[bridge.LogicalPlan]:
     """Yield the filters directly above relations over files, in subqueries too."""
-    return (node for node in nodes(plan, "Filter") if is_over_files(node.child()))
-
-
-def nodes(plan: LogicalPlan, kind: str) -> Iterator[JavaObject]:
-    """Yield the nodes of a kind, in subqueries too.
-
-    Nodes are found in the plan's text, where a literal with line breaks can hide those after it.
-
-    Args:
-        kind: ``Filter`` or ``Aggregate``.
-    """
-    lines = _NODE_LINE.findall(str(plan.numberedTreeString()))
-    for number in sorted({int(n) for n, name in lines if name == kind}):
-        node = plan.apply(number)
-        if node is not None and simple_name(node) == kind:
+    for node in bridge.nodes_of_kind(plan, "Filter"):
+        if bridge.is_file_relation(bridge.child(node)):
             yield node

@@ -11,25 +11,11 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.conditions import Conjunct, bare, conjunct, parts, rebound
-from acidsql.bridge.current_values import CurrentValues, depends_on_now, query_of
-from acidsql.bridge.jvm import (
-    CATALYST,
-    Expression,
-    JavaObject,
-    LogicalPlan,
-    elements,
-    jvm_class,
-    scala_object,
-    session_state,
-    simple_name,
-)
+from acidsql import bridge
 from acidsql.planning.placeholder_relations import (
     Occurrence,
     filters,
     identity,
-    is_over_files,
-    nodes,
     occurrence_of,
     partition_names,
 )
@@ -45,7 +31,7 @@ class PlaceholderCopy:
         lookups: conditions with values that queries have to compute.
     """
 
-    conjuncts: tuple[Conjunct, ...]
+    conjuncts: tuple[bridge.Conjunct, ...]
     lookups: tuple[Lookup, ...]
 
 
@@ -70,7 +56,7 @@ class PlanRequirements:
 
 
 def required_of_placeholders(
-    spark: SparkSession, plan: LogicalPlan, current: CurrentValues
+    spark: SparkSession, plan: bridge.LogicalPlan, current: bridge.CurrentValues
 ) -> PlanRequirements:
     """Optimise a plan over placeholders and read from it the rows that it requires.
 
@@ -80,38 +66,34 @@ def required_of_placeholders(
         plan: analysed or not; a command is not run.
         current: values that will be put into the plan that runs.
     """
-    skip = jvm_class(spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
-    execution = session_state(spark).executePlan(query_of(plan), skip)
-    analyzed = execution.analyzed()
-    fixed = current.put_into(analyzed)
-    if depends_on_now(spark, fixed):
+    optimized = current.optimize(plan)
+    if optimized is None:
         return PlanRequirements(copies={})
-    if fixed is not analyzed:
-        execution = session_state(spark).executePlan(fixed, skip)
-    plan, pruning = without_pruning(spark, execution.optimizedPlan())
+    plan, pruning = without_pruning(spark, optimized)
     copies = _copies(plan)
     found: dict[Occurrence, list[PlaceholderCopy]] = {}
     for node in filters(plan):
-        leaf = node.child()
+        leaf = bridge.child(node)
         occurrence = copies.get(identity(leaf))
         if occurrence is None:
             continue
         # An attribute in a condition has the case of the statement's text, not that of the column.
-        condition = rebound(spark, node.condition(), leaf.output(), leaf.output())
+        columns = bridge.output_of(leaf)
+        condition = bridge.rebound(spark, bridge.filter_condition(node), columns, columns)
         conjuncts, compared = _told(spark, leaf, condition)
         copy = PlaceholderCopy(conjuncts, (*compared, *pruning.get(identity(leaf), ())))
         if copy.conjuncts or copy.lookups:
             found.setdefault(occurrence, []).append(copy)
     counts = Counter(copies.values())
 
-    def with_all_copies(leaves: Iterable[JavaObject]) -> frozenset[Occurrence]:
+    def with_all_copies(leaves: Iterable[bridge.LogicalPlan]) -> frozenset[Occurrence]:
         """Return the occurrences all of whose copies are among some leaves."""
         own = Counter(copies.get(identity(leaf)) for leaf in leaves)
         return frozenset(
             occurrence for occurrence in counts if own[occurrence] == counts[occurrence]
         )
 
-    aggregates = list(nodes(plan, "Aggregate"))
+    aggregates = list(bridge.nodes_of_kind(plan, "Aggregate"))
     return PlanRequirements(
         copies={o: own for o, own in found.items() if len(own) == counts[o]},
         count_only=with_all_copies(_counted(aggregates)),
@@ -119,7 +101,7 @@ def required_of_placeholders(
     )
 
 
-def _copies(plan: LogicalPlan) -> dict[int, Occurrence]:
+def _copies(plan: bridge.LogicalPlan) -> dict[int, Occurrence]:
     """Find the placeholders in a plan and its subqueries.
 
     Returns:
@@ -128,8 +110,8 @@ def _copies(plan: LogicalPlan) -> dict[int, Occurrence]:
     """
     found: dict[int, Occurrence] = {}
     repeated: set[Occurrence] = set()
-    for tree in [plan, *elements(plan.subqueriesAll())]:
-        for leaf in elements(tree.collectLeaves()):
+    for tree in bridge.with_subqueries(plan):
+        for leaf in bridge.leaves(tree):
             occurrence = occurrence_of(leaf)
             if occurrence is not None:
                 repeated |= {occurrence} if identity(leaf) in found else set()
@@ -138,82 +120,63 @@ def _copies(plan: LogicalPlan) -> dict[int, Occurrence]:
     return {copy: occurrence for copy, occurrence in found.items() if occurrence not in repeated}
 
 
-def _counted(aggregates: Iterable[JavaObject]) -> Iterator[JavaObject]:
+def _counted(aggregates: Iterable[bridge.LogicalPlan]) -> Iterator[bridge.LogicalPlan]:
     """Yield the relations whose rows are aggregated without reading any column.
 
     Relations with only a projection above them do not count: Spark can add columns, which a later
     step on a DataFrame names, below projections, but not below aggregates.
     """
     for node in aggregates:
-        leaf = node.child()
-        if simple_name(leaf) == "Project" and leaf.projectList().isEmpty():
-            leaf = leaf.child()
-        is_plain = node.references().isEmpty() and node.deterministic()
-        if is_plain and is_over_files(leaf):
+        leaf = bridge.child(node)
+        if bridge.is_empty_projection(leaf):
+            leaf = bridge.child(leaf)
+        is_plain = not bridge.refers_to_columns(node) and bridge.is_deterministic(node)
+        if is_plain and bridge.is_file_relation(leaf):
             yield leaf
 
 
 def _distinct_partitions(
-    spark: SparkSession, aggregates: Iterable[JavaObject]
-) -> Iterator[JavaObject]:
+    spark: SparkSession, aggregates: Iterable[bridge.LogicalPlan]
+) -> Iterator[bridge.LogicalPlan]:
     """Yield the relations whose partition columns alone are aggregated, by functions for which
     equal rows count once.
     """
     for node in aggregates:
-        above, leaf = [node], node.child()
-        while simple_name(leaf) in ("Project", "Filter"):
+        above, leaf = [node], bridge.child(node)
+        while bridge.simple_name(leaf) in ("Project", "Filter"):
             above.append(leaf)
-            leaf = leaf.child()
-        if not is_over_files(leaf) or not node.deterministic():
+            leaf = bridge.child(leaf)
+        if not bridge.is_file_relation(leaf) or not bridge.is_deterministic(node):
             continue
-        partitions, columns = partition_names(leaf), leaf.outputSet()
-        asked = [a for n in above for a in elements(n.references().toSeq()) if columns.contains(a)]
-        if not asked or not {str(a.name()).lower() for a in asked} <= partitions:
+        required = {name.lower() for n in above for name in bridge.required_columns(n, leaf)}
+        if not required or not required <= partition_names(leaf):
             continue
-        pattern = scala_object(spark, f"{CATALYST}.trees.TreePattern").AGGREGATE_EXPRESSION()
-        values = elements(node.aggregateExpressions())
-        functions = [f for value in values for f in _aggregate_functions(value, pattern)]
-        if all(map(_ignores_repetition, functions)):
+        if all(map(_ignores_repetition, bridge.aggregate_functions(spark, node))):
             yield leaf
 
 
-def _ignores_repetition(function: Expression) -> bool:
+def _ignores_repetition(function: bridge.AggregateFunction) -> bool:
     """Return whether an aggregate function has the same result for one row and for several equal
     ones.
     """
-    kind = simple_name(function.aggregateFunction())
-    return kind in ("Max", "Min") or bool(function.isDistinct())
-
-
-def _aggregate_functions(expression: Expression, pattern: JavaObject) -> Iterator[JavaObject]:
-    """Yield the aggregate functions in an expression, without those of its subqueries.
-
-    Args:
-        pattern: Spark's ``TreePattern`` of expressions that have aggregate functions.
-    """
-    if simple_name(expression) == "AggregateExpression":
-        yield expression
-    elif expression.containsPattern(pattern):
-        for child in elements(expression.children()):
-            yield from _aggregate_functions(child, pattern)
+    return function.name in ("Max", "Min") or function.is_distinct
 
 
 def _told(
-    spark: SparkSession, leaf: LogicalPlan, condition: Expression
-) -> tuple[tuple[Conjunct, ...], tuple[Lookup, ...]]:
+    spark: SparkSession, leaf: bridge.LogicalPlan, condition: bridge.Expression
+) -> tuple[tuple[bridge.Conjunct, ...], tuple[Lookup, ...]]:
     """Split the conjuncts of a condition on a placeholder into those with known values, and those
     with values of subqueries; others are left out.
     """
-    subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
     conjuncts, compared = [], []
-    for part in parts(condition):
-        expression, is_coarse = bare(part)
-        if not expression.deterministic():
+    for part in bridge.split_and(condition):
+        expression, is_coarse = bridge.without_coarse_mark(part)
+        if not bridge.is_deterministic(expression):
             continue
-        if subqueries.hasSubquery(expression):
+        if bridge.has_subquery(spark, expression):
             found = comparison(spark, leaf, expression)
             compared += [found] if found else []
         else:
-            told = conjunct(expression, coarse=is_coarse)
+            told = bridge.conjunct(expression, coarse=is_coarse)
             conjuncts += [told] if told.columns else []
     return tuple(conjuncts), tuple(compared)

@@ -7,30 +7,12 @@ and conditions of a statement compare partition columns with scalar subqueries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.conditions import Conjunct, conjunct, parts, rebound
-from acidsql.bridge.jvm import (
-    CATALYST,
-    Expression,
-    JavaObject,
-    LogicalPlan,
-    alias,
-    elements,
-    jvm_class,
-    scala_map,
-    scala_object,
-    scala_seq,
-    session_state,
-    simple_name,
-)
-from acidsql.bridge.plans import frame_of
-from acidsql.bridge.rows import arrow_table
-from acidsql.bridge.spark_versions import differences
-from acidsql.bridge.unresolved_plan import UnresolvedPlan
+from acidsql import bridge
 from acidsql.limits import limits
 from acidsql.planning.placeholder_relations import (
     Occurrence,
@@ -55,8 +37,8 @@ class Query:
         placeholders: its leaves that are placeholders, with their occurrences; at least one.
     """
 
-    plan: LogicalPlan
-    placeholders: Sequence[tuple[JavaObject, Occurrence]]
+    plan: bridge.LogicalPlan
+    placeholders: Sequence[tuple[bridge.LogicalPlan, Occurrence]]
 
 
 @dataclass(frozen=True)
@@ -70,10 +52,10 @@ class Membership:
         key: expression over the attributes of the query that gives the values.
     """
 
-    value: Expression
-    columns: JavaObject
+    value: bridge.Expression
+    columns: bridge.JavaObject
     query: Query
-    key: JavaObject
+    key: bridge.Expression
 
 
 @dataclass(frozen=True)
@@ -85,122 +67,101 @@ class Comparison:
         values: scalar subqueries in it, each with its query.
     """
 
-    condition: Expression
-    values: Sequence[tuple[JavaObject, Query]]
+    condition: bridge.Expression
+    values: Sequence[tuple[bridge.Expression, Query]]
 
 
 Lookup = Membership | Comparison
 
 
 def without_pruning(
-    spark: SparkSession, plan: LogicalPlan
-) -> tuple[JavaObject, Mapping[int, Sequence[Membership]]]:
+    spark: SparkSession, plan: bridge.LogicalPlan
+) -> tuple[bridge.LogicalPlan, Mapping[int, Sequence[Membership]]]:
     """Remove Spark's dynamic pruning subqueries from a plan.
 
     Returns:
         The plan; and the conditions of the subqueries that can be run ahead, by the identity of the
         placeholder that they filter.
     """
-    patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
-    if not plan.containsPattern(patterns.DYNAMIC_PRUNING_SUBQUERY()):
+    if not bridge.has_dynamic_pruning(spark, plan):
         return plan, {}
     found: dict[int, list[Membership]] = {}
-    always = jvm_class(spark, f"{CATALYST}.expressions.Literal").TrueLiteral()
-    dropped: list[tuple[JavaObject, JavaObject]] = []
+    dropped: list[bridge.Expression] = []
     for node in filters(plan):
-        for part in parts(node.condition()):
-            if simple_name(part) != "DynamicPruningSubquery":
+        relation = bridge.child(node)
+        for part in bridge.split_and(bridge.filter_condition(node)):
+            pruning = bridge.dynamic_pruning(spark, part)
+            if pruning is None:
                 continue
-            if not any(part == other for other, _ in dropped):
-                dropped.append((part, always))
-            query = _query(part.buildQuery())
+            dropped.append(part)
+            query = _query(pruning.plan)
             if query:
                 member = Membership(
-                    value=part.pruningKey(),
-                    columns=node.child().output(),
+                    value=pruning.value,
+                    columns=bridge.output_of(relation),
                     query=query,
-                    key=_build_key(spark, part),
+                    key=pruning.key,
                 )
-                found.setdefault(identity(node.child()), []).append(member)
-    return plan.transformAllExpressionsWithSubqueries(scala_map(spark, dropped)), found
+                found.setdefault(identity(relation), []).append(member)
+    return bridge.without_conditions(spark, plan, dropped), found
 
 
-def _build_key(spark: SparkSession, pruning: JavaObject) -> Expression:
-    """Return the expression for the values of a dynamic pruning subquery's query."""
-    if differences(spark).has_several_pruning_keys:
-        return pruning.buildKeys().apply(pruning.broadcastKeyIndices().head())
-    return pruning.buildKeys().apply(pruning.broadcastKeyIndex())
-
-
-def comparison(spark: SparkSession, leaf: LogicalPlan, condition: Expression) -> Comparison | None:
+def comparison(
+    spark: SparkSession, leaf: bridge.LogicalPlan, condition: bridge.Expression
+) -> Comparison | None:
     """Build the ``Comparison`` of a condition with subqueries.
 
     Returns:
         None if other columns than partition columns are compared, or a subquery is not scalar or
         cannot be run ahead.
     """
-    columns = {str(a.name()).lower() for a in elements(condition.references().toSeq())}
+    columns = {name.lower() for name in bridge.column_names(condition)}
     if not columns or not columns <= partition_names(leaf):
         return None
-    values: list[tuple[JavaObject, Query]] = []
-    patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
-    for node in _subqueries(condition, patterns.PLAN_EXPRESSION()):
-        is_value = simple_name(node) == "ScalarSubquery" and node.children().isEmpty()
-        query = _query(node.plan()) if is_value else None
-        if query is None or not is_plain(node.plan().output().head()):
+    values: list[tuple[bridge.Expression, Query]] = []
+    for subquery in bridge.subqueries_in(spark, condition):
+        query = _query(subquery.scalar) if subquery.scalar is not None else None
+        if query is None or not is_plain(bridge.attributes_of(query.plan)[0]):
             return None
-        if not any(node == other for other, _ in values):
-            values.append((node, query))
+        if not any(bridge.same(subquery.node, other) for other, _ in values):
+            values.append((subquery.node, query))
     return Comparison(condition, values)
 
 
-def _subqueries(expression: Expression, pattern: JavaObject) -> Iterator[JavaObject]:
-    """Yield the subqueries in an expression that has some.
-
-    Args:
-        pattern: Spark's ``TreePattern`` of expressions that have subqueries.
-    """
-    inner = [c for c in elements(expression.children()) if c.containsPattern(pattern)]
-    if not inner:
-        yield expression
-    for child in inner:
-        yield from _subqueries(child, pattern)
-
-
-def _query(plan: LogicalPlan) -> Query | None:
+def _query(plan: bridge.LogicalPlan) -> Query | None:
     """Return the query of a subquery's plan; None if it may return other rows each time."""
     found = {}
-    for leaf in elements(plan.collectLeaves()):
+    for leaf in bridge.leaves(plan):
         occurrence = occurrence_of(leaf)
         if occurrence is not None:
             found[identity(leaf)] = leaf, occurrence
-        elif simple_name(leaf) not in _CONSTANT:
+        elif bridge.simple_name(leaf) not in _CONSTANT:
             return None
-    if not found or not plan.subqueriesAll().isEmpty() or not _is_repeatable(plan):
+    if not found or bridge.has_subqueries(plan) or not _is_repeatable(plan):
         return None
     return Query(plan, tuple(found.values()))
 
 
-def _is_repeatable(plan: LogicalPlan) -> bool:
+def _is_repeatable(plan: bridge.LogicalPlan) -> bool:
     """Return whether a plan returns the same rows each time.
 
     It need not if rows are chosen by their order, or if floating-point numbers are summed.
     """
-    kind = simple_name(plan)
+    kind = bridge.simple_name(plan)
     if kind == "Aggregate" and any(
-        str(a.dataType().sql()) in ("FLOAT", "DOUBLE") for a in elements(plan.output())
+        bridge.data_type_of(a) in ("FLOAT", "DOUBLE") for a in bridge.attributes_of(plan)
     ):
         return False
     return (
         kind in _REPEATABLE
-        and bool(plan.deterministic())
-        and all(map(_is_repeatable, elements(plan.children())))
+        and bridge.is_deterministic(plan)
+        and all(map(_is_repeatable, bridge.children(plan)))
     )
 
 
 def evaluate(
-    spark: SparkSession, lookup: Lookup, scan: Callable[[Occurrence], UnresolvedPlan | None]
-) -> Conjunct | None:
+    spark: SparkSession, lookup: Lookup, scan: Callable[[Occurrence], bridge.UnresolvedPlan | None]
+) -> bridge.Conjunct | None:
     """Run the queries of a lookup and return its condition on partitions.
 
     Args:
@@ -217,33 +178,34 @@ def evaluate(
     query = _over_rows(spark, lookup.query, scan)
     if query is None:
         return None
-    project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
-    key = scala_seq(spark, [alias(spark, lookup.key, "k")])
-    values = arrow_table(frame_of(spark, project(key, query)).distinct()).column(0)
-    condition = one_of(values, str(lookup.value.dataType().sql()), limits().pruning_values)
-    value = rebound(spark, lookup.value, lookup.columns, lookup.columns)
-    return conjunct(condition.of(spark, value))
+    found = bridge.compute_values(spark, [lookup.key], query).distinct()
+    values = bridge.arrow_table(found).column(0)
+    condition = one_of(values, bridge.data_type_of(lookup.value), limits().pruning_values)
+    value = bridge.rebound(spark, lookup.value, lookup.columns, lookup.columns)
+    return bridge.conjunct(condition.of(spark, value))
 
 
 def _compared(
-    spark: SparkSession, lookup: Comparison, scan: Callable[[Occurrence], UnresolvedPlan | None]
-) -> Conjunct | None:
+    spark: SparkSession,
+    lookup: Comparison,
+    scan: Callable[[Occurrence], bridge.UnresolvedPlan | None],
+) -> bridge.Conjunct | None:
     found = []
     for node, query in lookup.values:
         plan = _over_rows(spark, query, scan)
         if plan is None:
             return None
-        values = arrow_table(frame_of(spark, plan)).column(0)
+        values = bridge.arrow_table(bridge.frame_of(spark, plan)).column(0)
         if len(values) > 1:
             return None  # Spark raises the error when the statement runs
-        literal = only_one(values, str(node.dataType().sql()))
-        found.append((node, session_state(spark).sqlParser().parseExpression(literal)))
-    return conjunct(lookup.condition.transform(scala_map(spark, found)))
+        value = only_one(values, bridge.data_type_of(node))
+        found.append((node, bridge.parse_expression(spark, value)))
+    return bridge.conjunct(bridge.substitute(spark, lookup.condition, found))
 
 
 def _over_rows(
-    spark: SparkSession, query: Query, scan: Callable[[Occurrence], UnresolvedPlan | None]
-) -> JavaObject | None:
+    spark: SparkSession, query: Query, scan: Callable[[Occurrence], bridge.UnresolvedPlan | None]
+) -> bridge.LogicalPlan | None:
     """Replace the placeholders of a query by scans; return None if a table is too large."""
     rows = {}
     for _, occurrence in query.placeholders:
@@ -252,11 +214,8 @@ def _over_rows(
             if found is None:
                 return None
             rows[occurrence] = found
-    project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
-    scans = []
-    for leaf, occurrence in query.placeholders:
-        plan = rows[occurrence].analyzed()
-        columns = zip(elements(plan.output()), elements(leaf.output()), strict=True)
-        named = [alias(spark, own, str(a.name()), a.exprId()) for own, a in columns]
-        scans.append((leaf, project(scala_seq(spark, named), plan)))
-    return query.plan.transform(scala_map(spark, scans))
+    scans = [
+        (leaf, bridge.with_attributes_of(spark, rows[occurrence].analyzed(), leaf))
+        for leaf, occurrence in query.placeholders
+    ]
+    return bridge.substitute(spark, query.plan, scans)

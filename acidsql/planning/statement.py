@@ -168,7 +168,7 @@ class StatementSnapshot:
     def plan(
         self,
         statement: str | ParsedStatement,
-        made: Callable[[bridge.JavaObject], bridge.JavaObject] = lambda plan: plan,
+        made: Callable[[bridge.LogicalPlan], bridge.LogicalPlan] = lambda plan: plan,
     ) -> bridge.LogicalPlan:
         """Build Spark's plan of a statement over scans of the required rows; it is not analysed.
 

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.jvm import Expression, elements, scala_map, session_state
+from acidsql import bridge
+from acidsql.syntax.literals import has_typed_literal, typed_literal
 
 # Name that stands for the value in a condition.
 _VALUE = "k"
-
-
-def _text(value: str) -> str:
-    return f"CAST(X'{value.encode().hex()}' AS STRING)"
-
-
-# SQL literals of the types that ORC and Spark compare alike.
-_LITERALS: dict[str, Callable[[object], str]] = {
-    "TINYINT": "{}Y".format,
-    "SMALLINT": "{}S".format,
-    "INT": "{}".format,
-    "BIGINT": "{}L".format,
-    "DATE": "date_from_unix_date({})".format,
-    "STRING": lambda value: _text(str(value)),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,22 +27,19 @@ class OneOf:
     text: str
     coarse: bool
 
-    def of(self, spark: SparkSession, value: Expression) -> Expression:
+    def of(self, spark: SparkSession, value: bridge.Expression) -> bridge.Expression:
         """Build the predicate of a Catalyst expression."""
-        parser = session_state(spark).sqlParser()
-        place = parser.parseExpression(_VALUE)
-        return parser.parseExpression(self.text).transform(scala_map(spark, [(place, value)]))
+        place, condition = (bridge.parse_expression(spark, t) for t in (_VALUE, self.text))
+        return bridge.substitute(spark, condition, [(place, value)])
 
 
-def is_plain(value: Expression) -> bool:
+def is_plain(value: bridge.Expression) -> bool:
     """Return whether equal values of an expression are identical.
 
     They need not be for floating-point numbers, timestamps and CHAR or VARCHAR columns.
     """
-    kind = str(value.dataType().sql())
-    columns = elements(value.references().toSeq())
-    padded = any(a.metadata().contains("__CHAR_VARCHAR_TYPE_STRING") for a in columns)
-    return (kind in _LITERALS or kind.startswith("DECIMAL")) and not padded
+    is_plain_type = has_typed_literal(bridge.data_type_of(value))
+    return is_plain_type and not bridge.has_char_columns(value)
 
 
 def one_of(values: pa.ChunkedArray, kind: str, most: int) -> OneOf:
@@ -69,14 +51,15 @@ def one_of(values: pa.ChunkedArray, kind: str, most: int) -> OneOf:
         most: above this number of distinct values the predicate is their range.
     """
     known = pc.unique(_numbered(values).drop_null())
-    literal = _literal(kind)
     if len(known) == 0:
         return OneOf(text=f"{_VALUE} <> {_VALUE}", coarse=False)
     if len(known) <= most:
-        text = f"{_VALUE} IN ({', '.join(map(literal, known.to_pylist()))})"
+        text = (
+            f"{_VALUE} IN ({', '.join(typed_literal(value, kind) for value in known.to_pylist())})"
+        )
         return OneOf(text=text, coarse=False)
     ends = pc.min_max(known).as_py()
-    low, high = literal(ends["min"]), literal(ends["max"])
+    low, high = (typed_literal(ends[end], kind) for end in ("min", "max"))
     return OneOf(text=f"{_VALUE} >= {low} AND {_VALUE} <= {high}", coarse=True)
 
 
@@ -88,13 +71,9 @@ def only_one(values: pa.ChunkedArray, kind: str) -> str:
         kind: its type, as SQL; a plain one (``is_plain``).
     """
     known = _numbered(values).drop_null().to_pylist()
-    return _literal(kind)(known[0]) if known else f"CAST(NULL AS {kind})"
+    return typed_literal(known[0] if known else None, kind)
 
 
 def _numbered(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Convert dates to days since 1970, since Python's dates end before Spark's."""
     return values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
-
-
-def _literal(kind: str) -> Callable[[object], str]:
-    return _LITERALS.get(kind, f"CAST('{{}}' AS {kind})".format)

@@ -19,6 +19,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, BooleanType, DataType, IntegralType, NumericType
 from tqdm import tqdm
 
+from acidsql.limits import limits
+
 Execute = Callable[[SparkSession, str], DataFrame]
 """Runs a statement; ``acidsql.sql`` outside tests."""
 
@@ -34,9 +36,6 @@ LEFT_RUNNING = (
     "its result will not be shown"
 )
 """What is said of a statement that was not waited for."""
-
-_POLL_SECONDS = 0.1
-_BAR_DELAY_SECONDS = 0.5
 
 
 class Progress(Protocol):
@@ -187,11 +186,11 @@ def _wait(
         if interrupts.count:
             # Cancelled repeatedly, because the statement may be between two jobs.
             context.cancelJobGroup(group)
-        elif progress is not None and seconds >= _BAR_DELAY_SECONDS:
+        elif progress is not None and seconds >= limits().progress_delay_seconds:
             completed, known = _task_counts(context, group)
             if known:
                 progress.show(completed, known, seconds)
-        thread.join(_POLL_SECONDS)
+        thread.join(limits().shell_poll_seconds)
     if progress is not None:
         progress.clear()
 

@@ -17,7 +17,8 @@ from pyspark.sql.types import (
 from acidsql.syntax.lexer import quote
 
 ROW_ID_COLUMN = "row__id"
-
+# Codecs of files that are written: values of the table property orc.compress, in lower case.
+CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
 
 # The columns of an ACID file that identify a row.
 KEYS = ("originalTransaction", "bucket", "rowId")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import (
@@ -29,18 +28,6 @@ _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 
 # Key of a field's metadata with the SQL text of the column's default.
 DEFAULT_KEY = "CURRENT_DEFAULT"
-
-
-def literal(value: object) -> str:
-    """Return the SQL text of a Python value."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | Decimal):
-        return str(value)
-    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + text.replace("\n", "\\n").replace("\r", "\\r") + "'"
 
 
 def types_in(data_type: DataType) -> Iterator[DataType]:

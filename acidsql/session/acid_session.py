@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import AcidLookupError
+from acidsql.limits import limits
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
-from acidsql.schema.columns import literal
 from acidsql.session.at_work import at_work
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.session.leases import Leases
@@ -26,6 +26,7 @@ from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.lru_cache import LruCache
 from acidsql.storage.tails import TailCache
+from acidsql.syntax.literals import quoted_string
 
 
 class AcidSession:
@@ -58,11 +59,11 @@ class AcidSession:
         self.host = socket.gethostname()
         self.metastore = _open_metastore(self.settings, self.user)
         self.files = FileSystem(spark)
-        self.tails = TailCache(self.files)
-        self.delete_events = EventCache(self.files)
+        self.tails = TailCache(self.files, limits().cached_tails)
+        self.delete_events = EventCache(self.files, limits().cached_event_bytes)
         self.delete_filters: LruCache[
             Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None
-        ] = LruCache(4)
+        ] = LruCache(limits().cached_delete_filters)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
@@ -80,7 +81,7 @@ class AcidSession:
     @classmethod
     def of(cls, spark: SparkSession) -> AcidSession:
         """Return the ``AcidSession`` of a Spark session; create it if there is none."""
-        key = f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
+        key = bridge.session_key(spark)
         with cls._lock, at_work():
             if key not in cls._sessions:
                 cls._close_others(spark.sparkContext.applicationId)
@@ -156,6 +157,6 @@ def _open_metastore(settings: Settings, user: str) -> Metastore:
 def mirror_database(session: AcidSession, name: str, comment: str | None = None) -> None:
     """Create a database of the metastore in Spark's own catalog, unless it is there."""
     if not session.spark.catalog.databaseExists(f"spark_catalog.`{name}`"):
-        location = literal(session.database_location(name))
-        said = f"COMMENT {literal(comment)}" if comment else ""
+        location = quoted_string(session.database_location(name))
+        said = f"COMMENT {quoted_string(comment)}" if comment else ""
         session.spark.sql(f"CREATE DATABASE IF NOT EXISTS `{name}` {said} LOCATION {location}")

@@ -5,13 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 
+from acidsql.limits import limits
 from acidsql.metastore.protocol import Metastore
 
 logger = logging.getLogger(__name__)
-
-# A failed heartbeat is sent again after this fraction of the interval: a whole one would be too
-# late.
-_RETRY_PART = 0.1
 
 
 class Heartbeater:
@@ -89,4 +86,6 @@ class Heartbeater:
     def _run(self) -> None:
         delay = self._interval
         while not self._stopped.wait(delay):
-            delay = self._interval if self.beat() else self._interval * _RETRY_PART
+            delay = (
+                self._interval if self.beat() else self._interval * limits().heartbeat_retry_part
+            )

@@ -18,12 +18,9 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import MetastoreError, TransactionStateError
+from acidsql.limits import limits
 from acidsql.metastore.protocol import Metastore
 from acidsql.session.heartbeat import Heartbeater
-
-# Seconds to wait before each garbage collection for unreachable plans.
-_COLLECTION_PAUSES = (0.0, 0.1)
-
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +115,7 @@ class Leases:
 
         Spark's threads hold a plan for a moment after its result came back.
         """
-        for pause in _COLLECTION_PAUSES:
+        for pause in limits().collection_pauses:
             with self._lock:
                 leases = list(self._leases.values())
             if not any(bridge.reachable(index) for lease in leases for index in lease.indexes):

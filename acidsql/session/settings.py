@@ -10,8 +10,11 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
+from acidsql.schema.acid_file import CODECS
 
+# Spark's name of a codec that is ORC's "none".
+_UNCOMPRESSED = {"uncompressed": "none"}
 _METASTORE_FILE = "acidsql_metastore.sqlite"
 _THRIFT = "thrift://"
 # Settings of Spark and Hive with the address of the Hive Metastore.
@@ -63,6 +66,30 @@ def read_settings(spark: SparkSession) -> Settings:
         txn_timeout=_seconds(spark, "spark.acidsql.txn.timeout", 300.0),
         snapshot_max_age=_seconds(spark, "spark.acidsql.snapshot.maxAge", 86_400.0),
     )
+
+
+def orc_codec(spark: SparkSession) -> str | None:
+    """Return the codec that a session chooses for new tables, in lower case; None if it has none.
+
+    It is read by each statement that makes a table: ``spark.acidsql.orc.compress``, else Spark's
+    own ``spark.sql.orc.compression.codec`` where the session sets it.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    for key in ("spark.acidsql.orc.compress", "spark.sql.orc.compression.codec"):
+        value = spark.conf.get(key, None)
+        if value:
+            codec = str(_UNCOMPRESSED.get(value.lower(), value.lower()))
+            if codec not in CODECS:
+                raise AcidAnalysisError(
+                    "INVALID_CONF_VALUE",
+                    f"{key} is {value!r}: use one of {', '.join(CODECS)}, or set "
+                    "spark.acidsql.orc.compress to one",
+                    {"confName": key, "confValue": value},
+                )
+            return codec
+    return None
 
 
 def _seconds(spark: SparkSession, key: str, default: float) -> float:
@@ -127,4 +154,17 @@ def _kerberos(spark: SparkSession) -> Kerberos | None:
     if not principal:
         return None
     host = spark.conf.get("spark.acidsql.metastore.kerberos.host", None)
-    return Kerberos(principal=principal, host=host)
+    return Kerberos(principal=principal, host=host, protection=_protection(spark))
+
+
+def _protection(spark: SparkSession) -> Protection:
+    """Return the weakest protection that Hadoop's own setting names."""
+    key = "hadoop.rpc.protection"
+    text = _configured(spark, key) or Protection.AUTHENTICATION.name
+    try:
+        return least_protection(text)
+    except KeyError as err:
+        choices = ", ".join(one.name.lower() for one in Protection)
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE", f"{key} is {text!r}: give one or several of {choices}"
+        ) from err

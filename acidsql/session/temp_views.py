@@ -18,7 +18,7 @@ from acidsql.metastore.model import Table
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TempView:
     view: Table
-    definition: bridge.JavaObject
+    definition: bridge.JavaObject | None
 
 
 class TempViews:
@@ -40,12 +40,11 @@ class TempViews:
     def find(self, parts: Sequence[str]) -> Table | None:
         """Find a view; None if Spark has another one of that name by now, or none."""
         known = self._views.get(parts[-1].lower()) if len(parts) == 1 else None
-        if known is None:
+        if known is None or known.definition is None:
             return None
         current = bridge.temp_view(self._spark, parts[0])
-        return (
-            known.view if current is not None and bridge.same(current, known.definition) else None
-        )
+        is_current = current is not None and bridge.same(current, known.definition)
+        return known.view if is_current else None
 
     def __len__(self) -> int:
         return len(self._views)

@@ -6,7 +6,7 @@ events are too many, and a write job computes them again.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -135,20 +135,23 @@ def stage_on_driver(
     inserts = {target.name for target in rows}
     keys: dict[Place, list[RowId]] = defaultdict(list)
     files: dict[tuple[Place, int], list[bridge.JavaObject]] = defaultdict(list)
+    # As in a task, one counter runs through all partitions: row ids differ between them.
+    numbers: Counter[tuple[str, int]] = Counter()
     first = len(columns)
     for row in found:
         target, *values = (
-            str(row.getUTF8String(first + i)) for i in range(1 + len(table.partition_columns))
+            bridge.text_of(row, first + i) for i in range(1 + len(table.partition_columns))
         )
         place = Place(target, tuple(values))
         if target in inserts:
-            bucket = row.getInt(first + len(directories) - 1) if table.num_buckets else 0
-            own = files[place, bucket]
-            row.setLong(_ROW_ID, len(own))
-            own.append(row)
+            last = first + len(directories) - 1
+            bucket = bridge.int_of(row, last) if table.num_buckets else 0
+            bridge.set_long(row, _ROW_ID, numbers[target, bucket])
+            numbers[target, bucket] += 1
+            files[place, bucket].append(row)
         else:
-            key = RowId(row.getLong(_WRITE_ID), row.getInt(_BUCKET), row.getLong(_ROW_ID))
-            keys[place].append(key)
+            write_id, row_id = (bridge.long_of(row, column) for column in (_WRITE_ID, _ROW_ID))
+            keys[place].append(RowId(write_id, bridge.int_of(row, _BUCKET), row_id))
     schema = StructType(made.schema.fields[:first])
     for (place, bucket), own in files.items():
         path = child(staging, *_directories(table, place, bucket), "part-00000-0.orc")

@@ -20,8 +20,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import FormatError
-
-_COPIED_BYTES = 4 * 1024 * 1024
+from acidsql.limits import limits
 
 
 class FileVersion(NamedTuple):
@@ -79,7 +78,7 @@ class FileSystem:
 
     def qualify(self, path: str) -> str:
         """Return the path with its scheme and authority."""
-        return str(self.hadoop_path(path)[1].toString())
+        return bridge.path_text(self.hadoop_path(path)[1])
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
@@ -87,7 +86,7 @@ class FileSystem:
         if local is not None:
             return local.exists()
         filesystem, java_path = self.hadoop_path(path)
-        return bool(filesystem.exists(java_path))
+        return bridge.path_exists(filesystem, java_path)
 
     def is_directory(self, path: str) -> bool:
         """Return whether a path is an existing directory."""
@@ -95,9 +94,7 @@ class FileSystem:
         if local is not None:
             return local.is_dir()
         filesystem, java_path = self.hadoop_path(path)
-        return bool(filesystem.exists(java_path)) and bool(
-            filesystem.getFileStatus(java_path).isDirectory()
-        )
+        return bridge.is_directory(filesystem, java_path)
 
     def list(self, path: str) -> Listing:
         """List a directory; one that does not exist is empty."""
@@ -134,7 +131,7 @@ class FileSystem:
         if local is not None:
             return local.stat().st_size
         filesystem, java_path = self.hadoop_path(path)
-        return int(filesystem.getFileStatus(java_path).getLen())
+        return bridge.file_size(filesystem, java_path)
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         """Read ``length`` bytes of a file from ``start``, by default to its end."""
@@ -188,7 +185,7 @@ class FileSystem:
             local.mkdir(parents=True, exist_ok=True)
             return
         filesystem, java_path = self.hadoop_path(path)
-        filesystem.mkdirs(java_path)
+        bridge.make_directories(filesystem, java_path)
 
     def rename(self, source: str, target: str) -> None:
         """Rename a file or directory; the parent of the target is created.
@@ -211,8 +208,7 @@ class FileSystem:
             return
         filesystem, java_source = self.hadoop_path(source)
         java_target = self.hadoop_path(target)[1]
-        filesystem.mkdirs(java_target.getParent())
-        if not filesystem.rename(java_source, java_target):
+        if not bridge.rename_path(filesystem, java_source, java_target):
             raise FormatError(
                 "RENAME_FAILED",
                 f"the file system refused to rename {source} to {target}: check its permissions",
@@ -269,7 +265,7 @@ class FileSystem:
     def same(self, one: str, other: str) -> bool:
         """Return whether two paths are on one file system, so that a file can be renamed."""
         first, second = self.hadoop_path(one)[0], self.hadoop_path(other)[0]
-        return bridge.same(first.getUri(), second.getUri())
+        return bridge.is_same_file_system(first, second)
 
     def delete(self, path: str) -> None:
         """Delete a file, or a directory with all that is in it; one that does not exist is no
@@ -283,7 +279,7 @@ class FileSystem:
                 local.unlink(missing_ok=True)
             return
         filesystem, java_path = self.hadoop_path(path)
-        filesystem.delete(java_path, True)
+        bridge.delete_path(filesystem, java_path)
 
     def delete_if_empty(self, path: str) -> bool:
         """Delete a directory if it is empty; return whether it does not exist any more."""
@@ -353,7 +349,7 @@ def _copy_part(source: Path, part: FilePart, written: BinaryIO) -> None:
     with source.open("rb") as stream:
         stream.seek(part.start)
         left = part.length
-        while left and (content := stream.read(min(left, _COPIED_BYTES))):
+        while left and (content := stream.read(min(left, limits().copy_buffer_bytes))):
             written.write(content)
             left -= len(content)
 

@@ -37,6 +37,8 @@ CHECK_TARGET = "m"
 # Spark's ORC writer by its class, so that no setting of the session chooses another one.
 _ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
 _FIELD = "__field_"
+# Table property with the codec of a table's files.
+ORC_COMPRESS = "orc.compress"
 # The task's number is in the bits above.
 _NEXT_ROW_ID = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
 
@@ -56,7 +58,7 @@ class Target:
 
 def codec(table: Table) -> str:
     """Return the compression of a table's files, in lower case (Hive's default is zlib)."""
-    return table.properties.get("orc.compress", "ZLIB").lower()
+    return table.properties.get(ORC_COMPRESS, "ZLIB").lower()
 
 
 def writer_options(table: Table) -> dict[str, str]:
@@ -64,7 +66,7 @@ def writer_options(table: Table) -> dict[str, str]:
     change.
     """
     options = {
-        k: v for k, v in table.properties.items() if k.startswith("orc.") and k != "orc.compress"
+        k: v for k, v in table.properties.items() if k.startswith("orc.") and k != ORC_COMPRESS
     }
     return {
         **options,

@@ -12,9 +12,9 @@ import pyarrow.orc as pa_orc
 from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import footer_items
 from acidsql.format.orc_tail import OrcTail, append_metadata, parse_tail, tail_length
+from acidsql.limits import limits
 from acidsql.storage.filesystem import FileSystem, FileVersion
 
-_FIRST_READ = 16 * 1024
 _Parsed = TypeVar("_Parsed")
 # ORC column ids of the ACID columns (Hive: OrcRecordUpdater).
 OPERATION, ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 1, 2, 3, 4
@@ -22,7 +22,8 @@ OPERATION, ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 1, 2, 3, 4
 
 def tail_bytes(files: FileSystem, path: str, size: int) -> bytes:
     """Read the last bytes of an ORC file, at least its whole tail; ``size`` is that of the file."""
-    last = files.read(path, max(0, size - _FIRST_READ), min(size, _FIRST_READ))
+    first = limits().tail_bytes
+    last = files.read(path, max(0, size - first), min(size, first))
     needed = tail_length(last)
     if needed > len(last):
         last = files.read(path, size - needed, needed)
@@ -58,7 +59,7 @@ class TailCache:
     so a file is known by its path and version.
     """
 
-    def __init__(self, files: FileSystem, capacity: int = 16_384) -> None:
+    def __init__(self, files: FileSystem, capacity: int) -> None:
         def read(path: str, _: FileVersion) -> OrcTail:
             return read_tail(files, path)
 

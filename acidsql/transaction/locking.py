@@ -8,12 +8,10 @@ from collections.abc import Callable, Sequence
 from tenacity import RetryCallState, RetryError, Retrying, retry_if_result, wait_exponential
 
 from acidsql.errors import LockTimeoutError
+from acidsql.limits import limits
 from acidsql.metastore.model import LockInfo, LockRequest, LockState
 from acidsql.metastore.names import object_name
 from acidsql.metastore.protocol import Metastore
-
-_FIRST_WAIT = 0.01
-_LONGEST_WAIT = 1.0
 
 
 def wait_for_locks(
@@ -47,7 +45,9 @@ def wait_for_locks(
     if metastore.lock(txn_id, requests) is LockState.ACQUIRED:
         return False
     deadline = clock() + timeout
-    back_off = wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
+    back_off = wait_exponential(
+        multiplier=limits().first_lock_poll_seconds, max=limits().longest_lock_poll_seconds
+    )
 
     def until_deadline(state: RetryCallState) -> float:
         return max(0.0, min(back_off(state), deadline - clock()))

@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
-from acidsql.schema.columns import literal
 from acidsql.syntax.lexer import quote
+from acidsql.syntax.literals import literal
 from tests.limits import set_limits
 from tests.product.conditions import condition_of
 

@@ -28,7 +28,7 @@ _FOREIGN = frozenset(
         "Warehouse",
         # Spark, PySpark, ORC, Java, other packages of Python
         "Arrays", "DataFrame", "Dataset", "FilePartition", "OrcFilters", "Project",
-        "SparkSession", "Type", "java", "puresasl", "sources",
+        "SparkSession", "Type", "java", "sources",
         # Hive's Thrift interface, read at run time
         "hms",
         # variables of examples, columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -20,6 +21,7 @@ from acidsql.sqlstates import SQLSTATES, sqlstate
 from acidsql.syntax import builder, parse, statements
 from scripts import draw_costs, record_shell
 from tests.docs import pages, references
+from tests.metastore.server.launcher import VERSIONS
 
 _ROOT = Path(__file__).parents[2]
 _PACKAGE = _ROOT / "acidsql"
@@ -210,6 +212,26 @@ def test_documents_name_no_other_condition() -> None:
 def test_releases_of_spark_that_were_tried_are_documented(name: str) -> None:
     found = set(re.findall(r"\b[3-9]\.\d\.\d\b", page(name)))
     assert found >= set(TRIED)
+
+
+def test_metastores_that_were_tried_are_documented() -> None:
+    (row,) = re.findall(r"^\| Hive Metastore \| ([^|]+) \|", page("policy"), re.MULTILINE)
+    assert sorted(row.split(", ")) == sorted(VERSIONS)
+
+
+def test_oldest_python_is_the_same_everywhere() -> None:
+    settings = tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))
+    oldest = settings["project"]["requires-python"].removeprefix(">=")
+    assert settings["tool"]["ruff"]["target-version"] == f"py{oldest.replace('.', '')}"
+    assert settings["tool"]["mypy"]["python_version"] == oldest
+    assert f"({oldest.replace('.', ', ')}) <=" in (_ROOT / "scripts/environment.sh").read_text()
+    for name in ("README.md", "CONTRIBUTING.md"):
+        assert f"Python {oldest} or newer" in (_ROOT / name).read_text("utf-8")
+    (row,) = re.findall(r"^\| Python \| ([^|]+) \|", page("policy"), re.MULTILINE)
+    versions = row.split(", ")
+    assert min(versions, key=lambda version: int(version.partition(".")[2])) == oldest
+    tried = {f"Programming Language :: Python :: {version}" for version in versions}
+    assert tried <= set(settings["project"]["classifiers"])
 
 
 def test_benchmark_suites_are_documented() -> None:

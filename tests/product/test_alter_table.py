@@ -82,7 +82,7 @@ def test_properties_are_set_and_unset(lab: Lab) -> None:
     lab.insert(t, "(2)")
     codecs = {path.partition("/")[0]: file.codec for path, file in lab.files(t).items()}
     assert codecs == {
-        "delta_0000001_0000001_0000": "ZLIB",
+        "delta_0000001_0000001_0000": "ZSTD",
         "delta_0000004_0000004_0000": "SNAPPY",
     }
     lab.sql(f"ALTER TABLE {t} UNSET TBLPROPERTIES ('a', 'orc.compress', 'never.set')")

@@ -149,7 +149,7 @@ def test_describe_extended_tells_of_the_table_or_the_partition(
             "Type": "MANAGED_TABLE",
             "Provider": "acidsql (ORC, full ACID)",
             "Location": created.location,
-            "Table Properties": "[transactional=true]",
+            "Table Properties": "[orc.compress=ZSTD, transactional=true]",
             "Not Null": "id",
         }
     place = f"{acidsql.location(lab.spark, acid)}/p=1/q=x"
@@ -192,6 +192,7 @@ def test_create_table_keeps_every_clause(lab: Lab, tmp_path: Path) -> None:
     assert lab.sql("SHOW TBLPROPERTIES every_clause") == [
         ("comment", "a \\ table"),
         ("k", "it's\nv"),
+        ("orc.compress", "ZSTD"),
         ("transactional", "true"),
     ]
     assert lab.sql("SHOW TBLPROPERTIES every_clause ('k')") == [("k", "it's\nv")]
@@ -205,6 +206,15 @@ def test_create_table_keeps_every_clause(lab: Lab, tmp_path: Path) -> None:
     assert [tuple(row) for row in columns.collect()] == [(1, "D", "2024-02-29")]
     lab.sql("DROP TABLE every_clause")
     assert not place.exists()
+
+
+@pytest.mark.parametrize("escaped", ["false", "true"])
+def test_properties_are_shown_as_they_are(lab: Lab, escaped: str) -> None:
+    t = lab.create("id int")
+    lab.sql(f"ALTER TABLE {t} SET TBLPROPERTIES ('home'='${{env:HOME}}', 'place'='C:\\\\x')")
+    with lab.settings(spark__sql__parser__escapedStringLiterals=escaped):
+        shown = dict(lab.sql(f"SHOW TBLPROPERTIES {t}"))
+    assert (shown["home"], shown["place"]) == ("${env:HOME}", "C:\\x")
 
 
 def test_partition_columns_by_name_come_last(lab: Lab) -> None:

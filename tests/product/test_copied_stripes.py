@@ -201,7 +201,7 @@ def test_files_of_several_kinds_are_written_anew(
     rows = [3500 if kind == "minor" else 3499]
     assert written == (Written(spark=rows) if by_spark else Written(anew=rows))
     merged = [f for p, f in lab.files(t).items() if not p.startswith("delete")]
-    assert {f.codec for f in merged} == {"SNAPPY" if change == COMPRESS else "ZLIB"}
+    assert {f.codec for f in merged} == {"SNAPPY" if change == COMPRESS else "ZSTD"}
 
 
 @pytest.mark.parametrize("change", [COMPRESS, STRIDE])

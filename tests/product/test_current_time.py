@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -21,7 +21,7 @@ Listed = set[str]
 @pytest.fixture(autouse=True)
 def today(lab: Lab) -> Iterator[date]:
     """Set a time zone in which it is noon; yield the date there."""
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     ahead = 12 - now.hour
     with lab.settings(spark__sql__session__timeZone=f"{ahead:+03}:00"):
         yield (now + timedelta(hours=ahead)).date()
@@ -152,14 +152,14 @@ def test_values_may_be_of_now(lab: Lab, today: date, partitioned: str) -> None:
 
 
 def test_a_frame_has_the_time_of_its_statement(lab: Lab, table: str) -> None:
-    before = datetime.now(timezone.utc)
+    before = datetime.now(UTC)
     frame = lab.frame(f"SELECT current_timestamp() AS now, current_timestamp() FROM {table}")
-    after = datetime.now(timezone.utc)
+    after = datetime.now(UTC)
     time.sleep(0.01)
     assert frame.columns == ["now", "current_timestamp()"]
     once, again = frame.collect(), frame.select("*").collect()
     assert once == again
-    moments: set[Any] = {value.astimezone(timezone.utc) for row in once for value in row}
+    moments: set[Any] = {value.astimezone(UTC) for row in once for value in row}
     assert len(moments) == 1
     assert before <= moments.pop() <= after
 

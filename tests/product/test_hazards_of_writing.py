@@ -207,7 +207,7 @@ def test_the_sessions_writer_settings_do_not_reach_the_files(lab: Lab) -> None:
             ("p=1", 30),
         }
         assert len(files) == 6
-        assert {file.codec for file in files.values()} == {"ZLIB"}
+        assert {file.codec for file in files.values()} == {"ZSTD"}
         assert {file.codec for file in sorted_files(lab, s).values()} == {"SNAPPY"}
         lab.compact(s, "major")
         lab.compact(t, "major")
@@ -215,8 +215,8 @@ def test_the_sessions_writer_settings_do_not_reach_the_files(lab: Lab) -> None:
     assert (base.codec, len(base.events)) == ("SNAPPY", 30)
     bases = sorted_files(lab, t)
     assert {(path[:9], len(f.events), f.codec) for path, f in bases.items()} == {
-        ("p=0/base_", 30, "ZLIB"),
-        ("p=1/base_", 30, "ZLIB"),
+        ("p=0/base_", 30, "ZSTD"),
+        ("p=1/base_", 30, "ZSTD"),
     }
     for table in (t, s):
         assert not [path for path in lab.tree(table) if "SUCCESS" in path or ".crc" in path]

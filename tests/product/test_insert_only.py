@@ -111,6 +111,15 @@ def test_base_without_rows_has_a_file(lab: Lab, tmp_path: Path) -> None:
     lab.sql(f"DROP TABLE {u}")
 
 
+@pytest.mark.parametrize("escaped", ["false", "true"])
+def test_null_in_text_is_read_under_all_settings(lab: Lab, escaped: str) -> None:
+    t = create(lab, f"only_null_{escaped}", "TEXTFILE", "id int, s string, x double")
+    lab.insert(t, "(1, NULL, 1.5), (2, '', NULL)")
+    with lab.settings(spark__sql__parser__escapedStringLiterals=escaped):
+        assert lab.rows(t) == [(1, None, 1.5), (2, "", None)]
+    lab.sql(f"DROP TABLE {t}")
+
+
 def test_text_is_hives(lab: Lab, tmp_path: Path) -> None:
     t = create(lab, "only_lines", "TEXTFILE", "id int, s string, x double")
     lab.insert(t, "(1, 'a', 1.5), (NULL, '', NULL)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from tpcds_bench.peers.sources import APPENDED, SCATTERED, Keys
 from tpcds_bench.peers.statements import (
@@ -23,7 +23,7 @@ TABLE, SMALL = "store_sales", "small"
 """The tables that each round makes anew; the small one is loaded before its steps."""
 
 
-class Yardstick(str, Enum):
+class Yardstick(StrEnum):
     """Contender with which acidsql is compared."""
 
     PEER = "best peer"

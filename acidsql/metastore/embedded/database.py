@@ -17,9 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from acidsql.errors import MetastoreError
+from acidsql.limits import limits
 from acidsql.metastore.embedded import schema
-
-BUSY_SECONDS = 60.0
 
 
 class Database:
@@ -30,7 +29,7 @@ class Database:
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE or METASTORE_VERSION, the file cannot be used;
-            METASTORE_BUSY, other processes held its write lock for ``BUSY_SECONDS``.
+            METASTORE_BUSY, other processes held its write lock for ``sqlite_busy_seconds``.
     """
 
     def __init__(self, path: str) -> None:
@@ -107,7 +106,7 @@ class Database:
 def _open(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path,
-        timeout=BUSY_SECONDS,
+        timeout=limits().sqlite_busy_seconds,
         isolation_level=None,
         # The connection changes threads under Database's lock.
         check_same_thread=False,
@@ -135,12 +134,13 @@ def _use_wal(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _metastore_error(path: str, err: sqlite3.Error) -> MetastoreError:
-    # Python 3.10 does not give SQLite's error code; SQLITE_BUSY's text is "database is locked".
-    if isinstance(err, sqlite3.OperationalError) and "locked" in str(err):
+    # The sqlite3 module's own errors have no code; the low byte of SQLite's is its kind.
+    kind = getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return MetastoreError(
             "METASTORE_BUSY",
-            f"other processes kept the metastore file {path!r} locked for {BUSY_SECONDS:g} s; "
-            "run the statement again",
+            f"other processes kept the metastore file {path!r} locked for "
+            f"{limits().sqlite_busy_seconds:g} s; run the statement again",
         )
     return MetastoreError(
         "METASTORE_UNAVAILABLE",

@@ -42,6 +42,7 @@ _CAPABILITIES = Capabilities(
     has_other_clients=False,
     learns_writes_from_locks=False,
     converts_spark_tables=True,
+    readers_know_zstd=True,
 )
 
 

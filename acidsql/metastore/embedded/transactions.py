@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 
 from acidsql.errors import TransactionStateError
 from acidsql.format.valid_lists import ValidTxnList
@@ -15,7 +15,7 @@ from acidsql.metastore import failures
 from acidsql.metastore.model import TxnInfo, TxnState, TxnType
 
 
-class AbortCause(str, Enum):
+class AbortCause(StrEnum):
     """Cause of an abort, in words that follow "was aborted:"."""
 
     CLIENT = "it was rolled back"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from acidsql.errors import AcidAnalysisError, AcidSqlError, MetastoreError
+from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.hive import constraints
 from acidsql.metastore.hive.conversions import (
@@ -22,8 +23,6 @@ from acidsql.metastore.model import Table, TableType
 from acidsql.metastore.names import lowered
 
 DEFAULT_DATABASE = "default"
-# Tables whose definitions are fetched at once.
-_BATCH = 300
 # Keeps the server from listing the files of a table to count rows and bytes.
 NO_STATISTICS = {"DO_NOT_UPDATE_STATS": "true"}
 
@@ -265,10 +264,10 @@ def tables(server: Server, database_name: str) -> tuple[str, ...]:
 def definitions(server: Server, database_name: str, names: Sequence[str]) -> list[Any]:
     """Return the server's tables of these names, sorted by name."""
     found = []
-    for start in range(0, len(names), _BATCH):
+    for start in range(0, len(names), limits().tables_per_call):
         request = hms.GetTablesRequest(
             dbName=lowered(database_name),
-            tblNames=list(names[start : start + _BATCH]),
+            tblNames=list(names[start : start + limits().tables_per_call]),
             capabilities=hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES]),
             processorCapabilities=list(CAPABILITIES),
             processorIdentifier=PROCESSOR,

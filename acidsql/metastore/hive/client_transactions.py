@@ -11,11 +11,9 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.model import Operation, TxnState, TxnType
-
-# Ended transactions are remembered, to tell them from those that were never opened.
-_MOST_REMEMBERED = 10_000
 
 TableKey = tuple[str, str]
 
@@ -66,7 +64,7 @@ class OwnTxns:
         """Remember a transaction that was opened."""
         with self._lock:
             self._txns[txn.txn_id] = txn
-            while len(self._txns) > _MOST_REMEMBERED:
+            while len(self._txns) > limits().remembered_transactions:
                 ended = (i for i, t in self._txns.items() if t.state is not TxnState.OPEN)
                 del self._txns[next(ended, next(iter(self._txns)))]
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from acidsql.errors import AcidLookupError, TransactionStateError
+from acidsql.limits import limits
 from acidsql.metastore.hive import transactions
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import PROCESSOR, Server
@@ -22,7 +23,6 @@ from acidsql.metastore.model import Compaction, CompactionState, CompactionType,
 from acidsql.metastore.names import lowered, partition_name
 
 _MILLISECONDS = 1000
-_MOST_REMEMBERED = 1000
 _TYPES = {getattr(hms.CompactionType, t.name): t for t in CompactionType}
 # The server's internal names of states (CompactionState).
 _READY_FOR_CLEANING = "r"
@@ -41,7 +41,7 @@ class TakenCompactions:
         """Remember an entry."""
         with self._lock:
             self._entries[entry.id] = entry
-            if len(self._entries) > _MOST_REMEMBERED:
+            if len(self._entries) > limits().remembered_compactions:
                 self._entries.popitem(last=False)
 
     def get(self, server: Server, compaction_id: int) -> Any:

@@ -23,15 +23,12 @@ from thriftpy2.thrift import TApplicationException, TClient, TException
 from thriftpy2.transport import TCyBufferedTransport, TSocket, TTransportException
 
 from acidsql.errors import MetastoreError
+from acidsql.limits import limits
 from acidsql.metastore.hive.idl import hms
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_PORT = 9083
-_CONNECT_SECONDS = 10.0
-_ATTEMPTS = 3
-_PAUSE_SECONDS = 1.0
-_MOST_IDLE = 4
 # Errors of a server that lost its connection to its database; Hive's own client tries again too
 # (RetryingMetaStoreClient).
 _STUMBLED = re.compile(r"JDO\w*Exception|TTransportException|TProtocolException")
@@ -154,7 +151,7 @@ class Connections:
 
         attempts = Retrying(
             retry=retry_if_exception(worth_repeating),
-            stop=stop_after_attempt(_ATTEMPTS),
+            stop=stop_after_attempt(limits().connection_attempts),
             before_sleep=_log_retry,
             reraise=True,
         )
@@ -209,7 +206,7 @@ class Connections:
 
     def _give_back(self, connection: _Connection) -> None:
         with self._lock:
-            keep = not self._closed and len(self._idle) < _MOST_IDLE
+            keep = not self._closed and len(self._idle) < limits().idle_connections
             if keep:
                 self._idle.append(connection)
         if not keep:
@@ -221,8 +218,8 @@ class Connections:
         """
         rounds = Retrying(
             retry=retry_if_exception(lambda e: isinstance(e, _UnreachableError)),
-            stop=stop_after_attempt(_ATTEMPTS),
-            wait=wait_fixed(_PAUSE_SECONDS),
+            stop=stop_after_attempt(limits().connection_attempts),
+            wait=wait_fixed(limits().attempt_pause_seconds),
             reraise=True,
         )
         return rounds(self._connect_to_any)
@@ -254,7 +251,9 @@ class Connections:
 
     def _connect_to(self, endpoint: Endpoint) -> _Connection:
         try:
-            plain = socket.create_connection((endpoint.host, endpoint.port), _CONNECT_SECONDS)
+            plain = socket.create_connection(
+                (endpoint.host, endpoint.port), limits().connect_seconds
+            )
         except OSError as error:
             raise _UnreachableError("METASTORE_UNAVAILABLE", f"{endpoint}: {error}") from error
         try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.partitions import parse_partition_name, partition_name
+from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.hive.catalog import NO_STATISTICS
 from acidsql.metastore.hive.conversions import (
@@ -18,8 +19,13 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
 from acidsql.metastore.model import Partition
 
-# Partitions sent or fetched at once.
-_BATCH = 500
+_Item = TypeVar("_Item")
+
+
+def _batches(items: Sequence[_Item]) -> Iterator[list[_Item]]:
+    """Cut a sequence into batches for one call each."""
+    size = limits().partitions_per_call
+    return (list(items[start : start + size]) for start in range(0, len(items), size))
 
 
 def name_of(table: Any, values: Sequence[str]) -> str:
@@ -32,11 +38,11 @@ def add(server: Server, table: Any, added: Iterable[Partition]) -> None:
     made = list(added)
     for partition in made:
         _check_values(table, partition.values)
-    for start in range(0, len(made), _BATCH):
+    for batch in _batches(made):
         request = hms.AddPartitionsRequest(
             dbName=table.dbName,
             tblName=table.tableName,
-            parts=[partition_to_hive(table, p) for p in made[start : start + _BATCH]],
+            parts=[partition_to_hive(table, partition) for partition in batch],
             ifNotExists=True,
             needResult=False,
             environmentContext=hms.EnvironmentContext(properties=dict(NO_STATISTICS)),
@@ -53,8 +59,8 @@ def drop(server: Server, table: Any, dropped: Iterable[tuple[str, ...]]) -> None
     missing = next((v for v in values if v not in present), None)
     if missing is not None:
         raise failures.partition_not_found(table.dbName, table.tableName, missing)
-    for start in range(0, len(values), _BATCH):
-        names = [name_of(table, v) for v in values[start : start + _BATCH]]
+    for batch in _batches(values):
+        names = [name_of(table, v) for v in batch]
         request = hms.DropPartitionsRequest(
             dbName=table.dbName,
             tblName=table.tableName,
@@ -87,8 +93,7 @@ def send(server: Server, table: Any, partitions: Sequence[Any], **context: Any) 
             changed statistics.
     """
     environment = hms.EnvironmentContext(properties=dict(NO_STATISTICS))
-    for start in range(0, len(partitions), _BATCH):
-        batch = list(partitions[start : start + _BATCH])
+    for batch in _batches(partitions):
         try:
             if server.is_hive4:
                 request = hms.AlterPartitionsRequest(
@@ -150,8 +155,8 @@ def fetch(server: Server, table: Any, values: Iterable[tuple[str, ...]] | None =
     """
     wanted = sorted(all_values(server, table) if values is None else set(values))
     found = []
-    for start in range(0, len(wanted), _BATCH):
-        names = [name_of(table, v) for v in wanted[start : start + _BATCH]]
+    for batch in _batches(wanted):
+        names = [name_of(table, v) for v in batch]
         arguments = (table.dbName, table.tableName, names)
         found += server.call("get_partitions_by_names", *arguments)
     return sorted(found, key=lambda partition: list(partition.values))

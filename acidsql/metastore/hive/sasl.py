@@ -1,7 +1,4 @@
-"""Authentication to a metastore by SASL, as in Hadoop's servers (HadoopThriftAuthBridge).
-
-Kerberos needs the extra ``acidsql[kerberos]`` and a ticket (``kinit``).
-"""
+"""Authentication to a metastore by SASL, as in Hadoop's servers (HadoopThriftAuthBridge)."""
 
 from __future__ import annotations
 
@@ -16,105 +13,110 @@ from thriftpy2.transport.sasl import TSaslClientTransport
 
 from acidsql.errors import MetastoreError
 from acidsql.metastore.hive.connection import Endpoint, Handshake
+from acidsql.metastore.hive.gssapi_mechanism import GssapiMechanism
+from acidsql.metastore.hive.sasl_mechanism import Mechanism, SaslError
 from acidsql.metastore.kerberos import Kerberos
 
 _LENGTH = struct.Struct(">I")
 
 
 def kerberos_handshake(kerberos: Kerberos) -> Handshake:
-    """Return a handshake that authenticates with the user's Kerberos ticket.
+    """Return a handshake that authenticates with the user's Kerberos ticket (``kinit``), or with
+    their keytab (``KRB5_CLIENT_KTNAME``). It needs the extra ``acidsql[kerberos]``.
 
     Raises:
         MetastoreError: METASTORE_AUTHENTICATION, by the handshake.
     """
 
-    def client(endpoint: Endpoint) -> Any:
-        puresasl = _puresasl()
+    def mechanism(endpoint: Endpoint) -> Mechanism:
         host = kerberos.host_of(endpoint.host)
-        return puresasl.SASLClient(host, service=kerberos.service, mechanism="GSSAPI")
+        return GssapiMechanism(_gssapi(), kerberos.service, host, kerberos.protection)
 
-    return sasl_handshake("GSSAPI", client)
+    return sasl_handshake(mechanism)
 
 
-def sasl_handshake(mechanism: str, make_client: Callable[[Endpoint], Any]) -> Handshake:
+def sasl_handshake(make_mechanism: Callable[[Endpoint], Mechanism]) -> Handshake:
     """Return a handshake by a mechanism of SASL.
 
     Args:
-        mechanism: its name.
-        make_client: makes a ``puresasl.client.SASLClient`` for a server.
+        make_mechanism: makes the mechanism for a connection to a server.
     """
 
     def handshake(connected: socket.socket, endpoint: Endpoint) -> Any:
-        def factory() -> _Client:
-            return _Client(make_client(endpoint), mechanism)
-
-        plain = TSocket(sock=connected)  # type: ignore[no-untyped-call]
-        transport = TSaslClientTransport(factory, mechanism, plain)  # type: ignore[no-untyped-call]
         try:
-            transport.open()  # type: ignore[no-untyped-call]
-        except TTransportException as error:
-            raise _refused(endpoint, mechanism, error) from error
-        # The mechanisms, and the Kerberos library below them, raise exceptions of many types.
-        except Exception as error:
-            if isinstance(error, MetastoreError | OSError):
-                raise
-            raise _refused(endpoint, mechanism, error) from error
-        return TBinaryProtocol(transport)  # type: ignore[no-untyped-call]
+            return TBinaryProtocol(  # type: ignore[no-untyped-call]
+                _authenticated(connected, make_mechanism(endpoint))
+            )
+        except (TTransportException, SaslError) as error:
+            raise MetastoreError(
+                "METASTORE_AUTHENTICATION",
+                f"the metastore {endpoint} could not be authenticated to ({error}): check that you "
+                "have a ticket (klist), and that spark.acidsql.metastore.kerberos.principal is the "
+                "server's",
+            ) from error
 
     return handshake
 
 
-def _refused(endpoint: Endpoint, mechanism: str, error: Exception) -> MetastoreError:
-    return MetastoreError(
-        "METASTORE_AUTHENTICATION",
-        f"the metastore {endpoint} could not be authenticated to by {mechanism} ({error}): check "
-        "that you have a ticket (klist), and that "
-        "spark.acidsql.metastore.kerberos.principal is the server's",
+def _authenticated(connected: socket.socket, mechanism: Mechanism) -> TSaslClientTransport:
+    transport = TSaslClientTransport(  # type: ignore[no-untyped-call]
+        lambda: _Client(mechanism),
+        mechanism.name,
+        TSocket(sock=connected),  # type: ignore[no-untyped-call]
     )
+    transport.open()  # type: ignore[no-untyped-call]
+    if not mechanism.is_complete:
+        raise SaslError(f"the server ended {mechanism.name} before it had said who it is")
+    return transport
 
 
-def _puresasl() -> Any:
+def _gssapi() -> Any:
     try:
-        import kerberos  # noqa: F401, PLC0415 - an extra
-        import puresasl.client  # noqa: PLC0415
-    except ImportError as error:
+        import gssapi  # noqa: PLC0415 - an extra
+    # Its import fails with an OSError where the system has no Kerberos library.
+    except (ImportError, OSError) as error:
         raise MetastoreError(
             "METASTORE_AUTHENTICATION",
-            f"Kerberos needs packages that are not installed ({error.name}): pip install "
-            "'acidsql[kerberos]', which needs the headers of krb5",
+            f"Kerberos needs the package gssapi ({error}): pip install 'acidsql[kerberos]', which "
+            "needs a C compiler and the headers of krb5 (Debian, Ubuntu: apt install gcc "
+            "libkrb5-dev)",
         ) from error
-    return puresasl.client
+    return gssapi
 
 
 class _Client:
-    """Adapter that gives a ``SASLClient`` the interface of Cyrus' library, as the transport expects
-    it.
-    """
+    """Adapter that gives a mechanism the interface of Cyrus' library, as the transport expects."""
 
-    def __init__(self, client: Any, mechanism: str) -> None:
-        self._client = client
+    def __init__(self, mechanism: Mechanism) -> None:
         self._mechanism = mechanism
+        self._error = ""
 
-    def start(self, mechanism: str) -> tuple[bool, str, bytes]:
-        return True, mechanism, self._client.process()
+    def start(self, name: str) -> tuple[bool, str, bytes]:
+        return True, name, self._mechanism.respond(None)
 
     def step(self, challenge: bytes) -> tuple[bool, bytes]:
-        return True, self._client.process(challenge)
+        return True, self._mechanism.respond(challenge)
 
     def encode(self, data: bytes) -> tuple[bool, bytes]:
-        """Return True and the bytes to send, with their length before them if protected."""
-        if not self._protects:
+        """Return True and the bytes to send, with lengths before them if protected."""
+        if not self._mechanism.protects:
             return True, data
-        wrapped = self._client.wrap(data)
-        return True, _LENGTH.pack(len(wrapped)) + wrapped
+        try:
+            wrapped = self._mechanism.wrap(data)
+        except SaslError as error:
+            return self._failed(error)
+        return True, b"".join(_LENGTH.pack(len(one)) + one for one in wrapped)
 
     def decode(self, data: bytes) -> tuple[bool, bytes]:
         """Return True and the bytes that were sent, without the length before them."""
-        return True, self._client.unwrap(data[_LENGTH.size :])
+        try:
+            return True, self._mechanism.unwrap(data[_LENGTH.size :])
+        except SaslError as error:
+            return self._failed(error)
 
     def getError(self) -> str:  # noqa: N802 - Cyrus' spelling
-        return f"{self._mechanism} failed"
+        return self._error
 
-    @property
-    def _protects(self) -> bool:
-        return self._mechanism == "GSSAPI" and self._client.qop != b"auth"
+    def _failed(self, error: SaslError) -> tuple[bool, bytes]:
+        self._error = str(error)
+        return False, b""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from acidsql.errors import MetastoreError
+from acidsql.limits import limits
 from acidsql.metastore.hive.client_transactions import OwnTxns
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import PROCESSOR, Server
@@ -21,12 +22,6 @@ from acidsql.metastore.hive.transactions import (
 from acidsql.metastore.model import TxnType
 from acidsql.metastore.names import lowered
 
-# Limit of the write ids that are allocated and never used, where the server cannot skip them.
-_MOST_SKIPPED = 1000
-# Hive 4 treats missing ids as open until metastore.txn.opentxn.timeout has passed.
-_SETTLING_SECONDS = 30.0
-_POLL_SECONDS = 0.2
-
 
 def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
     """Raise the next transaction id (``Metastore.seed_txn_id``); wait until skipped ids are
@@ -35,7 +30,7 @@ def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
     Raises:
         MetastoreError: METASTORE_VERSION, the server is Hive 3.1, which cannot read what a
             compactor of Hive 4 has written either; METASTORE_ERROR, the skipped ids still count as
-            open after ``_SETTLING_SECONDS``.
+            open after ``seeding_seconds``.
     """
     before = valid_txns(server, None).high_water_mark
     if next_txn_id - 1 <= before:
@@ -51,8 +46,8 @@ def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
     commit_txn(server, own, open_txn(server, own, server.user, PROCESSOR, TxnType.DEFAULT))
     polling = Retrying(
         retry=retry_if_result(lambda txns: not txns.is_valid(next_txn_id - 1)),
-        stop=stop_after_delay(_SETTLING_SECONDS),
-        wait=wait_fixed(_POLL_SECONDS),
+        stop=stop_after_delay(limits().seeding_seconds),
+        wait=wait_fixed(limits().seeding_poll_seconds),
     )
     try:
         polling(valid_txns, server, None)
@@ -85,7 +80,7 @@ def seed_write_id(
         )
         server.call("seed_write_id", request)
         return
-    if missing > _MOST_SKIPPED:
+    if missing > limits().skipped_write_ids:
         raise MetastoreError(
             "TOO_MANY_WRITE_IDS",
             f"the directories of {lowered(database)}.{lowered(table)} have write ids up to "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
@@ -47,6 +48,7 @@ _CAPABILITIES = Capabilities(
     has_other_clients=True,
     learns_writes_from_locks=True,
     converts_spark_tables=False,
+    readers_know_zstd=False,
 )
 
 
@@ -217,7 +219,7 @@ class HiveMetastore:
 
     @property
     def capabilities(self) -> Capabilities:
-        return _CAPABILITIES
+        return replace(_CAPABILITIES, readers_know_zstd=self._server.is_hive4)
 
     def seed_txn_id(self, next_txn_id: int) -> int:
         return seeding.seed_txn_id(self._server, self._own, next_txn_id)

@@ -9,13 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from acidsql.limits import limits
 from acidsql.metastore.hive.client_transactions import TableKey
 from acidsql.metastore.model import Table
-
-_MOST_REMEMBERED = 1000
-# Seconds for which the constraints of an unchanged table, which the server keeps apart from it, are
-# not fetched again: a statement needs them before it has its lock and after.
-_CONSTRAINT_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -60,7 +56,7 @@ class Definitions:
             known = self._known.get((server_table.dbName, server_table.tableName))
         if known is None or known.table is None or known.server != server_table:
             return None
-        fresh = time.monotonic() - known.converted < _CONSTRAINT_SECONDS
+        fresh = time.monotonic() - known.converted < limits().constraint_seconds
         return known.table if fresh else None
 
     def fetched(self, server_table: Any) -> None:
@@ -71,7 +67,7 @@ class Definitions:
             if known is None or known.server != server_table:
                 self._known[key] = _Known(server_table)
             self._known.move_to_end(key)
-            if len(self._known) > _MOST_REMEMBERED:
+            if len(self._known) > limits().cached_tables:
                 self._known.popitem(last=False)
 
     def converted(self, key: TableKey, table: Table) -> None:

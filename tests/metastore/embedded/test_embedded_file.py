@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from acidsql.errors import MetastoreError
-from acidsql.metastore.embedded import database, schema
+from acidsql.metastore.embedded import schema
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, Table
 from acidsql.metastore.protocol import Metastore
+from tests.limits import set_limits
 from tests.metastore.subjects import stored_rows
 
 
@@ -150,7 +151,7 @@ def test_closed_metastore_says_so(path: str) -> None:
 
 
 def test_busy_file(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.01)
+    set_limits(monkeypatch, sqlite_busy_seconds=0.01)
     store = EmbeddedMetastore(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

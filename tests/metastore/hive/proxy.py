@@ -21,6 +21,7 @@ class Proxy:
         cuts_call: name of a call that never arrives at the server, as long as it is set.
         delays: whether answers are held back, for as long as that is so.
         calls: the calls that were cut.
+        sent: all that clients sent.
     """
 
     def __init__(self, port: int) -> None:
@@ -28,6 +29,7 @@ class Proxy:
         self.cuts_answer = self.cuts_call = ""
         self.delays = False
         self.calls: list[str] = []
+        self.sent = bytearray()
         self._sockets: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
@@ -65,6 +67,7 @@ class Proxy:
     def _forward(self, client: socket.socket, server: socket.socket, mute: threading.Event) -> None:
         with suppress(OSError):
             while data := client.recv(_CHUNK):
+                self.sent += data
                 if self._names(data, self.cuts_call):
                     break
                 if self._names(data, self.cuts_answer):

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Any
 
-import puresasl.client
 import pytest
 
 from acidsql.errors import MetastoreError, TransactionStateError
@@ -97,7 +96,7 @@ def test_server_speaks_another_language(answer: bytes) -> None:
 @pytest.mark.parametrize("kerberos", [False, True])
 def test_no_answer_in_time(kerberos: bool) -> None:
     """Check a server without SASL, which waits for the rest of what it reads as a long name."""
-    handshake = sasl_handshake("PLAIN", plain("ann", "secret")) if kerberos else None
+    handshake = sasl_handshake(lambda _: Plain("ann", "secret")) if kerberos else None
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoints = parse_uris(f"thrift://127.0.0.1:{silent.getsockname()[1]}")
         connections = Connections(endpoints, user="ann", timeout=0.2, handshake=handshake)
@@ -115,7 +114,7 @@ def test_host_of_the_principal() -> None:
 
 
 def test_kerberos_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "kerberos", None)
+    monkeypatch.setitem(sys.modules, "gssapi", None)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         uri = f"thrift://127.0.0.1:{listener.getsockname()[1]}"
         store = connect(uri, user="ann", timeout=5, kerberos=Kerberos(principal="hive/_HOST@X"))
@@ -124,13 +123,44 @@ def test_kerberos_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert callable(kerberos_handshake(Kerberos(principal="hive/_HOST@X")))
 
 
-def plain(user: str, password: str) -> Callable[[Endpoint], Any]:
-    def client(endpoint: Endpoint) -> Any:
-        return puresasl.client.SASLClient(
-            endpoint.host, mechanism="PLAIN", username=user, password=password
-        )
+class Plain:
+    """Mechanism PLAIN of SASL, which protects nothing."""
 
-    return client
+    name = "PLAIN"
+    is_complete = True
+    protects = False
+
+    def __init__(self, user: str, password: str) -> None:
+        self._response = f"\0{user}\0{password}".encode()
+
+    def respond(self, challenge: bytes | None) -> bytes:
+        assert challenge is None
+        return self._response
+
+    def wrap(self, message: bytes) -> list[bytes]:
+        raise AssertionError(message)
+
+    def unwrap(self, message: bytes) -> bytes:
+        raise AssertionError(message)
+
+
+def test_server_that_skips_the_handshake_is_not_trusted() -> None:
+    class Unfinished(Plain):
+        is_complete = False
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def say_complete() -> None:
+            connection, _ = listener.accept()
+            connection.sendall(b"\x05\x00\x00\x00\x00")
+            connection.recv(1000)
+
+        threading.Thread(target=say_complete, daemon=True).start()
+        endpoints = parse_uris(f"thrift://127.0.0.1:{listener.getsockname()[1]}")
+        handshake = sasl_handshake(lambda _: Unfinished("ann", "secret"))
+        connections = Connections(endpoints, user="ann", timeout=5, handshake=handshake)
+        with pytest.raises(MetastoreError, match="METASTORE_AUTHENTICATION.*before it had said"):
+            connections.call("get_all_databases")
 
 
 @pytest.mark.metastore
@@ -138,7 +168,7 @@ def test_authentication(server: MetastoreServer, store: HiveMetastore) -> None:
     make_tables(store, server)
     with sasl_plain(server.port, lambda *who: who == ("ann", "secret")) as port:
         endpoints = parse_uris(f"thrift://127.0.0.1:{port}")
-        handshake = sasl_handshake("PLAIN", plain("ann", "secret"))
+        handshake = sasl_handshake(lambda _: Plain("ann", "secret"))
         connections = Connections(endpoints, user="ann", timeout=20, handshake=handshake)
         behind = HiveMetastore(connections, user="ann")
         assert behind.tables("db") == ("p", "t")
@@ -147,9 +177,9 @@ def test_authentication(server: MetastoreServer, store: HiveMetastore) -> None:
         behind.commit_txn(txn_id)
         assert store.valid_txns().is_valid(txn_id)
         behind.close()
-        wrong = sasl_handshake("PLAIN", plain("ann", "guess"))
+        wrong = sasl_handshake(lambda _: Plain("ann", "guess"))
         stranger = Connections(endpoints, user="ann", timeout=20, handshake=wrong)
-        with pytest.raises(MetastoreError, match="METASTORE_AUTHENTICATION.*PLAIN.*refused"):
+        with pytest.raises(MetastoreError, match="METASTORE_AUTHENTICATION.*refused"):
             stranger.call("get_all_databases")
 
 

@@ -70,6 +70,37 @@ class Installation:
     database: Path
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """Authentication of a server and of those who call it.
+
+    Attributes:
+        principal: of Kerberos, such as ``hive/localhost@EXAMPLE.COM``.
+        keytab: its key.
+        krb5_conf: configuration of Kerberos.
+        protection: value of ``hadoop.rpc.protection``.
+    """
+
+    principal: str
+    keytab: Path
+    krb5_conf: Path
+    protection: str
+
+    def settings(self) -> dict[str, str]:
+        """Return settings of ``metastore-site.xml``, with the names of Hive 3.1 and of Hive 4."""
+        plain = {"sasl.enabled": "true", "kerberos.principal": self.principal}
+        plain["kerberos.keytab.file"] = str(self.keytab)
+        both = ("metastore", "hive.metastore")
+        return {f"{prefix}.{name}": value for prefix in both for name, value in plain.items()}
+
+    def hadoop_settings(self) -> dict[str, str]:
+        """Return settings of ``core-site.xml``."""
+        return {
+            "hadoop.security.authentication": "kerberos",
+            "hadoop.rpc.protection": self.protection,
+        }
+
+
 @dataclass(slots=True, kw_only=True)
 class MetastoreServer:
     """Metastore server; it may be stopped and started again, with the same database and port.
@@ -77,11 +108,13 @@ class MetastoreServer:
     Attributes:
         home: directory of everything that it writes.
         settings: settings of ``metastore-site.xml``, beside those of every server here.
+        login: how the server authenticates; None lets everybody call.
     """
 
     installation: Installation
     home: Path
     settings: Mapping[str, str] = field(default_factory=dict)
+    login: Login | None = None
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -109,12 +142,17 @@ class MetastoreServer:
         configuration = self.home / "conf"
         configuration.mkdir(exist_ok=True)
         (configuration / "metastore-site.xml").write_text(_site(self._all_settings()))
+        options = []
+        if self.login is not None:
+            (configuration / "core-site.xml").write_text(_site(self.login.hadoop_settings()))
+            options = [f"-Djava.security.krb5.conf={self.login.krb5_conf}"]
         (configuration / "log4j2.properties").write_text(_LOGGING)
         with (self.home / "out").open("ab") as output:
             self.process = subprocess.Popen(
                 [
                     "java",
                     *_JAVA,
+                    *options,
                     f"-Dmetastore.log={self.home}/log",
                     f"-Dlauncher.database={self.home}/db",
                     f"-Dderby.stream.error.file={self.home}/derby.log",
@@ -164,7 +202,7 @@ class MetastoreServer:
 
     def _wait(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
-        while not answers(self.port):
+        while not (answers if self.login is None else authenticates)(self.port):
             dead = self.process is None or self.process.poll() is not None
             if dead or time.monotonic() > deadline:
                 said = self.said()
@@ -188,6 +226,7 @@ class MetastoreServer:
             "metastore.housekeeping.leader.election": "host",
             "metastore.housekeeping.threads.on": "true",
             **_task_settings(self.version),
+            **(self.login.settings() if self.login else {}),
             **self.settings,
         }
 
@@ -216,11 +255,20 @@ def _site(settings: Mapping[str, str]) -> str:
 def answers(port: int) -> bool:
     """Return whether a metastore on a port answers ``getVersion``."""
     call = b"\x80\x01\x00\x01\x00\x00\x00\x0agetVersion\x00\x00\x00\x01\x00"
+    return _is_answered(port, call, b"\x80\x01\x00\x02")
+
+
+def authenticates(port: int) -> bool:
+    """Return whether a server on a port refuses an unknown mechanism of SASL (Thrift's BAD)."""
+    return _is_answered(port, b"\x01\x00\x00\x00\x04NONE\x02\x00\x00\x00\x00", b"\x03")
+
+
+def _is_answered(port: int, message: bytes, answer: bytes) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), 2) as connection:
             connection.settimeout(10)
-            connection.sendall(call)
-            return connection.recv(4) == b"\x80\x01\x00\x02"
+            connection.sendall(message)
+            return connection.recv(len(answer)) == answer
     except OSError:
         return False
 
@@ -273,7 +321,10 @@ def _create_database(version: str, work: Path) -> None:
 
 @contextmanager
 def running(
-    version: str, home: Path, settings: Mapping[str, str] | None = None
+    version: str,
+    home: Path,
+    settings: Mapping[str, str] | None = None,
+    login: Login | None = None,
 ) -> Iterator[MetastoreServer]:
     """Run a server with an empty metastore.
 
@@ -281,8 +332,11 @@ def running(
         version: of Hive, one of ``VERSIONS``.
         home: directory for all that it writes.
         settings: more of ``metastore-site.xml``.
+        login: if the server authenticates.
     """
-    server = MetastoreServer(installation=install(version), home=home, settings=settings or {})
+    server = MetastoreServer(
+        installation=install(version), home=home, settings=settings or {}, login=login
+    )
     try:
         server.start()
         yield server

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pyorc
 import pytest
 from pyspark.sql import SparkSession
 
@@ -91,6 +92,24 @@ def test_partitions_that_are_spelled_otherwise(
     ann.sql("ALTER TABLE spelled DROP PARTITION (p < 2), PARTITION (p <> 1)")
     assert ann.sql("SHOW PARTITIONS spelled") == []
     ann.sql("DROP TABLE spelled")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_new_tables_have_a_codec_that_hive_reads(
+    client: Callable[[str], Client], version: str
+) -> None:
+    """Check that tables of Hive 3.1, whose ORC knows no zstd, are written with zlib."""
+    ann = client(version)
+    ann.sql(f"CREATE TABLE coded (id INT) {ACID}")
+    ann.sql("INSERT INTO coded VALUES (1), (2)")
+    place = Path(acidsql.location(ann.spark, "coded").removeprefix("file:"))
+    (file,) = place.rglob("bucket_*")
+    with file.open("rb") as stream:
+        codec = pyorc.Reader(stream).compression.name
+    has_property = ("orc.compress", "ZSTD") in ann.sql("SHOW TBLPROPERTIES coded")
+    expected = ("ZLIB", False) if version.startswith("3.") else ("ZSTD", True)
+    assert (codec, has_property) == expected
+    ann.sql("DROP TABLE coded")
 
 
 def test_hive_3_compacts_by_itself(client: Callable[[str], Client]) -> None:

@@ -1,0 +1,108 @@
+"""Subqueries in expressions, and those of Spark's dynamic partition pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from acidsql.bridge.jvm import (
+    CATALYST,
+    Expression,
+    JavaObject,
+    LogicalPlan,
+    elements,
+    jvm_class,
+    scala_map,
+    scala_object,
+    simple_name,
+)
+from acidsql.bridge.spark_versions import differences
+
+
+@dataclass(frozen=True)
+class Subquery:
+    """Subquery in an expression.
+
+    Attributes:
+        node: its expression.
+        scalar: plan of the query if it is scalar and uncorrelated, else None.
+    """
+
+    node: Expression
+    scalar: LogicalPlan | None
+
+
+@dataclass(frozen=True)
+class DynamicPruning:
+    """Subquery that Spark's dynamic partition pruning has added to a filter.
+
+    Attributes:
+        node: its expression.
+        value: expression over the filtered relation that is looked for.
+        plan: plan of the query.
+        key: expression over the query's attributes that gives the values.
+    """
+
+    node: Expression
+    value: Expression
+    plan: LogicalPlan
+    key: Expression
+
+
+def has_subquery(spark: SparkSession, expression: Expression) -> bool:
+    """Return whether an expression has a subquery in it."""
+    subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
+    return bool(subqueries.hasSubquery(expression))
+
+
+def subqueries_in(spark: SparkSession, expression: Expression) -> list[Subquery]:
+    """Return the innermost expressions with a plan, of an expression that has some."""
+    pattern = scala_object(spark, f"{CATALYST}.trees.TreePattern").PLAN_EXPRESSION()
+    return [_subquery(node) for node in _innermost(expression, pattern)]
+
+
+def _subquery(node: Expression) -> Subquery:
+    is_scalar = simple_name(node) == "ScalarSubquery" and node.children().isEmpty()
+    return Subquery(node, node.plan() if is_scalar else None)
+
+
+def _innermost(expression: Expression, pattern: JavaObject) -> list[Expression]:
+    inner = [c for c in elements(expression.children()) if c.containsPattern(pattern)]
+    return [found for c in inner for found in _innermost(c, pattern)] if inner else [expression]
+
+
+def has_dynamic_pruning(spark: SparkSession, plan: LogicalPlan) -> bool:
+    """Return whether an optimised plan has dynamic partition pruning."""
+    pattern = scala_object(spark, f"{CATALYST}.trees.TreePattern").DYNAMIC_PRUNING_SUBQUERY()
+    return bool(plan.containsPattern(pattern))
+
+
+def dynamic_pruning(spark: SparkSession, condition: Expression) -> DynamicPruning | None:
+    """Return the dynamic pruning that a conjunct of a filter is; None for other conditions."""
+    if simple_name(condition) != "DynamicPruningSubquery":
+        return None
+    keys = condition.buildKeys()
+    if differences(spark).has_several_pruning_keys:
+        key = keys.apply(condition.broadcastKeyIndices().head())
+    else:
+        key = keys.apply(condition.broadcastKeyIndex())
+    return DynamicPruning(condition, condition.pruningKey(), condition.buildQuery(), key)
+
+
+def without_conditions(
+    spark: SparkSession, plan: LogicalPlan, conditions: Sequence[Expression]
+) -> LogicalPlan:
+    """Replace conditions of a plan and of its subqueries by TRUE.
+
+    Args:
+        conditions: any number; equal ones may be among them.
+    """
+    always = jvm_class(spark, f"{CATALYST}.expressions.Literal").TrueLiteral()
+    distinct: list[Expression] = []
+    for condition in conditions:
+        if not any(condition == known for known in distinct):
+            distinct.append(condition)
+    pairs = scala_map(spark, [(condition, always) for condition in distinct])
+    return plan.transformAllExpressionsWithSubqueries(pairs)

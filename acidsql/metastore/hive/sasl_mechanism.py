@@ -1,0 +1,51 @@
+"""Interface of a mechanism of SASL (RFC 4422), of one connection, on the client's side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class SaslError(Exception):
+    """Failure of a mechanism; the message says why."""
+
+
+class Mechanism(Protocol):
+    """Client's side of a mechanism.
+
+    Attributes:
+        name: as the server knows it.
+    """
+
+    name: str
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the server may end the handshake: the client has sent all that it has to, and
+        knows who the server is, where the mechanism can tell.
+        """
+
+    @property
+    def protects(self) -> bool:
+        """Whether messages are protected once the client is authenticated."""
+
+    def respond(self, challenge: bytes | None) -> bytes:
+        """Return the response to the server's challenge; None asks for the initial response.
+
+        Raises:
+            SaslError: there is none.
+        """
+
+    def wrap(self, message: bytes) -> Sequence[bytes]:
+        """Return a message for the server as protected ones, none longer than the server takes.
+
+        Raises:
+            SaslError: it cannot be protected.
+        """
+
+    def unwrap(self, message: bytes) -> bytes:
+        """Return what is in a protected message of the server.
+
+        Raises:
+            SaslError: it is not protected as was agreed on, or was changed on its way.
+        """

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.kerberos import Kerberos, Protection
+from acidsql.session.settings import read_settings
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> SparkSession:
+    """Return a session whose settings nobody else sees."""
+    return spark.newSession()
+
+
+def test_kerberos_is_asked_for_as_hive_s_client_is(session: SparkSession) -> None:
+    assert read_settings(session).kerberos is None
+    session.conf.set("hive.metastore.kerberos.principal", "hive/_HOST@EXAMPLE.COM")
+    assert read_settings(session).kerberos is None
+    session.conf.set("hive.metastore.sasl.enabled", "true")
+    assert read_settings(session).kerberos == Kerberos(principal="hive/_HOST@EXAMPLE.COM")
+    session.conf.set("spark.acidsql.metastore.kerberos.principal", "hms/_HOST@EXAMPLE.COM")
+    session.conf.set("spark.acidsql.metastore.kerberos.host", "node7")
+    session.conf.set("spark.hadoop.hadoop.rpc.protection", "integrity,privacy")
+    assert read_settings(session).kerberos == Kerberos(
+        principal="hms/_HOST@EXAMPLE.COM", host="node7", protection=Protection.INTEGRITY
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("spark.acidsql.lock.timeout", "soon", "is 'soon': give a number of seconds"),
+        ("hadoop.rpc.protection", "auth-conf", "one or several of authentication, integrity"),
+    ],
+)
+def test_values_that_are_none(session: SparkSession, key: str, value: str, message: str) -> None:
+    session.conf.set("spark.acidsql.metastore.kerberos.principal", "hive/_HOST@EXAMPLE.COM")
+    session.conf.set(key, value)
+    with pytest.raises(AcidAnalysisError, match=f"INVALID_CONF_VALUE.*{message}"):
+        read_settings(session)
