@@ -205,7 +205,7 @@ def test_documents_name_no_other_condition() -> None:
     code = "\n".join(sources())
     assert raised_by_name
     for name in raised_by_name:
-        assert name in code or name.startswith("UNSUPPORTED_MERGE_CONDITION"), name
+        assert name in code, name
 
 
 @pytest.mark.parametrize("name", ["policy", "internals/spark"])
