@@ -163,9 +163,11 @@ def column_sql(spark: SparkSession, value: Column) -> str:
                 f"{what} cannot be part of a Column here: give the expression as SQL text; "
                 "spark.udf.register names Python functions",
             )
-    return _verbatim(str(expression.sql()))
+    return _verbatim(str(expression.sql()).replace(_NO_FRAME, ""))
 
 
+# Spark's text of the frame of a window that has none, which its parser does not read.
+_NO_FRAME = "unspecifiedframe$()"
 _STRING = re.compile(r"'((?:[^'\\]|\\.)*)'|`(?:[^`]|``)*`", re.DOTALL)
 
 

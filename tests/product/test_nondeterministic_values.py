@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql.functions import udf
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as F
 
+from acidsql import AcidTable
+from acidsql.errors import AcidAnalysisError
 from tests.limits import set_limits
 from tests.product.conftest import Lab
 
@@ -23,7 +25,7 @@ def functions(spark: SparkSession) -> Iterator[None]:
     def drawn(_: int) -> str:
         return str(uuid.uuid4())
 
-    spark.udf.register("drawn", udf(drawn, "string").asNondeterministic())
+    spark.udf.register("drawn", F.udf(drawn, "string").asNondeterministic())
     yield
     spark.sql("DROP TEMPORARY FUNCTION drawn")
 
@@ -126,8 +128,43 @@ def test_fields_and_numbers(lab: Lab) -> None:
     assert one != other
 
 
-def test_a_default_that_is_not_deterministic(lab: Lab) -> None:
-    """Check that a table with constant defaults takes other values by statements."""
-    t = lab.create("id INT, v STRING DEFAULT 'none'", values="(1, DEFAULT)")
+@pytest.mark.parametrize(
+    ("value", "kept"), [("concat(v, 'x')", 0), ("uuid()", 0), ("drawn(id)", 1)]
+)
+def test_rows_are_kept_before_a_shuffle_if_a_task_could_compute_others(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, value: str, kept: int
+) -> None:
+    set_limits(monkeypatch, driver_rows=1, one_task_bytes=0)
+    t = lab.create("id INT, v STRING", partitioned="p INT", values="(1, 'a', 1), (2, 'b', 2)")
+    stored = lab.spark.sparkContext._jsc.getPersistentRDDs
+    before = set(stored())
+    assert lab.sql(f"UPDATE {t} SET v = {value}") == [(2, 2)]
+    assert len(set(stored()) - before) == kept
+    assert len(_read_twice(lab, t)) == 2
+
+
+def test_columns_of_pyspark(lab: Lab) -> None:
+    t = lab.create("id INT, v DOUBLE", values="(1, 5), (2, 5), (3, 5)")
+    table = AcidTable.forName(lab.spark, t)
+    table.update("id < 3", {"v": F.rand()})
+    table.merge(lab.spark.range(3, 5).toDF("k"), "id = k").whenMatchedUpdate(
+        set={"v": F.randn() + 100}
+    ).whenNotMatchedInsert(values={"id": "k", "v": F.lit(200) + F.rand()}).execute()
+    values = [v for _, v, _ in _read_twice(lab, t, "id, v, 0")]
+    assert [v // 50 for v in values] in ([0, 0, 1, 4], [0, 0, 2, 4])
+    assert len(set(values)) == 4
+    before = lab.state(t)
+    for window in (Window.orderBy("id"), Window.orderBy("id").rowsBetween(0, 1)):
+        with pytest.raises(AcidAnalysisError) as caught:
+            table.update(set={"v": F.sum("id").over(window)})
+        assert caught.value.getCondition() == "UNSUPPORTED_EXPR_FOR_OPERATOR"
+        with pytest.raises(AcidAnalysisError) as caught:
+            table.delete(F.sum("id").over(window) > 1)
+        assert caught.value.getCondition() == "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE"
+    assert lab.state(t) == before
+
+
+def test_a_default_beside_them(lab: Lab) -> None:
+    t = lab.create("id INT, v STRING DEFAULT 'none'", values="(1, 'x')")
     lab.sql(f"UPDATE {t} SET v = DEFAULT, id = CAST(5 + rand() AS INT)")
     assert lab.rows(t) == [(5, "none")]
