@@ -88,7 +88,7 @@ def run(
 @contextmanager
 def working(spark: SparkSession) -> Iterator[AcidSession]:
     """Enter a block in which acidsql works for a Spark session, and yield its ``AcidSession``."""
-    with at_work(), bridge.active(spark):
+    with at_work(), bridge.active(spark), bridge.without_plans(spark):
         yield AcidSession.of(spark)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from pyspark.sql import SparkSession
 from acidsql.session.acid_session import AcidSession
 
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # for workers that run Python functions
 # For every JVM that spark-submit starts here. Spark makes a program of its own for nearly every
 # small query; the optimizing compiler would take a third of all processor time for nothing.
 os.environ.setdefault(

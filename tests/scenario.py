@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import sys
+import uuid
 from collections.abc import Callable
 from itertools import pairwise
 
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
 
 import acidsql
 from acidsql.format.bucket_codec import decode_bucket
@@ -160,7 +162,12 @@ def retries(spark: SparkSession, root: str) -> None:
             raise RuntimeError("flaky")
         return value
 
+    def drawn(value: int) -> int:
+        """Return another number each time, also of a task that runs again."""
+        return flaky(value) * 0 + uuid.uuid4().int % (1 << 30)
+
     spark.udf.register("flaky", flaky, "int")
+    spark.udf.register("drawn", udf(drawn, "int").asNondeterministic())
     table = _TABLE.format(location=f"{root}/flaky")
     acidsql.sql(spark, f"CREATE TABLE retried (id INT, v INT) {table}")
     acidsql.sql(spark, "INSERT INTO retried SELECT flaky(id), 0 FROM range(0, 40, 1, 4)")
@@ -184,6 +191,11 @@ def retries(spark: SparkSession, root: str) -> None:
         ids = acidsql.sql(spark, "SELECT DISTINCT row__id FROM retried").count()
         assert ids == len(expected)
         listing(spark, "retried")
+    written = acidsql.sql(spark, "UPDATE retried SET v = drawn(id), id = -drawn(id)").collect()
+    assert [tuple(row) for row in written] == [(len(expected), len(expected))]
+    rows = _rows(spark, "retried")
+    assert len(rows) == len({i for i, _ in rows}) == len({v for _, v in rows}) == len(expected)
+    assert _rows(spark, "retried") == rows
     assert _failed_tasks(spark) >= 6  # four of the INSERT, two of the MERGE's source at least
     acidsql.sql(spark, "DROP TABLE retried")
 

@@ -18,6 +18,7 @@ from tpcds_bench import (
     changes,
     codecs,
     cost,
+    delete_files,
     deltas,
     maintenance,
     memory,
@@ -272,6 +273,17 @@ def memory_command(settings: Settings, rows: int, deletes: int) -> bool:
     """Measure the memory that a large table with many delete events takes."""
     suite = partial(memory.run, rows=rows, deletes=deletes)
     settings.run("memory", 0.01, suite, memory.sections)
+    return True
+
+
+@main.command("delete_files")
+@click.option("--rows", default=1_000_000, show_default=True, help="Delete events of the file.")
+@rounds_option(5, per="codec")
+@click.pass_obj
+def delete_files_command(settings: Settings, rows: int, rounds: int) -> bool:
+    """Measure the writing of a delete file beside the same by pyorc, without Spark."""
+    results = delete_files.run(rows=rows, rounds=rounds)
+    settings.report("delete_files", delete_files.sections(rows, results), results)
     return True
 
 

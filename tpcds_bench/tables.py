@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tpcds_bench.data import Column, Dataset
 
-CODEC = "zlib"
+CODEC = "zstd"
 """That of ACID tables by default; another one for flat ORC would be measured as well."""
 
 

@@ -5,7 +5,10 @@ objects on and calls none of their methods. A Scala ``Map`` serves as the partia
 transformations, so that no callback from the JVM into Python is needed.
 """
 
+from acidsql.bridge.analysis_errors import without_plans
+from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
+from acidsql.bridge.column_defaults import check_default
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.conditions import (
     Conjunct,
@@ -54,6 +57,15 @@ from acidsql.bridge.jvm import (
     simple_name,
 )
 from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
+from acidsql.bridge.merge import (
+    Clause,
+    MergePlan,
+    analyze_merge,
+    merge_join,
+    merge_pieces,
+    merge_with_broadcast_source,
+)
+from acidsql.bridge.nondeterminism import computed_once
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -86,17 +98,7 @@ from acidsql.bridge.relations import (
     rows_of,
 )
 from acidsql.bridge.row_filters import HALF_BITS, WORD_BITS, DeleteBitmap, is_not_deleted
-from acidsql.bridge.row_level import (
-    Clause,
-    MergePlan,
-    analyze_merge,
-    delete_rows,
-    merge_join,
-    merge_pieces,
-    merge_with_broadcast_source,
-    required_rows_query,
-    update_rows,
-)
+from acidsql.bridge.row_level import delete_rows, required_rows_query, update_rows
 from acidsql.bridge.rows import (
     arrow_table,
     collect_to_driver,
@@ -223,6 +225,7 @@ __all__ = [
     "cached_per_session",
     "can_hash",
     "catalog_table",
+    "check_default",
     "check_expression",
     "child",
     "children",
@@ -234,6 +237,7 @@ __all__ = [
     "column_sql",
     "commands",
     "compute_values",
+    "computed_once",
     "condition_of",
     "conjunct",
     "copy_file",
@@ -348,10 +352,12 @@ __all__ = [
     "type_sql",
     "update_rows",
     "warn_if_untried",
+    "with_attributes",
     "with_attributes_of",
     "with_subqueries",
     "without_coarse_mark",
     "without_conditions",
+    "without_plans",
     "write_bytes",
     "write_orc",
 ]

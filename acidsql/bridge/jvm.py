@@ -98,6 +98,15 @@ def scala_seq(spark: SparkSession, items: Sequence[Any]) -> JavaObject:
     return jvm_class(spark, _PYTHON).toSeq(listed)
 
 
+def appended(spark: SparkSession, seq: JavaObject, more: Sequence[JavaObject]) -> JavaObject:
+    """Append elements to a Scala ``Seq``."""
+    converters = jvm_class(spark, "scala.collection.JavaConverters")
+    listed = jvm_class(spark, "java.util.ArrayList")(converters.seqAsJavaList(seq))
+    for element in more:
+        listed.add(element)
+    return jvm_class(spark, _PYTHON).toSeq(listed)
+
+
 def scala_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObject:
     """Build a Scala ``Map`` of pairs without nulls, with no key twice.
 
@@ -205,6 +214,11 @@ def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[str, Any])
     for i, field in enumerate(fields):
         arguments[i] = changes[field] if field in changes else node.productElement(i)
     return node.makeCopy(arguments)
+
+
+def defined(option: JavaObject) -> list[Expression]:
+    """Return what a Scala ``Option`` has, if it has something."""
+    return [option.get()] if option.isDefined() else []
 
 
 def expression_of(spark: SparkSession, value: Column) -> Expression:

@@ -109,7 +109,7 @@ def check_columns(
 
     Raises:
         AcidAnalysisError: COLUMN_ALREADY_EXISTS, RESERVED_COLUMN_NAME, MISSING_COLUMNS,
-            INVALID_PARTITION_COLUMN_DATA_TYPE, UNSUPPORTED_FEATURE.
+            INVALID_PARTITION_COLUMN_DATA_TYPE, INVALID_DEFAULT_VALUE, UNSUPPORTED_FEATURE.
     """
     names = [c.name.lower() for c in [*columns, *partition_columns]]
     for name in names:
@@ -150,7 +150,7 @@ def check_columns(
 
 
 def _check_default(session: AcidSession, column: Column) -> None:
-    """Have Spark evaluate a default without any columns; its errors are raised."""
+    """Refuse a default that Spark refuses; its values of char and varchar are strings."""
     declared = bridge.parse_type(session.spark, column.type)
     cast = "STRING" if isinstance(declared, CharType | VarcharType) else column.type
-    session.spark.sql(f"SELECT CAST(({column.default}) AS {cast})").collect()
+    bridge.check_default(session.spark, column.name, str(column.default), cast)

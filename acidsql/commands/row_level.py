@@ -119,7 +119,7 @@ def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
 def delete_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
     """Plan the events of a DELETE."""
     spark = shape.session.spark
-    rows = bridge.delete_rows(spark, bridge.analyze(spark, plan))
+    rows = bridge.delete_rows(spark, plan)
     event = events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts())
     return bridge.select(rows, *named_sql(event))
 
@@ -349,6 +349,12 @@ def _with_values(
     first, *others = [(condition, F.lit(i)) for i, condition in enumerate(conditions)]
     chosen = reduce(lambda case, branch: case.when(*branch), others, F.when(*first))
     rows = rows.select("*", chosen.alias(clause_column))
+    computed = [
+        (attribute, F.when(F.col(clause_column) == number, value))
+        for number, clause in enumerate(clauses)
+        for attribute, value in clause.computed
+    ]
+    rows = bridge.with_attributes(rows, computed)
     names = {i: _value_names(shape, f"{prefix}_{i}") for i, c in enumerate(clauses) if c.values}
     values = [
         F.when(F.col(clause_column) == number, value).alias(name)

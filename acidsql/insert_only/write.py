@@ -61,7 +61,8 @@ def write_insert_only(
         placed, parts = rows.drop(*parts), []
     elif parts:
         few = bridge.input_bytes(rows) <= limits().one_task_bytes
-        placed = rows.coalesce(1) if few else bridge.rebalance(rows, parts)
+        once = rows if few else bridge.computed_once(rows)
+        placed = once.coalesce(1) if few else bridge.rebalance(once, parts)
         placed = placed.sortWithinPartitions(*parts)
     else:
         placed = rows

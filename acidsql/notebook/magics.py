@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -18,11 +17,10 @@ from acidsql.notebook.progress import progress_of
 from acidsql.notebook.table import ResultTable
 from acidsql.repl.printer import error_text
 from acidsql.repl.runner import LEFT_RUNNING, fetch, run_statement
+from acidsql.repl.spark_loggers import error_loggers, silence
 from acidsql.repl.statements import Statement
 
 _NAME = "acidsql"
-# PySpark reports every failed statement there as JSON with a Java stack trace.
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 _Answer = TypeVar("_Answer")
 _Error = TypeVar("_Error", bound=BaseException)
@@ -120,9 +118,9 @@ def _shown_as(error: _Error, text: str) -> _Error:
 @contextmanager
 def _without_stack_traces() -> Iterator[None]:
     """Keep PySpark from writing a report about each error below the cell."""
-    levels = {logger: logger.level for logger in map(logging.getLogger, _LOGGERS)}
+    levels = {logger: logger.level for logger in error_loggers()}
     for logger in levels:
-        logger.setLevel(logging.CRITICAL + 1)
+        silence(logger)
     try:
         yield
     finally:

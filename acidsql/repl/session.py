@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -11,6 +10,8 @@ from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+from acidsql.repl.spark_loggers import error_loggers, silence
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
@@ -37,8 +38,8 @@ def start_session(
     environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if _runs_here(master, conf, environ):
         environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # PySpark reports every failed statement there as JSON with a Java stack trace.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    for logger in error_loggers():
+        silence(logger)
     builder = SparkSession.builder.appName("acidsql")
     if master is not None:
         builder = builder.master(master)

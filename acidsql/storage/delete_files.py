@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from io import BytesIO
-from itertools import accumulate, repeat
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.orc as pa_orc
-import pyorc
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
 
 from acidsql.errors import FormatError
@@ -26,15 +25,8 @@ from acidsql.storage.filesystem import FileSystem, FileVersion, child
 from acidsql.storage.lru_cache import LruCache
 
 _DELETE = 2
-# Events that become Python objects at a time.
-_ROWS = 65_536
-_CODECS = {
-    "none": pyorc.CompressionKind.NONE,
-    "zlib": pyorc.CompressionKind.ZLIB,
-    "snappy": pyorc.CompressionKind.SNAPPY,
-    "lz4": pyorc.CompressionKind.LZ4,
-    "zstd": pyorc.CompressionKind.ZSTD,
-}
+# Rows that ORC's writer takes at a time.
+_ROWS = 16_384
 
 
 class RowId(NamedTuple):
@@ -144,17 +136,18 @@ def encode(events: pa.Table, row: StructType, codec: str) -> bytes:
         row: the table's columns, for the schema of the file; ``row`` is null in every event.
         codec: compression in lower case, as in the table property ``orc.compress``.
     """
+    columns = [
+        pa.repeat(pa.scalar(_DELETE, pa.int32()), len(events)),
+        *(events[name] for name in (*RowId._fields, DELETED_BY)),
+        pa.nulls(len(events), _arrow_type(row)),
+    ]
+    table = pa.table(columns, event_schema(row).names)
     buffer = BytesIO()
-    writer = pyorc.Writer(buffer, _orc_type(event_schema(row)), compression=_CODECS[codec])
-    with writer:
-        for batch in events.to_batches(_ROWS):
-            columns = [batch[name].to_pylist() for name in (*RowId._fields, DELETED_BY)]
-            writer.writerows(zip(repeat(_DELETE), *columns, repeat(None)))
-        writer.set_user_metadata(**_items(events, [len(events)]))
+    compression = "uncompressed" if codec == "none" else codec
+    pa_orc.write_table(table, buffer, compression=compression, batch_size=_ROWS)
     content = buffer.getvalue()
+    # Arrow's writer takes no user metadata.
     stripes = parse_tail(content, len(content)).stripes
-    if len(stripes) == 1:
-        return content
     items = _items(events, [stripe.rows for stripe in stripes])
     return content + append_metadata(content, len(content), items)
 
@@ -166,30 +159,31 @@ def _items(events: pa.Table, stripes: Sequence[int]) -> dict[str, bytes]:
     return footer_items([RowId(**last) for last in lasts], 0, len(events))
 
 
-_ORC_NAMES = {
-    "boolean": pyorc.Boolean,
-    "byte": pyorc.TinyInt,
-    "short": pyorc.SmallInt,
-    "integer": pyorc.Int,
-    "long": pyorc.BigInt,
-    "float": pyorc.Float,
-    "double": pyorc.Double,
-    "string": pyorc.String,
-    "binary": pyorc.Binary,
-    "date": pyorc.Date,
-    "timestamp": pyorc.Timestamp,
+_ARROW_TYPES = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    # With a time zone it would be another type of ORC.
+    "timestamp": pa.timestamp("ns"),
 }
 
 
-def _orc_type(data_type: DataType) -> pyorc.TypeDescription:
-    """Return the ORC type that Spark's writer uses for a type."""
+def _arrow_type(data_type: DataType) -> pa.DataType:
+    """Return the type of Arrow that becomes the ORC type that Spark's writer uses for a type."""
     if isinstance(data_type, StructType):
         fields: list[StructField] = data_type.fields
-        return pyorc.Struct(**{f.name: _orc_type(f.dataType) for f in fields})
+        return pa.struct([(field.name, _arrow_type(field.dataType)) for field in fields])
     if isinstance(data_type, ArrayType):
-        return pyorc.Array(_orc_type(data_type.elementType))
+        return pa.list_(_arrow_type(data_type.elementType))
     if isinstance(data_type, MapType):
-        return pyorc.Map(key=_orc_type(data_type.keyType), value=_orc_type(data_type.valueType))
+        return pa.map_(_arrow_type(data_type.keyType), _arrow_type(data_type.valueType))
     if isinstance(data_type, DecimalType):
-        return pyorc.Decimal(precision=data_type.precision, scale=data_type.scale)
-    return _ORC_NAMES[data_type.typeName()]()
+        return pa.decimal128(data_type.precision, data_type.scale)
+    return _ARROW_TYPES[data_type.typeName()]

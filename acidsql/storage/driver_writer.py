@@ -6,7 +6,7 @@ events are too many, and a write job computes them again.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -135,6 +135,8 @@ def stage_on_driver(
     inserts = {target.name for target in rows}
     keys: dict[Place, list[RowId]] = defaultdict(list)
     files: dict[tuple[Place, int], list[bridge.JavaObject]] = defaultdict(list)
+    # As in a task, one counter runs through all partitions: row ids differ between them.
+    numbers: Counter[tuple[str, int]] = Counter()
     first = len(columns)
     for row in found:
         target, *values = (
@@ -144,9 +146,9 @@ def stage_on_driver(
         if target in inserts:
             last = first + len(directories) - 1
             bucket = bridge.int_of(row, last) if table.num_buckets else 0
-            own = files[place, bucket]
-            bridge.set_long(row, _ROW_ID, len(own))
-            own.append(row)
+            bridge.set_long(row, _ROW_ID, numbers[target, bucket])
+            numbers[target, bucket] += 1
+            files[place, bucket].append(row)
         else:
             write_id, row_id = (bridge.long_of(row, column) for column in (_WRITE_ID, _ROW_ID))
             keys[place].append(RowId(write_id, bridge.int_of(row, _BUCKET), row_id))

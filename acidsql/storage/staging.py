@@ -171,7 +171,8 @@ def write_events(
     writes few files; events of a small table are written by one task instead. They are sorted by
     directory explicitly: the sort that Spark would add comes after the numbering, and is not stable
     once it spills. The rows of one bucket of a bucketed table are in one task, because they become
-    one file.
+    one file. Events that a task could compute differently when it runs again are computed by a job
+    of their own before they are shuffled.
 
     Args:
         events: all columns of an event except ``currentTransaction``; those of ``row`` are left out
@@ -183,11 +184,14 @@ def write_events(
     if only is not None:
         directories.remove(TARGET)
         staging = child(staging, f"{TARGET}={only.name}")
+    few = bridge.input_bytes(events) <= limits().one_task_bytes
+    if not few:
+        events = bridge.computed_once(events)
     if directories:
         # Spark drops a constant from a sort order, and would sort again after the numbering.
         hidden = {n: F.expr(f"IF(spark_partition_id() < 0, `{n}`, `{n}`)") for n in directories}
         events = events.withColumns(hidden)
-    if bridge.input_bytes(events) <= limits().one_task_bytes:
+    if few:
         placed = events.coalesce(1)
     elif table.num_buckets:
         placed = events.repartition(*directories)

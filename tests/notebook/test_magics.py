@@ -74,11 +74,11 @@ def test_an_error_is_shown_without_a_traceback_and_ends_the_cell(
 def test_sparks_own_errors_have_a_caret(
     shell: InteractiveShell, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    done = shell.run_cell("%%acidsql\nSELECT 1;\n\nSELECT id, nam\n  FROM range(3)")
+    done = shell.run_cell("%%acidsql\nSELECT 1;\n\nSELECT id,, name\n  FROM range(3)")
     assert isinstance(done.error_in_exec, PySparkException)
     printed = "".join(capfd.readouterr())
-    assert printed.startswith("error: [UNRESOLVED_COLUMN.WITH_SUGGESTION] ")
-    assert printed.endswith("\nSELECT id, nam\n           ^\n")
+    assert printed.startswith("error: [PARSE_SYNTAX_ERROR] ")
+    assert printed.endswith("\nSELECT id,, name\n          ^\n")
     assert len(printed.splitlines()) == 3
 
 

@@ -90,6 +90,7 @@ def explained(text: str, error: PySparkException, *, old: bool = False) -> str |
     condition: str | None = error.getErrorClass()
     if old and (condition or "_LEGACY").startswith(("_LEGACY", "WRITE_JOB_FAILED")):
         return "no condition"  # Spark 3.5 and 4.0 have none for some errors
+    assert "__acidsql" not in str(error), f"{text}: {error}"
     explanation = str(error).partition("] ")[2]
     assert len(explanation) > 20, f"{text}: {error}"
     if isinstance(error, AcidSqlError):

@@ -149,7 +149,7 @@ def test_describe_extended_tells_of_the_table_or_the_partition(
             "Type": "MANAGED_TABLE",
             "Provider": "acidsql (ORC, full ACID)",
             "Location": created.location,
-            "Table Properties": "[transactional=true]",
+            "Table Properties": "[orc.compress=ZSTD, transactional=true]",
             "Not Null": "id",
         }
     place = f"{acidsql.location(lab.spark, acid)}/p=1/q=x"
@@ -192,6 +192,7 @@ def test_create_table_keeps_every_clause(lab: Lab, tmp_path: Path) -> None:
     assert lab.sql("SHOW TBLPROPERTIES every_clause") == [
         ("comment", "a \\ table"),
         ("k", "it's\nv"),
+        ("orc.compress", "ZSTD"),
         ("transactional", "true"),
     ]
     assert lab.sql("SHOW TBLPROPERTIES every_clause ('k')") == [("k", "it's\nv")]

@@ -88,6 +88,7 @@ def test_a_task_that_sorts_delete_events_holds_no_other_rows(
     4 GiB the sort spilled them one by one, until the buffers of its spill files filled the heap.
     """
     set_limits(monkeypatch, driver_events=0)
+    set_limits(monkeypatch, driver_join_bytes=-1)
     t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")
     before = last_execution(lab)
     lab.sql(f"DELETE FROM {t} WHERE id = 3")

@@ -239,6 +239,30 @@ _LIMITS = {
     "entry of several; reading and `DELETE` work, compaction is refused": {
         f"CREATE TABLE new {ACID} AS SELECT map(DATE'2024-01-01', 1) AS m": "UNSUPPORTED_DATATYPE"
     },
+    "window functions, aggregates and generators in `SET`, `VALUES`, `WHERE`, `ON` and `WHEN` of "
+    "`UPDATE`, `DELETE` and `MERGE`": {
+        "UPDATE bad SET v = row_number() OVER (ORDER BY id)": "UNSUPPORTED_EXPR_FOR_OPERATOR",
+        "UPDATE bad SET v = max(v)": "MISSING_GROUP_BY",
+        "DELETE FROM bad WHERE row_number() OVER (ORDER BY id) = 1": (
+            "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE"
+        ),
+        "DELETE FROM bad WHERE id = max(id)": "INVALID_WHERE_CONDITION",
+        "MERGE INTO bad USING bad_source s ON bad.id = max(s.id) WHEN MATCHED THEN DELETE": (
+            "UNSUPPORTED_MERGE_CONDITION.AGGREGATE"
+        ),
+        "UPDATE bad SET v = explode(array('a'))": "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",
+    },
+    "`rand()` and other values that are not deterministic in `WHERE`, `ON` and `WHEN` of these": {
+        "UPDATE bad SET v = 'x' WHERE rand() < 2": "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
+        "MERGE INTO bad USING bad_source s ON bad.id = s.id AND rand() < 2 WHEN MATCHED THEN "
+        "DELETE": "UNSUPPORTED_MERGE_CONDITION.NON_DETERMINISTIC",
+    },
+    "a `DEFAULT` that is not deterministic, is a subquery, or has no value before a statement "
+    "runs": {
+        _create("", "(id int, v string DEFAULT uuid())"): "INVALID_DEFAULT_VALUE.NON_DETERMINISTIC",
+        _create("", "(id int DEFAULT (SELECT 1))"): "INVALID_DEFAULT_VALUE.SUBQUERY_EXPRESSION",
+        _create("", "(id int DEFAULT max(1))"): "INVALID_DEFAULT_VALUE.NOT_CONSTANT",
+    },
     "a column called `row__id`": {
         _create("", "(ROW__ID int)"): "RESERVED_COLUMN_NAME",
         _create("PARTITIONED BY (row__id int)"): "RESERVED_COLUMN_NAME",
@@ -306,7 +330,7 @@ def _rows_of_limits() -> Iterable[tuple[str, set[str]]]:
         if line.startswith("Also refused"):
             prefix = ""
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        names = re.findall(r"`([A-Z_]+)`", cells[1]) if line.startswith("| ") else []
+        names = re.findall(r"`([A-Z_]+(?:\.[A-Z_]+)?)`", cells[1]) if line.startswith("| ") else []
         if names:
             yield cells[0], {prefix + name for name in names}
 

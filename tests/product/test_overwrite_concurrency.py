@@ -59,7 +59,7 @@ def before_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]]
             planned.pop()()
         return wait_for_locks(*args, **options)
 
-    monkeypatch.setattr("acidsql.transaction.begin.wait_for_locks", wait)
+    monkeypatch.setattr("acidsql.transaction.transaction.wait_for_locks", wait)
     return planned.append
 
 

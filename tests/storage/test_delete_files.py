@@ -9,11 +9,27 @@ from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
-import pyorc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql.types import IntegerType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from acidsql.format.acid_metadata import KEY_INDEX, STATS, parse_key_index
 from acidsql.format.bucket_codec import encode as bucket_property
@@ -83,8 +99,8 @@ def test_a_file_knows_the_last_key_of_each_stripe(
     monkeypatch: pytest.MonkeyPatch, stripe_size: int | None
 ) -> None:
     if stripe_size:
-        small = partial(pyorc.Writer, stripe_size=stripe_size, batch_size=1000)
-        monkeypatch.setattr(pyorc, "Writer", small)
+        small = partial(pa_orc.write_table, stripe_size=stripe_size)
+        monkeypatch.setattr(pa_orc, "write_table", small)
     bucket = bucket_property(2)
     events = [(RowId(i // 90_000 + 1, bucket, i * 2654435761 % 2**40), 50) for i in range(200_000)]
     content = encode(distinct(table(events)), ROW, "zlib")
@@ -105,3 +121,42 @@ def test_a_file_knows_the_last_key_of_each_stripe(
         "currentTransaction": 50,
         "row": None,
     }
+
+
+def test_a_file_has_the_types_of_the_table() -> None:
+    row = StructType(
+        [
+            StructField("b", BooleanType()),
+            StructField("i1", ByteType()),
+            StructField("i2", ShortType()),
+            StructField("i4", IntegerType()),
+            StructField("i8", LongType()),
+            StructField("f4", FloatType()),
+            StructField("f8", DoubleType()),
+            StructField("d", DecimalType(20, 3)),
+            StructField("a `strange.name`", StringType()),
+            StructField("o", BinaryType()),
+            StructField("day", DateType()),
+            StructField("moment", TimestampType()),
+            StructField("l", ArrayType(StructType([StructField("n", IntegerType())]))),
+            StructField("m", MapType(StringType(), DecimalType(5, 2))),
+        ]
+    )
+    content = encode(table([(RowId(1, bucket_property(0), 0), 2)]), row, "zlib")
+    tail = parse_tail(content, len(content))
+    (row_id,) = (column for name, column in tail.struct_fields() if name == "row")
+    assert [name for name, _ in tail.struct_fields(row_id)] == row.names
+    kinds = ["boolean", "byte", "short", "int", "long", "float", "double", "decimal", "string"]
+    kinds += ["binary", "date", "timestamp", "list", "struct", "int", "map", "string", "decimal"]
+    assert [node.kind for node in tail.types[row_id + 1 :]] == kinds
+    decimals = [node for node in tail.types if node.kind == "decimal"]
+    assert [(node.precision, node.scale) for node in decimals] == [(20, 3), (5, 2)]
+
+
+@pytest.mark.parametrize("codec", ["none", "zlib", "snappy", "lz4", "zstd"])
+def test_a_file_is_compressed_as_the_table_is(codec: str) -> None:
+    content = encode(table([(RowId(1, bucket_property(0), 7), 2)]), ROW, codec)
+    tail = parse_tail(content, len(content))
+    assert tail.compression == codec
+    assert tail.metadata[STATS] == b"0,0,1"
+    assert pa_orc.ORCFile(BytesIO(content)).read(columns=["rowId"])["rowId"].to_pylist() == [7]

@@ -1,0 +1,32 @@
+"""Errors of Spark's analyser, without the plan that they show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.captured import convert_exception
+from pyspark.sql import SparkSession
+
+from acidsql.bridge.jvm import jvm_class, simple_name
+
+_WITH_PLAN = "ExtendedAnalysisException"
+# In the output of every plan of a table with row ids.
+_ROW_ID = "row__id"
+
+
+@contextmanager
+def without_plans(spark: SparkSession) -> Iterator[None]:
+    """Leave the plan of an ACID table out of the messages of errors that Spark's analyser raises.
+
+    Its scan and its events have columns that no statement names.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        origin = getattr(error, "_origin", None)
+        if origin is None or simple_name(origin) != _WITH_PLAN or _ROW_ID not in str(error):
+            raise
+        plain = jvm_class(spark, f"org.apache.spark.sql.catalyst.{_WITH_PLAN}")(origin, None)
+        raise convert_exception(plain) from None

@@ -1,0 +1,61 @@
+"""The DEFAULT of a column: which expressions Spark takes for it."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from acidsql.bridge.jvm import CATALYST, LogicalPlan, elements, scala_object, simple_name
+from acidsql.bridge.plans import frame_of
+from acidsql.bridge.sql_text import parse
+from acidsql.errors import AcidAnalysisError
+from acidsql.syntax.lexer import quote
+
+
+def check_default(spark: SparkSession, name: str, default: str, type_text: str) -> None:
+    """Refuse a DEFAULT that Spark refuses when a table is created or a row is inserted.
+
+    Its analyser resolves the expression without any columns, and a job casts its value.
+
+    Args:
+        name: of the column.
+        default: SQL text of the expression.
+        type_text: SQL text of the column's type, without char and varchar.
+
+    Raises:
+        AcidAnalysisError: INVALID_DEFAULT_VALUE.
+        AnalysisException: Spark cannot resolve the expression.
+    """
+    frame = frame_of(spark, parse(spark, f"SELECT CAST(({default}) AS {type_text})"))
+    execution = frame._jdf.queryExecution()
+    plan = execution.analyzed()
+    patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
+    problems = {
+        "INVALID_DEFAULT_VALUE.SUBQUERY_EXPRESSION": (
+            "contains a subquery",
+            plan.containsPattern(patterns.PLAN_EXPRESSION()),
+        ),
+        "INVALID_DEFAULT_VALUE.NON_DETERMINISTIC": (
+            "is not deterministic",
+            not plan.deterministic(),
+        ),
+        "INVALID_DEFAULT_VALUE.NOT_CONSTANT": (
+            "has no value before a statement runs",
+            not _is_constant(execution.optimizedPlan()),
+        ),
+    }
+    for condition, (reason, found) in problems.items():
+        if found:
+            raise AcidAnalysisError(
+                condition,
+                f"the DEFAULT {default} of column {name} {reason}: give a constant or a function "
+                "of the current time, user or database, or write the value in each statement",
+                {"colName": quote(name), "defaultValue": default},
+            )
+    frame.collect()
+
+
+def _is_constant(plan: LogicalPlan) -> bool:
+    """Return whether an optimised plan without tables gives a value that the optimiser knows."""
+    if simple_name(plan) == "Project" and simple_name(plan.child()) == "OneRowRelation":
+        return all(value.child().foldable() for value in elements(plan.projectList()))
+    return simple_name(plan) == "LocalRelation"
