@@ -168,6 +168,9 @@ def raised_conditions(text: str) -> Iterator[str]:
             yield from re.findall(rf"^\[({_CONDITION.pattern})\] ", node.value)
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in error_names() and node.args:
             yield literals(node.args[0]) or ast.unparse(node.args[0])
+        elif isinstance(node, ast.Dict):  # of subclasses, from which one is chosen
+            keys = [literals(key) for key in node.keys if key is not None]
+            yield from (key for key in keys if re.fullmatch(r"[A-Z_]+\.[A-Z_]+", key))
 
 
 def all_raised() -> set[str]:
