@@ -30,23 +30,23 @@ def check_default(spark: SparkSession, name: str, default: str, type_text: str) 
     plan = execution.analyzed()
     patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
     problems = {
-        "INVALID_DEFAULT_VALUE.SUBQUERY_EXPRESSION": (
+        "SUBQUERY_EXPRESSION": (
             "contains a subquery",
             plan.containsPattern(patterns.PLAN_EXPRESSION()),
         ),
-        "INVALID_DEFAULT_VALUE.NON_DETERMINISTIC": (
+        "NON_DETERMINISTIC": (
             "is not deterministic",
             not plan.deterministic(),
         ),
-        "INVALID_DEFAULT_VALUE.NOT_CONSTANT": (
+        "NOT_CONSTANT": (
             "has no value before a statement runs",
             not _is_constant(execution.optimizedPlan()),
         ),
     }
-    for condition, (reason, found) in problems.items():
+    for problem, (reason, found) in problems.items():
         if found:
             raise AcidAnalysisError(
-                condition,
+                f"INVALID_DEFAULT_VALUE.{problem}",
                 f"the DEFAULT {default} of column {name} {reason}: give a constant or a function "
                 "of the current time, user or database, or write the value in each statement",
                 {"colName": quote(name), "defaultValue": default},
