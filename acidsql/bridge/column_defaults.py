@@ -10,6 +10,11 @@ from acidsql.bridge.sql_text import parse
 from acidsql.errors import AcidAnalysisError
 from acidsql.syntax.lexer import quote
 
+_INSTEAD = (
+    "give a constant or a function of the current time, user or database, or write the value in "
+    "each statement"
+)
+
 
 def check_default(spark: SparkSession, name: str, default: str, type_text: str) -> None:
     """Refuse a DEFAULT that Spark refuses when a table is created or a row is inserted.
@@ -29,28 +34,26 @@ def check_default(spark: SparkSession, name: str, default: str, type_text: str) 
     execution = frame._jdf.queryExecution()
     plan = execution.analyzed()
     patterns = scala_object(spark, f"{CATALYST}.trees.TreePattern")
-    problems = {
-        "SUBQUERY_EXPRESSION": (
-            "contains a subquery",
-            plan.containsPattern(patterns.PLAN_EXPRESSION()),
-        ),
-        "NON_DETERMINISTIC": (
-            "is not deterministic",
-            not plan.deterministic(),
-        ),
-        "NOT_CONSTANT": (
-            "has no value before a statement runs",
-            not _is_constant(execution.optimizedPlan()),
-        ),
-    }
-    for problem, (reason, found) in problems.items():
-        if found:
-            raise AcidAnalysisError(
-                f"INVALID_DEFAULT_VALUE.{problem}",
-                f"the DEFAULT {default} of column {name} {reason}: give a constant or a function "
-                "of the current time, user or database, or write the value in each statement",
-                {"colName": quote(name), "defaultValue": default},
-            )
+    parameters = {"colName": quote(name), "defaultValue": default}
+    if plan.containsPattern(patterns.PLAN_EXPRESSION()):
+        raise AcidAnalysisError(
+            "INVALID_DEFAULT_VALUE.SUBQUERY_EXPRESSION",
+            f"the DEFAULT {default} of column {name} has a subquery: {_INSTEAD}",
+            parameters,
+        )
+    if not plan.deterministic():
+        raise AcidAnalysisError(
+            "INVALID_DEFAULT_VALUE.NON_DETERMINISTIC",
+            f"the DEFAULT {default} of column {name} is not deterministic: {_INSTEAD}",
+            parameters,
+        )
+    if not _is_constant(execution.optimizedPlan()):
+        raise AcidAnalysisError(
+            "INVALID_DEFAULT_VALUE.NOT_CONSTANT",
+            f"the DEFAULT {default} of column {name} has no value before a statement runs: "
+            f"{_INSTEAD}",
+            parameters,
+        )
     frame.collect()
 
 

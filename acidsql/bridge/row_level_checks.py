@@ -76,19 +76,26 @@ def check_merge_condition(spark: SparkSession, place: str, condition: Expression
     """
     clause = "ON" if place == "SEARCH" else f"WHEN … THEN {place}"
     subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
-    problems = {
-        "NON_DETERMINISTIC": not condition.deterministic(),
-        "SUBQUERY": subqueries.hasSubquery(condition),
-        "AGGREGATE": _first(spark, condition, "AggregateExpression") is not None,
-    }
-    for problem, found in problems.items():
-        if found:
-            raise AcidAnalysisError(
-                f"UNSUPPORTED_MERGE_CONDITION.{problem}",
-                f"the {clause} condition {condition.sql()} of MERGE holds something that it may "
-                f"not ({problem.lower().replace('_', ' ')}): compute it in the source instead",
-                {"condName": place, "cond": _quoted(condition)},
-            )
+    subject = f"the {clause} condition {condition.sql()} of MERGE"
+    parameters = {"condName": place, "cond": _quoted(condition)}
+    if not condition.deterministic():
+        raise AcidAnalysisError(
+            "UNSUPPORTED_MERGE_CONDITION.NON_DETERMINISTIC",
+            f"{subject} is not deterministic: compute the value in a column of the source",
+            parameters,
+        )
+    if subqueries.hasSubquery(condition):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_MERGE_CONDITION.SUBQUERY",
+            f"{subject} has a subquery: join it in the source instead",
+            parameters,
+        )
+    if _first(spark, condition, "AggregateExpression") is not None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_MERGE_CONDITION.AGGREGATE",
+            f"{subject} has an aggregate function: compute it in a column of the source",
+            parameters,
+        )
     window = _first(spark, condition, "WindowExpression")
     if window is not None:
         raise _of_several_rows("MergeIntoTable", f"the {clause} condition of MERGE", window)
