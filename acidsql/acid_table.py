@@ -7,55 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import api, bridge
 from acidsql.commands import write_frame
 from acidsql.planning.name_resolution import acid_table
 from acidsql.syntax.lexer import quote
-
-Expression: TypeAlias = str | Column
-
-
-def _text(spark: SparkSession, value: Expression) -> str:
-    """Return the SQL text of one expression; the newline ends a comment that may be in it.
-
-    Raises:
-        TypeError: it is neither SQL text nor a Column.
-        ParseException: it is not one expression.
-    """
-    if isinstance(value, Column):
-        return bridge.column_sql(spark, value)
-    if not isinstance(value, str):
-        raise TypeError(
-            f"{value!r} is neither SQL text nor a Column: write it as text, or use "
-            "pyspark.sql.functions.lit"
-        )
-    bridge.check_expression(spark, value)
-    return f"{value}\n"
-
-
-def _optional(spark: SparkSession, keyword: str, condition: Expression | None) -> str:
-    return "" if condition is None else f" {keyword} {_text(spark, condition)}"
-
-
-def _values(
-    spark: SparkSession, argument: str, given: Mapping[str, Expression] | None
-) -> dict[str, str]:
-    """Return columns with their values as SQL text."""
-    if not isinstance(given, Mapping) or not given:
-        raise TypeError(f"{argument} is {given!r}: give a dict of columns and their values")
-    return {_name(spark, column): _text(spark, value) for column, value in given.items()}
-
-
-def _assignments(spark: SparkSession, given: Mapping[str, Expression] | None) -> str:
-    return ", ".join(f"{column} = {v}" for column, v in _values(spark, "set", given).items())
-
-
-def _name(spark: SparkSession, text: str) -> str:
-    return ".".join(map(quote, bridge.parse_name(spark, text)))
+from acidsql.table_builders import (
+    Expression,
+    MergeBuilder,
+    OptimizeBuilder,
+    assignments,
+    expression_text,
+    optional_clause,
+    quoted_parts,
+)
 
 
 def _check_frame(source: DataFrame) -> None:
@@ -103,7 +70,7 @@ class AcidTable:
         '`pet`'
         """
         api.location(spark, name)
-        return cls(spark, _name(spark, name))
+        return cls(spark, quoted_parts(spark, name))
 
     def toDF(self) -> DataFrame:  # noqa: N802 - Delta Lake's name
         """Return the rows, as of now.
@@ -144,8 +111,8 @@ class AcidTable:
         >>> pets.update(F.col("id") == 2, set={"name": F.lit("Felix")}).collect()
         [Row(num_affected_rows=1, num_updated_rows=1)]
         """
-        where = _optional(self.spark, "WHERE", condition)
-        text = f"UPDATE {self.target} SET {_assignments(self.spark, set)}{where}"
+        where = optional_clause(self.spark, "WHERE", condition)
+        text = f"UPDATE {self.target} SET {assignments(self.spark, set)}{where}"
         return api.sql(self.spark, text)
 
     def delete(self, condition: Expression | None = None) -> DataFrame:
@@ -157,7 +124,7 @@ class AcidTable:
         >>> AcidTable.forName(spark, "pet").delete("name LIKE 'T%'").collect()
         [Row(num_affected_rows=1, num_deleted_rows=1)]
         """
-        where = _optional(self.spark, "WHERE", condition)
+        where = optional_clause(self.spark, "WHERE", condition)
         return api.sql(self.spark, f"DELETE FROM {self.target}{where}")
 
     def append(self, source: DataFrame, *, by: str = "name") -> DataFrame:
@@ -230,7 +197,7 @@ class AcidTable:
         +-----------------+----------------+----------------+-----------------+
         """
         _check_frame(source)
-        return MergeBuilder(self, source, _text(self.spark, condition))
+        return MergeBuilder(self.spark, self.target, source, expression_text(self.spark, condition))
 
     def optimize(self) -> OptimizeBuilder:
         """Start a compaction.
@@ -239,199 +206,4 @@ class AcidTable:
         >>> [(row.type, row.state) for row in done.collect()]
         [('major', 'succeeded')]
         """
-        return OptimizeBuilder(self)
-
-
-@dataclass(frozen=True)
-class MergeBuilder:
-    """Builder of a MERGE, run by ``execute()``.
-
-    Each method returns another builder with one clause more; clauses act in their order. A
-    condition, where given, is the clause's ``AND``.
-
-    >>> news = spark.createDataFrame([(1, None), (3, "Kim")], "id INT, name STRING")
-    >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
-    >>> merge = merge.whenMatchedDelete("s.name IS NULL").whenMatchedUpdateAll()
-    >>> merge = merge.whenNotMatchedInsertAll()
-    >>> merge.execute().collect()[0].num_affected_rows
-    2
-    >>> acidsql.table(spark, "pet").orderBy("id").collect()
-    [Row(id=2, name='Tom'), Row(id=3, name='Kim')]
-    """
-
-    table: AcidTable
-    source: DataFrame
-    condition: str
-    clauses: tuple[str, ...] = ()
-
-    def _with(self, when: str, condition: Expression | None, action: str) -> MergeBuilder:
-        extra = _optional(self.table.spark, "AND", condition)
-        return replace(self, clauses=(*self.clauses, f"WHEN {when}{extra} THEN {action}"))
-
-    def whenMatchedUpdate(  # noqa: N802
-        self,
-        condition: Expression | None = None,
-        set: Mapping[str, Expression] | None = None,  # noqa: A002
-    ) -> MergeBuilder:
-        """Add WHEN MATCHED THEN UPDATE SET.
-
-        Args:
-            condition: which of the matched rows; all by default.
-            set: column → new value.
-
-        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
-        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
-        >>> merge.whenMatchedUpdate(set={"name": "s.name"}).execute().collect()[0].num_updated_rows
-        1
-        """
-        values = _assignments(self.table.spark, set)
-        return self._with("MATCHED", condition, f"UPDATE SET {values}")
-
-    def whenMatchedUpdateAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
-        """Add ``WHEN MATCHED THEN UPDATE SET *``: every column gets the source's value.
-
-        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
-        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
-        >>> merge.whenMatchedUpdateAll("s.id > 2").execute().collect()[0].num_updated_rows
-        0
-        """
-        return self._with("MATCHED", condition, "UPDATE SET *")
-
-    def whenMatchedDelete(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
-        """Add WHEN MATCHED THEN DELETE.
-
-        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
-        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
-        >>> merge.whenMatchedDelete().execute().collect()[0].num_deleted_rows
-        1
-        """
-        return self._with("MATCHED", condition, "DELETE")
-
-    def whenNotMatchedInsert(  # noqa: N802
-        self,
-        condition: Expression | None = None,
-        values: Mapping[str, Expression] | None = None,
-    ) -> MergeBuilder:
-        """Add WHEN NOT MATCHED THEN INSERT.
-
-        Args:
-            condition: which of the source's rows; all by default.
-            values: column → value; columns that are left out get their defaults.
-
-        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
-        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
-        >>> merge = merge.whenNotMatchedInsert(values={"id": "s.id", "name": "upper(s.name)"})
-        >>> merge.execute().collect()[0].num_inserted_rows
-        1
-        """
-        given = _values(self.table.spark, "values", values)
-        columns, texts = ", ".join(given), ", ".join(given.values())
-        return self._with("NOT MATCHED", condition, f"INSERT ({columns}) VALUES ({texts})")
-
-    def whenNotMatchedInsertAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
-        """Add ``WHEN NOT MATCHED THEN INSERT *``.
-
-        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
-        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
-        >>> merge.whenNotMatchedInsertAll().execute().collect()[0].num_inserted_rows
-        1
-        """
-        return self._with("NOT MATCHED", condition, "INSERT *")
-
-    def whenNotMatchedBySourceUpdate(  # noqa: N802
-        self,
-        condition: Expression | None = None,
-        set: Mapping[str, Expression] | None = None,  # noqa: A002
-    ) -> MergeBuilder:
-        """Add WHEN NOT MATCHED BY SOURCE THEN UPDATE SET, for rows that the source does not have.
-
-        Args:
-            condition: which of them; all by default.
-            set: column → new value, made of the table's columns alone.
-
-        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
-        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
-        >>> merge = merge.whenNotMatchedBySourceUpdate(set={"name": "concat(t.name, '?')"})
-        >>> merge.execute().collect()[0].num_updated_rows
-        1
-        """
-        values = _assignments(self.table.spark, set)
-        return self._with("NOT MATCHED BY SOURCE", condition, f"UPDATE SET {values}")
-
-    def whenNotMatchedBySourceDelete(  # noqa: N802
-        self, condition: Expression | None = None
-    ) -> MergeBuilder:
-        """Add WHEN NOT MATCHED BY SOURCE THEN DELETE.
-
-        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
-        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
-        >>> merge.whenNotMatchedBySourceDelete().execute().collect()[0].num_deleted_rows
-        1
-        """
-        return self._with("NOT MATCHED BY SOURCE", condition, "DELETE")
-
-    def execute(self) -> DataFrame:
-        """Run the MERGE; return one row of counts.
-
-        Raises:
-            CardinalityError: the source matches a row of the table twice.
-
-        >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
-        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
-        >>> merge.whenMatchedUpdateAll().execute().columns
-        ['num_affected_rows', 'num_updated_rows', 'num_deleted_rows', 'num_inserted_rows']
-        """
-        alias = bridge.alias_of(self.source)
-        named = f" AS {quote(alias)}" if alias else ""
-        clauses = " ".join(self.clauses)
-        text = (
-            f"{_escaped(f'MERGE INTO {self.table.target} USING ')}{{__source}}"
-            f"{_escaped(f'{named} ON {self.condition} {clauses}')}"
-        )
-        return api.sql(self.table.spark, text, __source=self.source)
-
-
-def _escaped(text: str) -> str:
-    """Escape the braces of a text."""
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-@dataclass(frozen=True)
-class OptimizeBuilder:
-    """Builder of a compaction, run by ``executeCompaction``.
-
-    >>> AcidTable.forName(spark, "pet").optimize().executeCompaction("minor").collect()[0].type
-    'minor'
-    """
-
-    table: AcidTable
-    partition: str | None = None
-
-    def where(self, partition: str) -> OptimizeBuilder:
-        """Compact one partition only, given as in SQL's PARTITION clause: ``"p = 1, q = 'a'"``.
-
-        >>> table = acidsql.sql(
-        ...     spark,
-        ...     "CREATE TABLE visit PARTITIONED BY (day) STORED AS ORC "
-        ...     "TBLPROPERTIES ('transactional' = 'true') AS "
-        ...     "SELECT * FROM VALUES (1, '2024-05-01'), (2, '2024-05-02') AS v (id, day)",
-        ... )
-        >>> compaction = AcidTable.forName(spark, "visit").optimize().where("day = '2024-05-01'")
-        >>> [row.partname for row in compaction.executeCompaction().collect()]
-        ['day=2024-05-01']
-        """
-        return replace(self, partition=partition)
-
-    def executeCompaction(self, compaction_type: str = "major") -> DataFrame:  # noqa: N802
-        """Compact now; return the entries of the queue, one for each partition.
-
-        Args:
-            compaction_type: ``major`` or ``minor``.
-
-        >>> done = AcidTable.forName(spark, "pet").optimize().executeCompaction("major")
-        >>> [row.state for row in done.collect()]
-        ['succeeded']
-        """
-        part = f" PARTITION ({self.partition})" if self.partition else ""
-        text = f"ALTER TABLE {self.table.name}{part} COMPACT '{compaction_type}' AND WAIT"
-        return api.sql(self.table.spark, text)
+        return OptimizeBuilder(self.spark, self.name)

@@ -29,4 +29,6 @@ def sqlstates() -> dict[str, str]:
 
 def parameters(name: str) -> set[str]:
     """The names of the values in the message of a condition."""
-    return set(re.findall(r"<(\w+)>", " ".join(conditions()[name]["message"])))
+    found = conditions()[name]
+    texts = [found["message"], *(c["message"] for c in found.get("subClass", {}).values())]
+    return set(re.findall(r"<(\w+)>", " ".join(line for text in texts for line in text)))

@@ -20,6 +20,7 @@ from acidsql.bridge.conditions import (
     without_coarse_mark,
 )
 from acidsql.bridge.current_values import CurrentValues
+from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.hadoop import (
     FoundPath,
     append_bytes,
@@ -88,7 +89,6 @@ from acidsql.bridge.plans import (
 )
 from acidsql.bridge.relations import (
     FILE_ORDINAL,
-    ScanFile,
     Watch,
     collect_garbage,
     file_relation,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.jvm import (
     CATALYST,
     LogicalPlan,
@@ -14,7 +15,7 @@ from acidsql.bridge.jvm import (
     session_state,
 )
 from acidsql.bridge.plans import frame_of
-from acidsql.bridge.relations import ScanFile, file_relation, rows_of
+from acidsql.bridge.relations import file_relation, rows_of
 from acidsql.bridge.spark_versions import differences
 from acidsql.syntax.lexer import quote
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from acidsql.bridge.file_splits import even_share
+from acidsql.bridge.file_statuses import ScanFile, file_statuses
 from acidsql.bridge.jvm import (
     SOURCES,
     JavaObject,
@@ -25,7 +24,6 @@ from acidsql.bridge.jvm import (
     scala_seq,
 )
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
-from acidsql.format.protobuf import write_integer, write_octets
 
 # SQL expression for the ordinal (``ScanFile.ordinal``) of the file that a scanned row comes from.
 FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
@@ -33,21 +31,6 @@ _UNBOUNDED = 2**62  # bytes
 _NEVER_LISTED = "_acidsql_snapshot"
 _TASK_BYTES = "spark.sql.files.maxPartitionBytes"
 _BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStage")
-
-
-class ScanFile(NamedTuple):
-    """File to scan.
-
-    Attributes:
-        path: qualified.
-        size: in bytes.
-        ordinal: number that all rows of the file carry, as its modification time
-            (``FILE_ORDINAL``).
-    """
-
-    path: str
-    size: int
-    ordinal: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,37 +44,6 @@ class Relation:
 
     rows: UnresolvedPlan
     index: JavaObject
-
-
-_STATUS = "org.apache.hadoop.fs.FileStatus"
-# Field numbers of Hadoop's FileStatusProto, and the value of its type field for a file.
-_TYPE, _PATH, _SIZE, _MODIFIED = 1, 2, 3, 7
-_IS_FILE = 2
-
-
-def _statuses(spark: SparkSession, files: Sequence[ScanFile]) -> JavaObject:
-    """Build a Java array of ``FileStatus``, handed over as bytes (``ObjectWritable``).
-
-    Constructing each would take several calls into the JVM.
-    """
-    head = 2 * _utf(_STATUS)  # the declared class and the actual one
-    parts = [_utf(f"[L{_STATUS};"), struct.pack(">i", len(files))]
-    for file in files:
-        message = (
-            write_integer(_TYPE, _IS_FILE)
-            + write_octets(_PATH, file.path.encode())
-            + write_integer(_SIZE, file.size)
-            + write_integer(_MODIFIED, file.ordinal)
-        )
-        parts += [head, struct.pack(">i", len(message)), message]
-    stream = jvm_class(spark, "java.io.ByteArrayInputStream")(b"".join(parts))
-    data = jvm_class(spark, "java.io.DataInputStream")(stream)
-    conf = jvm_class(spark, "org.apache.hadoop.conf.Configuration")(False)
-    return jvm_class(spark, "org.apache.hadoop.io.ObjectWritable").readObject(data, conf)
-
-
-def _utf(text: str) -> bytes:
-    return struct.pack(">H", len(text)) + text.encode()
 
 
 def _root(files: Sequence[ScanFile]) -> str:
@@ -201,7 +153,7 @@ def file_relation(
     cache = jvm_class(spark, f"{SOURCES}.SharedInMemoryCache")(_UNBOUNDED, -1).createForNewClient()
     roots = [jvm_class(spark, "org.apache.hadoop.fs.Path")(_root(files))] if files else []
     for root in roots:
-        cache.putLeafFiles(root, _statuses(spark, files))
+        cache.putLeafFiles(root, file_statuses(spark, files))
     nothing = scala_object(spark, "scala.None")
     index = jvm_class(spark, f"{SOURCES}.InMemoryFileIndex")(
         session,

@@ -262,7 +262,7 @@ def _create_as_select(
             ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
             static = None if partition_columns else ()
             outcome = write_query(transaction, shape, ordered, static)
-            transaction.commit(events.changes(outcome, [(Operation.INSERT, [0], False)]))
+            transaction.commit([outcome.changed(Operation.INSERT, deletes=False)])
     except BaseException:
         session.metastore.drop_table(database, name)
         session.files.delete(table.location)

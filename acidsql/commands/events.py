@@ -34,7 +34,7 @@ from acidsql.storage.staging import (
     write_events,
 )
 from acidsql.syntax.lexer import quote
-from acidsql.transaction.write_transaction import WriteTransaction
+from acidsql.transaction.write_transaction import Change, WriteTransaction
 
 _DELETE = 2
 
@@ -194,11 +194,24 @@ class WriteResult:
 
     def events(self, *, deletes: bool, statement_ids: Sequence[int] | None = None) -> int:
         """Return the number of delete events or of rows of some statement ids (by default all)."""
-        return sum(
-            s.events
-            for s in self.finished
-            if s.deletes is deletes and (statement_ids is None or s.statement_id in statement_ids)
-        )
+        return sum(d.events for d in self._of(deletes, statement_ids))
+
+    def changed(
+        self, operation: Operation, *, deletes: bool, statement_ids: Sequence[int] | None = None
+    ) -> Change:
+        """Return an operation with the partitions that have its delete events, or its rows.
+
+        Args:
+            statement_ids: of the operation; by default all.
+        """
+        return operation, sorted({d.values for d in self._of(deletes, statement_ids)})
+
+    def _of(self, deletes: bool, statement_ids: Sequence[int] | None) -> list[FinishedDirectory]:
+        return [
+            d
+            for d in self.finished
+            if d.deletes is deletes and (statement_ids is None or d.statement_id in statement_ids)
+        ]
 
 
 def write(
@@ -305,27 +318,3 @@ def _where_rows_lie(
     deleted = {s.values for s in finished if s.deletes}
     spelled = as_spelled(shape.session, shape.table, partitions, deleted)
     return [replace(s, values=spelled.get(s.values, s.values)) for s in finished]
-
-
-def changes(
-    outcome: WriteResult, kinds: Sequence[tuple[Operation, Sequence[int], bool]]
-) -> list[tuple[Operation, list[tuple[str, ...]]]]:
-    """Return the partitions that each kind of operation changed.
-
-    Args:
-        kinds: operation, its statement ids, and True to look at its delete events, False at its
-            rows.
-    """
-    return [
-        (
-            operation,
-            sorted(
-                {
-                    s.values
-                    for s in outcome.finished
-                    if s.statement_id in statement_ids and s.deletes is deletes
-                }
-            ),
-        )
-        for operation, statement_ids, deletes in kinds
-    ]

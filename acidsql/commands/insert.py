@@ -49,7 +49,7 @@ def insert(
         rows = query(session, shape, events.snapshot_of(transaction), statement)
         outcome = write_query(transaction, shape, rows, static)
         replaced = _replaced(transaction, statement, static, overwrite_mode)
-        transaction.commit(publish_empty(transaction, outcome, [0], replaced))
+        transaction.commit(publish_empty(transaction, outcome, replaced))
     inserted = outcome.events(deletes=False)
     return result.counts(session.spark, affected=inserted, inserted=inserted)
 
@@ -57,7 +57,6 @@ def insert(
 def publish_empty(
     transaction: WriteTransaction,
     outcome: WriteResult,
-    statement_ids: Sequence[int],
     replaced: set[tuple[str, ...]],
 ) -> list[Change]:
     """Empty the replaced partitions that got no rows; return all changes of an INSERT."""
@@ -65,8 +64,8 @@ def publish_empty(
     emptied = sorted(replaced - {s.values for s in outcome.finished})
     for values in emptied:
         transaction.place(_empty_base(transaction), values, base_name(transaction.write_id))
-    changes: list[Change] = [*events.changes(outcome, [(operation, statement_ids, False)])]
-    return [*changes, (operation, emptied)] if emptied else changes
+    changed = outcome.changed(operation, deletes=False)
+    return [changed, (operation, emptied)] if emptied else [changed]
 
 
 def _replaced(

@@ -104,8 +104,7 @@ def _write(
         if overwrite and branch.static is not None:
             replaced.add(branch.static)
     outcome = events.finish(transaction, shape)
-    ids = range(len(branches))
-    return outcome.events(deletes=False), publish_empty(transaction, outcome, ids, replaced)
+    return outcome.events(deletes=False), publish_empty(transaction, outcome, replaced)
 
 
 def check_targets(tables: Mapping[str, Table | None], *, directories: bool) -> None:

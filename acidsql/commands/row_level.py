@@ -50,8 +50,8 @@ def update(session: AcidSession, table: Table, text: str) -> DataFrame:
         seen = events.snapshot_of(transaction)
         staged = planned(update_events, shape, seen, text)
         outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
-        kinds = [(Operation.UPDATE, [0], True), (Operation.INSERT, [0], False)]
-        transaction.commit(events.changes(outcome, kinds))
+        gone = outcome.changed(Operation.UPDATE, deletes=True)
+        transaction.commit([gone, outcome.changed(Operation.INSERT, deletes=False)])
     updated = outcome.events(deletes=True)
     return result.counts(session.spark, affected=updated, updated=updated)
 
@@ -111,7 +111,7 @@ def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
         seen = events.snapshot_of(transaction)
         staged = planned(delete_events, shape, seen, text)
         outcome = events.delete(transaction, shape, staged, seen)
-        transaction.commit(events.changes(outcome, [(Operation.DELETE, [0], True)]))
+        transaction.commit([outcome.changed(Operation.DELETE, deletes=True)])
     deleted = outcome.events(deletes=True)
     return result.counts(session.spark, affected=deleted, deleted=deleted)
 
@@ -141,12 +141,12 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
         outcome = events.write(
             transaction, shape, staged, inserting, seen=seen, duplicate_keys=duplicate_keys
         )
-        kinds = [
-            (Operation.UPDATE, ids["update"], True),
-            (Operation.DELETE, ids["delete"], True),
-            (Operation.INSERT, inserting, False),
+        changed = [
+            outcome.changed(Operation.UPDATE, deletes=True, statement_ids=ids["update"]),
+            outcome.changed(Operation.DELETE, deletes=True, statement_ids=ids["delete"]),
+            outcome.changed(Operation.INSERT, deletes=False),
         ]
-        transaction.commit(events.changes(outcome, kinds))
+        transaction.commit(changed)
     updated = outcome.events(deletes=True, statement_ids=ids["update"])
     deleted = outcome.events(deletes=True, statement_ids=ids["delete"])
     inserted = outcome.events(deletes=False, statement_ids=ids["insert"])

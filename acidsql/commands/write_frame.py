@@ -121,8 +121,8 @@ def overwrite_where(
         deleted = row_level.planned(row_level.delete_events, shape, seen, delete)
         staged = deleted.unionByName(_inserted(shape, query(session, shape, seen, statement)))
         outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
-        kinds = [(Operation.DELETE, [0], True), (Operation.INSERT, [0], False)]
-        transaction.commit(events.changes(outcome, kinds))
+        deleted = outcome.changed(Operation.DELETE, deletes=True)
+        transaction.commit([deleted, outcome.changed(Operation.INSERT, deletes=False)])
     gone, inserted = outcome.events(deletes=True), outcome.events(deletes=False)
     return result.counts(session.spark, affected=gone + inserted, deleted=gone, inserted=inserted)
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import Column, DataFrame
 
 from acidsql import bridge
-from acidsql.acid_table import AcidTable, MergeBuilder
+from acidsql.acid_table import AcidTable
 from acidsql.errors import AcidAnalysisError
+from acidsql.table_builders import MergeBuilder
 
 
 class AcidMergeIntoWriter:
@@ -43,7 +44,7 @@ class AcidMergeIntoWriter:
         """
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.MERGE_WITH_SCHEMA_EVOLUTION",
-            f"a MERGE into the transactional table {self._merge.table.name} does not change its "
+            f"a MERGE into the transactional table {self._merge.target} does not change its "
             "columns: leave withSchemaEvolution out",
         )
 

@@ -185,6 +185,7 @@ def _fails_as(error: BaseException, expected: str | list[str]) -> bool:
     return any(condition == n or condition.startswith(n + ".") or n in str(error) for n in names)
 
 
+@pytest.mark.sample(140)
 @pytest.mark.parametrize("case", list(_parameters(CASES)))
 def test_case(session: SparkSession, case: dict[str, Any]) -> None:
     _check(session, case)

@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import get_args
 from xml.etree import ElementTree as ET
@@ -118,6 +119,7 @@ def conditions(text: str) -> Iterator[str]:
         yield _UNSUPPORTED + clause.replace(" ", "_")
 
 
+@cache
 def raised() -> set[str]:
     return {name for text in sources() for name in conditions(text)}
 
@@ -150,6 +152,7 @@ def test_unsupported_clause_is_in_limits(rule: str) -> None:
     assert words in _LIMITS.replace("_", " "), f"{words} is not in docs/limits.md"
 
 
+@cache
 def error_names() -> set[str]:
     tree = ast.parse((_PACKAGE / "errors.py").read_text("utf-8"))
     classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
@@ -168,8 +171,12 @@ def raised_conditions(text: str) -> Iterator[str]:
             yield from re.findall(rf"^\[({_CONDITION.pattern})\] ", node.value)
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in error_names() and node.args:
             yield literals(node.args[0]) or ast.unparse(node.args[0])
+        elif isinstance(node, ast.Dict):  # of subclasses, from which one is chosen
+            keys = [literals(key) for key in node.keys if key is not None]
+            yield from (key for key in keys if re.fullmatch(r"[A-Z_]+\.[A-Z_]+", key))
 
 
+@cache
 def all_raised() -> set[str]:
     found = {name for text in sources() for name in raised_conditions(text)}
     # Of errors that are passed on, of clauses that are refused (above), of texts that do not parse.

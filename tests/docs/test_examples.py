@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql import acid_table
+from acidsql import table_builders
 from tests.docs import pages
 
 _ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ _OTHER_PAGES = (
 )
 _SECONDS = 600
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-_BUILDERS = (acidsql.AcidTable, acid_table.MergeBuilder, acid_table.OptimizeBuilder)
+_BUILDERS = (acidsql.AcidTable, table_builders.MergeBuilder, table_builders.OptimizeBuilder)
 
 
 def public() -> Iterator[tuple[str, object]]:

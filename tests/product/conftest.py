@@ -119,7 +119,9 @@ class Lab:
         self.sql(f"INSERT INTO {table} SELECT {self._one_task(table)} * FROM VALUES {values}")
 
     def _one_task(self, table: str) -> str:
-        insert_only = self.session.metastore.table("default", table).insert_only
+        database, _, name = table.rpartition(".")
+        database = database or self.spark.catalog.currentDatabase()
+        insert_only = self.session.metastore.table(database, name).insert_only
         return "/*+ COALESCE(1) */" if insert_only else ""
 
     def compact(self, table: str, kind: str, partition: str = "") -> Any:

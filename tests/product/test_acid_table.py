@@ -73,6 +73,7 @@ def test_to_df_gives_the_rows_as_of_now_and_hides_row_id(lab: Lab) -> None:
     assert table.alias("p").toDF().select("p.id", F.col("p.name")).collect() == [(1, "Rex")]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("change", "counts", "ages"),
     [
@@ -142,6 +143,7 @@ def test_merge_takes_every_clause_in_the_order_given(lab: Lab) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("clause", "counts", "rows"),
     [

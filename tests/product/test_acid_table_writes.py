@@ -108,6 +108,7 @@ def test_dynamic_overwrite_replaces_the_partitions_that_get_rows(lab: Lab) -> No
     assert lab.rows(t) == [(12, 4, "d")]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("kind", "value"),
     [

@@ -34,6 +34,7 @@ def test_two_updates_of_different_partitions_both_commit(
     assert lab.rows(t) == [(1, 11, 1), (2, 22, 2)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("late", "early"),
     [

@@ -176,6 +176,7 @@ def wide(spark: Any) -> Iterator[str]:
     lab.sql(f"DROP TABLE {name}")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "condition",
     [

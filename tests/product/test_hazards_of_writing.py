@@ -76,6 +76,7 @@ def test_rows_keep_their_order_when_sorts_spill(
     ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("spilling", [100], indirect=True)
 @pytest.mark.usefixtures("spilling")
 @pytest.mark.parametrize("planned", ["true", "false"])

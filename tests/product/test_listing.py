@@ -22,6 +22,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("statement", "directories"),
     [

@@ -40,6 +40,7 @@ def _both(lab: Lab, table: str) -> tuple[int, bool]:
     return found, without_scan
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("partitioned", ["", "p INT"])
 def test_rows_are_counted_after_every_kind_of_change(lab: Lab, partitioned: str) -> None:
     t = lab.create("id INT, v INT" + ("" if partitioned else ", p INT"), partitioned=partitioned)

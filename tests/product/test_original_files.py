@@ -88,6 +88,7 @@ def test_row_ids_are_positions(lab: Lab, table: str) -> None:
     assert _ids(lab, table) == _identities()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("splits")
 def test_row_ids_stay_with_their_rows_below_filters_and_limits(lab: Lab, table: str) -> None:
     expected = _identities()

@@ -263,6 +263,7 @@ def _compaction(random: Random) -> str:
     return f"ALTER TABLE lines COMPACT '{random.choice(['major', 'minor'])}' AND WAIT"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", _seeds(1, 10))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_random_changes_give_the_rows_of_plain_tables(

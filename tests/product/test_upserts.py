@@ -225,6 +225,7 @@ def test_keys_of_any_type_find_their_rows(
     assert len(rows) == len(old) + added
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("source", "searched"),
     [

@@ -113,6 +113,7 @@ def test_standard_input_is_a_file_where_it_is_no_terminal(tmp_path: Path) -> Non
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_interactive_shell(tmp_path: Path) -> None:
     shell = pexpect.spawn(
         _COMMAND[0],

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from acidsql.bridge.relations import ScanFile, _root
+from acidsql.bridge.file_statuses import ScanFile
+from acidsql.bridge.relations import _root
 
 
 @pytest.mark.parametrize(
