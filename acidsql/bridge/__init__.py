@@ -40,6 +40,7 @@ from acidsql.bridge.hadoop import (
     path_exists,
     path_text,
     read_bytes,
+    rename_below,
     rename_path,
     write_bytes,
 )
@@ -326,6 +327,7 @@ __all__ = [
     "refers_only_to",
     "refers_to_columns",
     "relation_option",
+    "rename_below",
     "rename_path",
     "renamed",
     "renamed_reference",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.model import (
     Capabilities,
     Compaction,
@@ -59,8 +60,34 @@ class Metastore(Protocol):
     def database_location(self, name: str) -> str:
         """Return the location URI of a database ('' for ``default`` as long as none was set)."""
 
-    def create_table(self, table: Table) -> None:
+    def create_table(
+        self,
+        table: Table,
+        partitions: Iterable[Partition] = (),
+        highest_write_id: int = 0,
+        highest_txn_id: int = 0,
+    ) -> None:
         """Create a table or view.
+
+        Args:
+            table: the table.
+            partitions: its partitions, if its directory has some already.
+            highest_write_id: highest write id in the names of its directories; later ones are
+                above it.
+            highest_txn_id: the same of transaction ids.
+
+        Raises:
+            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
+        """
+
+    def stage_table(self, txn_id: int, table: Table) -> Table:
+        """Create a table for a transaction; the change ``ShowTable`` of its commit finishes it.
+
+        Nothing is left of it if the transaction does not commit. A server shows it to everybody at
+        once, and keeps it then if others have written to it.
+
+        Returns:
+            Its definition until the commit, perhaps with another name.
 
         Raises:
             AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
@@ -69,7 +96,7 @@ class Metastore(Protocol):
     def drop_table(self, database: str, name: str) -> None:
         """Remove a table from the catalog, with its partitions, write ids, locks and queue entries.
 
-        The caller deletes the files.
+        Its files stay; the change ``DropTable`` of a commit deletes them too.
         """
 
     def alter_table(self, table: Table) -> None:
@@ -119,7 +146,7 @@ class Metastore(Protocol):
         """Add partitions; those that exist already are left unchanged."""
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """Remove partitions from the catalog; the caller deletes the files."""
+        """Remove partitions from the catalog; their files stay (see ``DropPartitions``)."""
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         """Replace the location and columns of partitions, found by their values.
@@ -154,6 +181,20 @@ class Metastore(Protocol):
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
         """Open a transaction and return its id; ids increase and are never given twice."""
+
+    def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
+        """Take the changes of the catalog that a transaction makes at its commit, which is next.
+
+        An embedded metastore makes them in one step with the commit. Their file operations follow,
+        and are completed by the next use of the metastore if this process ends before. A server
+        knows no such step. It is asked whether the transaction is open and has its locks, and makes
+        one change after the other, with its files; if the transaction is aborted after all, what
+        can be taken back is taken back, unless others have changed it since.
+
+        Raises:
+            MetastoreError: FILE_OPERATION_PENDING, what was dropped before is still in the place of
+                a new partition.
+        """
 
     def commit_txn(self, txn_id: int) -> None:
         """Commit a transaction and release its locks; a committed one is left as it is.
@@ -262,15 +303,6 @@ class Metastore(Protocol):
         operation: Operation,
     ) -> None:
         """Record in the write set the partitions to which a dynamic-partition statement wrote."""
-
-    def record_writes(
-        self, txn_id: int, database: str, table: str, written: Sequence[Partition]
-    ) -> None:
-        """Record, before the commit, that a transaction wrote to these partitions.
-
-        ``written`` is empty for a table without partitions. Missing partitions are added.
-        Statistics from which others answer queries are marked as out of date.
-        """
 
     # -- compaction queue -----------------------------------------------------------------------
     def request_compaction(

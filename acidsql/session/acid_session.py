@@ -57,8 +57,8 @@ class AcidSession:
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)
         self.host = socket.gethostname()
-        self.metastore = _open_metastore(self.settings, self.user)
         self.files = FileSystem(spark)
+        self.metastore = _open_metastore(self.settings, self.user, self.files)
         self.tails = TailCache(self.files, limits().cached_tails)
         self.delete_events = EventCache(self.files, limits().cached_event_bytes)
         self.delete_filters: LruCache[
@@ -139,7 +139,7 @@ class AcidSession:
             bridge.JvmCache.clear(owner)
 
 
-def _open_metastore(settings: Settings, user: str) -> Metastore:
+def _open_metastore(settings: Settings, user: str, files: FileSystem) -> Metastore:
     if settings.is_served:
         # Imported here because the Thrift interface takes a moment to load.
         from acidsql.metastore.hive import connect  # noqa: PLC0415
@@ -149,9 +149,10 @@ def _open_metastore(settings: Settings, user: str) -> Metastore:
             user=user,
             timeout=settings.metastore_timeout,
             kerberos=settings.kerberos,
+            files=files,
         )
     Path(settings.metastore).parent.mkdir(parents=True, exist_ok=True)
-    return EmbeddedMetastore(settings.metastore, txn_timeout=settings.txn_timeout)
+    return EmbeddedMetastore(settings.metastore, txn_timeout=settings.txn_timeout, files=files)
 
 
 def mirror_database(session: AcidSession, name: str, comment: str | None = None) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore import failures
 from acidsql.metastore.model import LockType, Operation
 from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.transaction import Transaction, transaction
@@ -31,12 +32,20 @@ class OpenedTransaction:
 
 
 @contextmanager
-def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> Iterator[OpenedTransaction]:
+def begin(
+    session: AcidSession, intents: Sequence[WriteIntent], opened: Transaction | None = None
+) -> Iterator[OpenedTransaction]:
     """Open a transaction, and get its locks, write ids and snapshot; the block commits it.
 
     If it had to wait for locks, it is aborted and another one opened: an UPDATE or DELETE by the
     transactions that it waited for would make its commit a conflict. With exclusive locks that is
     necessary on Hive 3.1 alone.
+
+    Args:
+        session: the session.
+        intents: what the transaction is going to do.
+        opened: a transaction that is open already, on tables that nobody else knows; it never has
+            to wait.
 
     Raises:
         LockTimeoutError: LOCK_TIMEOUT.
@@ -44,9 +53,15 @@ def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> Iterator[Open
     """
     deadline = time.monotonic() + session.settings.lock_timeout
     attempt = _begin_exclusive if _is_exclusive(intents) else _begin_shared
+    if opened is not None:
+        begun = attempt(opened, intents, session.settings.lock_timeout)
+        if begun is None:
+            raise failures.txn_aborted(opened.txn_id, "somebody else wrote to its new table")
+        yield begun
+        return
     while True:
-        with transaction(session) as opened:
-            begun = attempt(opened, intents, max(0.0, deadline - time.monotonic()))
+        with transaction(session) as fresh:
+            begun = attempt(fresh, intents, max(0.0, deadline - time.monotonic()))
             if begun is not None:
                 yield begun
                 return

@@ -8,10 +8,19 @@ transaction is in no list any more would be taken for committed.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore import failures
-from acidsql.metastore.embedded import compactions, locks, write_ids, write_set
+from acidsql.metastore.changes import CatalogChange, DropTable
+from acidsql.metastore.embedded import (
+    catalog,
+    changes,
+    compactions,
+    locks,
+    write_ids,
+    write_set,
+)
 from acidsql.metastore.embedded.transactions import (
     AbortCause,
     aborted_error,
@@ -26,7 +35,9 @@ from acidsql.metastore.model import LockState, TxnState, TxnType
 _CLIENT_HAS_STOPPED = (AbortCause.CLIENT.value, AbortCause.CONFLICT.value)
 
 
-def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConflictError | None:
+def commit(
+    connection: sqlite3.Connection, txn_id: int, made: Sequence[CatalogChange], now: float
+) -> WriteConflictError | None:
     """Commit a transaction (``Metastore.commit_txn``), or abort it and return its conflict.
 
     The caller raises the conflict once the abort is durable.
@@ -40,6 +51,11 @@ def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConf
     if conflict is not None:
         _abort(connection, txn_id, AbortCause.CONFLICT, now)
         return conflict
+    for change in made:
+        if isinstance(change, DropTable):
+            dropped = catalog.table_id(connection, change.table.database, change.table.name)
+            abort_users_of_dropped(connection, dropped, now, txn_id)
+        changes.apply(connection, change)
     connection.execute(
         "UPDATE txns SET state = ?, commit_id = ?, ended = ? WHERE txn_id = ?",
         (TxnState.COMMITTED.value, highest_txn_id(connection), now, txn_id),
@@ -82,19 +98,28 @@ def reap(connection: sqlite3.Connection, timeout: float, now: float) -> tuple[in
     return reaped
 
 
-def abort_users_of_dropped(connection: sqlite3.Connection, table_id: int, now: float) -> None:
-    """Abort the open transactions that wait for a lock on a table, or have a write id of it.
+def abort_users_of_dropped(
+    connection: sqlite3.Connection, table_id: int, now: float, dropping_txn_id: int | None = None
+) -> None:
+    """Abort the open transactions that wait for a lock on a table, or have a write id of it, except
+    the one that drops it.
 
     A new table of the same name may take the same place. What they would still write there must not
     be taken for rows of the new table when they commit.
     """
     rows = connection.execute(
         """
-        SELECT txn_id FROM txns WHERE state = ? AND (
+        SELECT txn_id FROM txns WHERE state = ? AND txn_id IS NOT ? AND (
             txn_id IN (SELECT txn_id FROM locks WHERE table_id = ? AND state = ?)
             OR txn_id IN (SELECT txn_id FROM write_ids WHERE table_id = ?))
         """,
-        (TxnState.OPEN.value, table_id, LockState.WAITING.value, table_id),
+        (
+            TxnState.OPEN.value,
+            dropping_txn_id,
+            table_id,
+            LockState.WAITING.value,
+            table_id,
+        ),
     ).fetchall()
     for row in rows:
         _abort(connection, row[0], AbortCause.TABLE_DROPPED, now)
@@ -136,6 +161,7 @@ def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: 
         (TxnState.ABORTED.value, cause.value, now, txn_id),
     )
     locks.release(connection, txn_id)
+    catalog.drop_created_by(connection, txn_id)
     compactions.txn_aborted(connection, txn_id, cause.value, now)
 
 

@@ -139,7 +139,21 @@ _VERSION_2 = (
     "ALTER TABLE partitions ADD COLUMN columns TEXT",  # JSON array of objects, or NULL
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
+# File operations that the outcome of a transaction decides on, and tables that nobody else sees
+# before their transaction commits.
+_VERSION_3 = (
+    f"""
+    CREATE TABLE file_operations (
+        operation_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        txn_id INTEGER NOT NULL,
+        outcome TEXT NOT NULL,            -- done if the transaction ends in this state
+        operation TEXT NOT NULL           -- JSON object
+    ) {_STRICT}
+    """,
+    "ALTER TABLE tables ADD COLUMN created_by_txn INTEGER",  # NULL once it has committed
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
 SCHEMA_VERSION = len(MIGRATIONS)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from acidsql.errors import TransactionStateError, WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
+from acidsql.metastore.changes import CatalogChange, RecordWrites, tables_of
+from acidsql.metastore.file_moves import Files
 from acidsql.metastore.hive import (
     catalog,
     compactions,
@@ -16,6 +20,7 @@ from acidsql.metastore.hive import (
     statistics,
     transactions,
 )
+from acidsql.metastore.hive import changes as hive_changes
 from acidsql.metastore.hive import partitions as hive_partitions
 from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.compactions import TakenCompactions
@@ -42,6 +47,8 @@ from acidsql.metastore.model import (
 )
 from acidsql.metastore.names import lowered
 
+logger = logging.getLogger(__name__)
+
 _CAPABILITIES = Capabilities(
     is_id_authority=True,
     chooses_locations=True,
@@ -60,17 +67,21 @@ class HiveMetastore:
     Args:
         connections: connections to the servers.
         user: user name of the caller, who owns what is created and written.
+        files: deletes the sources of LOAD DATA.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE, METASTORE_TIMEOUT, METASTORE_AUTHENTICATION,
             METASTORE_VERSION or METASTORE_ERROR, by every method.
     """
 
-    def __init__(self, connections: Connections, *, user: str) -> None:
+    def __init__(self, connections: Connections, *, user: str, files: Files | None = None) -> None:
         self._server = Server(connections, user=user)
         self._own = OwnTxns()
         self._taken = TakenCompactions()
         self._definitions = Definitions()
+        self._files = files
+        self._staged: dict[int, Table] = {}
+        self._made: dict[int, list[CatalogChange]] = {}
 
     def __repr__(self) -> str:
         return f"HiveMetastore({self._server.connections!r})"
@@ -90,9 +101,27 @@ class HiveMetastore:
     def database_location(self, name: str) -> str:
         return catalog.database_location(self._server, name)
 
-    def create_table(self, table: Table) -> None:
+    def create_table(
+        self,
+        table: Table,
+        partitions: Iterable[Partition] = (),
+        highest_write_id: int = 0,
+        highest_txn_id: int = 0,
+    ) -> None:
         """See ``Metastore``; the server makes the directory where it is missing."""
         catalog.create_table(self._server, table)
+        if added := tuple(partitions):
+            self.add_partitions(table.database, table.name, added)
+        if highest_write_id:
+            self.seed_write_id(table.database, table.name, highest_write_id + 1)
+        if highest_txn_id:
+            self.seed_txn_id(highest_txn_id + 1)
+
+    def stage_table(self, txn_id: int, table: Table) -> Table:
+        """See ``Metastore``; the table has its name at once."""
+        catalog.create_table(self._server, table)
+        self._staged[txn_id] = table
+        return table
 
     def drop_table(self, database: str, name: str) -> None:
         self._existing(database, name)
@@ -181,13 +210,27 @@ class HiveMetastore:
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
         return transactions.open_txn(self._server, self._own, user, host, txn_type)
 
+    def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
+        if hive_changes.needs_lock(changes):
+            self.check_lock(txn_id)
+        for change in changes:
+            self._made.setdefault(txn_id, []).append(change)
+            self._make(txn_id, change)
+
     def commit_txn(self, txn_id: int) -> None:
         own = self._own.find(txn_id)
         if own is not None and own.state is TxnState.OPEN:
             for table in sorted(locks.unnamed(own)):
                 self._name_partitions(own, table)
-        transactions.commit_txn(self._server, self._own, txn_id)
+        try:
+            transactions.commit_txn(self._server, self._own, txn_id)
+        except (WriteConflictError, TransactionStateError):
+            self._take_back(txn_id)
+            raise
+        self._staged.pop(txn_id, None)
+        made = self._made.pop(txn_id, [])
         self._definitions.released([txn_id])
+        hive_changes.delete_loaded_files(self._files, txn_id, made)
 
     @property
     def waiting_may_conflict(self) -> bool:
@@ -196,6 +239,7 @@ class HiveMetastore:
     def abort_txn(self, txn_id: int) -> None:
         self._definitions.released([txn_id])
         transactions.abort_txn(self._server, self._own, txn_id)
+        self._take_back(txn_id)
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         ended = transactions.heartbeat(self._server, txn_ids)
@@ -273,18 +317,6 @@ class HiveMetastore:
             self._server, self._own, txn_id, key, write_id, partitions, operation
         )
 
-    def record_writes(
-        self, txn_id: int, database: str, table: str, written: Sequence[Partition]
-    ) -> None:
-        key = (lowered(database), lowered(table))
-        write_id = self._write_id(txn_id, key)
-        found = self._remembered(*key)
-        if found.partitionKeys:
-            statistics.record_partitions(self._server, found, write_id, written)
-        elif self._server.is_hive4:
-            # Fetched again: it is sent back as a whole, and others may have altered it.
-            statistics.record_table(self._server, self._existing(*key), write_id)
-
     # -- compaction queue -----------------------------------------------------------------------
     def request_compaction(
         self,
@@ -353,6 +385,43 @@ class HiveMetastore:
             return own.write_ids[table]
         self._own.require_open(txn_id)
         return transactions.allocate_write_id(self._server, self._own, txn_id, *table)
+
+    def _make(self, txn_id: int, change: CatalogChange) -> None:
+        """Make a change of the catalog before the commit of its transaction."""
+        if not isinstance(change, RecordWrites):
+            hive_changes.make(self._server, self._existing, change)
+            for table in tables_of(change):
+                self._forget(table.database, table.name)
+            return
+        key = (change.table.database, change.table.name)
+        write_id = self._write_id(txn_id, key)
+        found = self._remembered(*key)
+        if found.partitionKeys:
+            statistics.record_partitions(self._server, found, write_id, change.written)
+        elif self._server.is_hive4:
+            # Fetched again: it is sent back as a whole, and others may have altered it.
+            statistics.record_table(self._server, self._existing(*key), write_id)
+
+    def _take_back(self, txn_id: int) -> None:
+        """Take back the changes of the catalog that an aborted transaction made."""
+        for change in reversed(self._made.pop(txn_id, [])):
+            hive_changes.take_back(self, change)
+        self._drop_staged(txn_id)
+
+    def _drop_staged(self, txn_id: int) -> None:
+        """Drop the table that an aborted transaction created, unless others have written to it."""
+        table = self._staged.pop(txn_id, None)
+        if table is None:
+            return
+        place = table.database, table.name
+        others = self.next_write_id(*place) - 1
+        if others > 1:
+            logger.error(
+                "%s stays: others wrote to it while it was created AS SELECT", table.full_name
+            )
+            return
+        catalog.drop_table(self._server, *place, delete_data=True)
+        self._forget(*place)
 
     def _name_partitions(self, own: OwnTxn, table: TableKey) -> None:
         """Name every partition of a table that a transaction changed as a whole.
