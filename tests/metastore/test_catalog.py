@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.metastore.changes import RecordWrites
 from acidsql.metastore.model import (
     Column,
     CompactionType,
@@ -309,8 +310,7 @@ def test_table_without_partitions_may_be_written(
     metastore.create_table(plain)
     txn_id = metastore.open_txn("ann", "host")
     metastore.allocate_write_id(txn_id, "default", "employee")
-    metastore.record_writes(
-        txn_id, "default", "employee", [Partition(values=(), location=plain.location)]
-    )
+    written = (Partition(values=(), location=plain.location),)
+    metastore.prepare_commit(txn_id, [RecordWrites(table=plain, written=written)])
     metastore.commit_txn(txn_id)
     assert_kept(metastore.table("default", "employee"), plain, kind)

@@ -100,8 +100,7 @@ class EmbeddedMetastore:
             catalog.drop_database(connection, name)
 
     def databases(self) -> tuple[str, ...]:
-        with self._database.read() as connection:
-            return catalog.databases(connection)
+        return self._journal.read(catalog.databases)
 
     def database_location(self, name: str) -> str:
         with self._database.read() as connection:
@@ -167,8 +166,7 @@ class EmbeddedMetastore:
             write_ids.seed(connection, table.database, table.name, RESERVED_WRITE_IDS + 1)
 
     def tables(self, database: str) -> tuple[str, ...]:
-        with self._database.read() as connection:
-            return catalog.tables(connection, database)
+        return self._journal.read(lambda connection: catalog.tables(connection, database))
 
     def table_at(self, location: str, database: str) -> Table | None:  # noqa: ARG002
         """See ``Metastore``; searches all databases."""
