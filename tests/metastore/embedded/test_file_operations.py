@@ -300,7 +300,7 @@ def test_a_process_that_comes_late_moves_nothing_of_what_came_after(
         assert (world.root / new).read_text() == "something new"
         if sleeps_before == 1:
             steps = late.steps
-    assert steps > 3
+    assert steps >= 3
 
 
 def test_a_transaction_that_was_aborted_changes_nothing(world: World) -> None:
