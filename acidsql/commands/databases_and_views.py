@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
+from pyspark.sql.catalog import Table as CatalogTable
 
 from acidsql import bridge
 from acidsql.commands import result
@@ -102,11 +103,11 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
     return result.nothing(session.spark)
 
 
-def _spark_tables(session: AcidSession, database: str) -> list[str]:
-    """Return the names of the tables that Spark's own catalog has in a database."""
+def _spark_tables(session: AcidSession, database: str) -> list[CatalogTable]:
+    """Return the tables and views that Spark's own catalog has in a database."""
     place = f"spark_catalog.{quote(database)}"
     found = session.spark.catalog.listTables(place)
-    return [table.name for table in found if not table.isTemporary]
+    return [table for table in found if not table.isTemporary]
 
 
 def _drop_in_spark(session: AcidSession, name: str, location: str, text: str) -> None:
@@ -117,6 +118,11 @@ def _drop_in_spark(session: AcidSession, name: str, location: str, text: str) ->
     """
     if not session.spark.catalog.databaseExists(f"spark_catalog.{quote(name)}"):
         return
+    # Its in-memory catalog forgets them, and leaves their files to the deletion of the directory.
+    for table in _spark_tables(session, name):
+        kind = "VIEW" if table.tableType == "VIEW" else "TABLE"
+        place = f"spark_catalog.{quote(name)}.{quote(table.name)}"
+        session.spark.sql(f"DROP {kind} IF EXISTS {place}")
     nowhere = quoted_string(f"{location}_{uuid.uuid4().hex}")
     try:
         session.spark.sql(f"ALTER DATABASE spark_catalog.{quote(name)} SET LOCATION {nowhere}")

@@ -16,7 +16,7 @@ from acidsql.format.names import (
     parse_directory,
 )
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites
+from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites, ShowTable
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
@@ -285,6 +285,8 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
     for write, changed in changes:
         write.record(changed)
     made = [change for write, _ in changes for change in write.changes]
+    # Last: the other changes know a new table by its name until then.
+    made.sort(key=lambda change: isinstance(change, ShowTable))
     changes[0][0].transaction.commit(made)
 
 

@@ -37,6 +37,8 @@ from acidsql.metastore.protocol import Metastore
 
 logger = logging.getLogger(__name__)
 
+# Write id of the transaction that creates a table.
+_OWN_WRITE_ID = 1
 # Changes of statements that write rows. They only add, and harm nobody if the commit fails.
 _HARMLESS = (AddPartitions, DeleteLoadedFiles, RecordWrites, ShowTable)
 
@@ -77,17 +79,53 @@ def make(server: Server, existing: Callable[[str, str], Any], change: CatalogCha
             hive_partitions.drop(server, owner, values, delete_data=True)
 
 
-def delete_loaded_files(files: Files | None, txn_id: int, changes: Sequence[CatalogChange]) -> None:
-    """Delete the sources of LOAD DATA after the commit; an error is logged."""
-    for change in changes:
-        if isinstance(change, DeleteLoadedFiles) and files is not None:
-            try:
-                file_moves.perform(files, FileOperation(txn_id=txn_id, loaded=change.files))
-            except (AcidSqlError, OSError):
-                logger.exception("txn %s: committed, and a loaded file stays", txn_id)
+class UncommittedChanges:
+    """Changes that transactions have made in the catalog and not committed yet.
+
+    Args:
+        files: deletes the sources of LOAD DATA.
+    """
+
+    def __init__(self, files: Files | None) -> None:
+        self._files = files
+        self._made: dict[int, list[CatalogChange]] = {}
+        self._staged: dict[int, Table] = {}
+
+    def made(self, txn_id: int, change: CatalogChange) -> None:
+        """Note a change that is about to be made."""
+        self._made.setdefault(txn_id, []).append(change)
+
+    def staged(self, txn_id: int, table: Table) -> None:
+        """Note a table that was created for a transaction."""
+        self._staged[txn_id] = table
+
+    def committed(self, txn_id: int) -> None:
+        """Forget the changes of a transaction that has committed, and delete what it loaded."""
+        self._staged.pop(txn_id, None)
+        for change in self._made.pop(txn_id, []):
+            if isinstance(change, DeleteLoadedFiles) and self._files is not None:
+                try:
+                    operation = FileOperation(txn_id=txn_id, loaded=change.files)
+                    file_moves.perform(self._files, operation)
+                except (AcidSqlError, OSError):
+                    logger.exception("txn %s: committed, and a loaded file stays", txn_id)
+
+    def take_back(self, metastore: Metastore, txn_id: int) -> None:
+        """Take back the changes of a transaction that was aborted, from last to first."""
+        for change in reversed(self._made.pop(txn_id, [])):
+            _take_back(metastore, change)
+        table = self._staged.pop(txn_id, None)
+        if table is None:
+            return
+        if metastore.next_write_id(table.database, table.name) > _OWN_WRITE_ID + 1:
+            logger.error("%s stays: others wrote to it while it was filled", table.full_name)
+            return
+        metastore.drop_table(table.database, table.name)
+        if self._files is not None:
+            self._files.delete(table.location)
 
 
-def take_back(metastore: Metastore, change: CatalogChange) -> None:
+def _take_back(metastore: Metastore, change: CatalogChange) -> None:
     """Take a change back if nobody has changed the same since; an error is logged."""
     try:
         match change:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,8 +19,8 @@ from acidsql.metastore.hive import (
     statistics,
     transactions,
 )
-from acidsql.metastore.hive import changes as hive_changes
 from acidsql.metastore.hive import partitions as hive_partitions
+from acidsql.metastore.hive.changes import UncommittedChanges, make, needs_lock
 from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.compactions import TakenCompactions
 from acidsql.metastore.hive.connection import Connections
@@ -46,8 +45,6 @@ from acidsql.metastore.model import (
     TxnType,
 )
 from acidsql.metastore.names import lowered
-
-logger = logging.getLogger(__name__)
 
 _CAPABILITIES = Capabilities(
     is_id_authority=True,
@@ -79,9 +76,7 @@ class HiveMetastore:
         self._own = OwnTxns()
         self._taken = TakenCompactions()
         self._definitions = Definitions()
-        self._files = files
-        self._staged: dict[int, Table] = {}
-        self._made: dict[int, list[CatalogChange]] = {}
+        self._uncommitted = UncommittedChanges(files)
 
     def __repr__(self) -> str:
         return f"HiveMetastore({self._server.connections!r})"
@@ -120,7 +115,7 @@ class HiveMetastore:
     def stage_table(self, txn_id: int, table: Table) -> Table:
         """See ``Metastore``; the table has its name at once."""
         catalog.create_table(self._server, table)
-        self._staged[txn_id] = table
+        self._uncommitted.staged(txn_id, table)
         return table
 
     def drop_table(self, database: str, name: str) -> None:
@@ -211,10 +206,10 @@ class HiveMetastore:
         return transactions.open_txn(self._server, self._own, user, host, txn_type)
 
     def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
-        if hive_changes.needs_lock(changes):
+        if needs_lock(changes):
             self.check_lock(txn_id)
         for change in changes:
-            self._made.setdefault(txn_id, []).append(change)
+            self._uncommitted.made(txn_id, change)
             self._make(txn_id, change)
 
     def commit_txn(self, txn_id: int) -> None:
@@ -225,12 +220,10 @@ class HiveMetastore:
         try:
             transactions.commit_txn(self._server, self._own, txn_id)
         except (WriteConflictError, TransactionStateError):
-            self._take_back(txn_id)
+            self._uncommitted.take_back(self, txn_id)
             raise
-        self._staged.pop(txn_id, None)
-        made = self._made.pop(txn_id, [])
         self._definitions.released([txn_id])
-        hive_changes.delete_loaded_files(self._files, txn_id, made)
+        self._uncommitted.committed(txn_id)
 
     @property
     def waiting_may_conflict(self) -> bool:
@@ -239,7 +232,7 @@ class HiveMetastore:
     def abort_txn(self, txn_id: int) -> None:
         self._definitions.released([txn_id])
         transactions.abort_txn(self._server, self._own, txn_id)
-        self._take_back(txn_id)
+        self._uncommitted.take_back(self, txn_id)
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         ended = transactions.heartbeat(self._server, txn_ids)
@@ -388,40 +381,18 @@ class HiveMetastore:
 
     def _make(self, txn_id: int, change: CatalogChange) -> None:
         """Make a change of the catalog before the commit of its transaction."""
-        if not isinstance(change, RecordWrites):
-            hive_changes.make(self._server, self._existing, change)
-            for table in tables_of(change):
-                self._forget(table.database, table.name)
+        if isinstance(change, RecordWrites):
+            key = (change.table.database, change.table.name)
+            found = self._remembered(*key)
+            if not found.partitionKeys and self._server.is_hive4:
+                # Fetched again: it is sent back as a whole, and others may have altered it.
+                found = self._existing(*key)
+            write_id = self._write_id(txn_id, key)
+            statistics.record(self._server, found, write_id, change.written)
             return
-        key = (change.table.database, change.table.name)
-        write_id = self._write_id(txn_id, key)
-        found = self._remembered(*key)
-        if found.partitionKeys:
-            statistics.record_partitions(self._server, found, write_id, change.written)
-        elif self._server.is_hive4:
-            # Fetched again: it is sent back as a whole, and others may have altered it.
-            statistics.record_table(self._server, self._existing(*key), write_id)
-
-    def _take_back(self, txn_id: int) -> None:
-        """Take back the changes of the catalog that an aborted transaction made."""
-        for change in reversed(self._made.pop(txn_id, [])):
-            hive_changes.take_back(self, change)
-        self._drop_staged(txn_id)
-
-    def _drop_staged(self, txn_id: int) -> None:
-        """Drop the table that an aborted transaction created, unless others have written to it."""
-        table = self._staged.pop(txn_id, None)
-        if table is None:
-            return
-        place = table.database, table.name
-        others = self.next_write_id(*place) - 1
-        if others > 1:
-            logger.error(
-                "%s stays: others wrote to it while it was created AS SELECT", table.full_name
-            )
-            return
-        catalog.drop_table(self._server, *place, delete_data=True)
-        self._forget(*place)
+        make(self._server, self._existing, change)
+        for table in tables_of(change):
+            self._forget(table.database, table.name)
 
     def _name_partitions(self, own: OwnTxn, table: TableKey) -> None:
         """Name every partition of a table that a transaction changed as a whole.

@@ -30,20 +30,13 @@ from acidsql.metastore.changes import (
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, LockRequest, LockType, Operation, Partition, Table
-from acidsql.storage.filesystem import FileSystem
+from tests.metastore.local_files import LocalFiles
 
 TIMEOUT = 300.0
 
 
 class Killed(BaseException):
     """The end of a process: no handler of the product catches it."""
-
-
-class LocalFiles(FileSystem):
-    """Local file system, without Spark."""
-
-    def __init__(self) -> None:
-        """Need nothing of Spark for local paths."""
 
 
 class Clock:
