@@ -37,8 +37,6 @@ from acidsql.metastore.protocol import Metastore
 
 logger = logging.getLogger(__name__)
 
-# Write id of the transaction that creates a table.
-_OWN_WRITE_ID = 1
 # Changes of statements that write rows. They only add, and harm nobody if the commit fails.
 _HARMLESS = (AddPartitions, DeleteLoadedFiles, RecordWrites, ShowTable)
 
@@ -89,15 +87,15 @@ class UncommittedChanges:
     def __init__(self, files: Files | None) -> None:
         self._files = files
         self._made: dict[int, list[CatalogChange]] = {}
-        self._staged: dict[int, Table] = {}
+        self._staged: dict[int, tuple[Table, int]] = {}
 
     def made(self, txn_id: int, change: CatalogChange) -> None:
         """Note a change that is about to be made."""
         self._made.setdefault(txn_id, []).append(change)
 
-    def staged(self, txn_id: int, table: Table) -> None:
-        """Note a table that was created for a transaction."""
-        self._staged[txn_id] = table
+    def staged(self, txn_id: int, table: Table, own_write_id: int) -> None:
+        """Note a table that was created for a transaction, and the write id that it will get."""
+        self._staged[txn_id] = table, own_write_id
 
     def committed(self, txn_id: int) -> None:
         """Forget the changes of a transaction that has committed, and delete what it loaded."""
@@ -114,10 +112,10 @@ class UncommittedChanges:
         """Take back the changes of a transaction that was aborted, from last to first."""
         for change in reversed(self._made.pop(txn_id, [])):
             _take_back(metastore, change)
-        table = self._staged.pop(txn_id, None)
-        if table is None:
+        if txn_id not in self._staged:
             return
-        if metastore.next_write_id(table.database, table.name) > _OWN_WRITE_ID + 1:
+        table, own_write_id = self._staged.pop(txn_id)
+        if metastore.next_write_id(table.database, table.name) > own_write_id + 1:
             logger.error("%s stays: others wrote to it while it was filled", table.full_name)
             return
         metastore.drop_table(table.database, table.name)

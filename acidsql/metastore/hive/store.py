@@ -115,7 +115,9 @@ class HiveMetastore:
     def stage_table(self, txn_id: int, table: Table) -> Table:
         """See ``Metastore``; the table has its name at once."""
         catalog.create_table(self._server, table)
-        self._uncommitted.staged(txn_id, table)
+        # Hive 4 counts on where a dropped table of this name ended.
+        write_id = self.next_write_id(table.database, table.name)
+        self._uncommitted.staged(txn_id, table, write_id)
         return table
 
     def drop_table(self, database: str, name: str) -> None:
