@@ -165,9 +165,15 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-    """Run a block between ``begin`` and COMMIT; roll back if it raises."""
-    connection.execute(begin)
+    """Run a block between ``begin`` and COMMIT; roll back if it raises.
+
+    A transaction that an exception from outside, such as another thread's, left open is rolled back
+    first.
+    """
+    if connection.in_transaction:
+        connection.rollback()
     try:
+        connection.execute(begin)
         yield
         connection.execute("COMMIT")
     finally:
