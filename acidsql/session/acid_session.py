@@ -45,6 +45,8 @@ class AcidSession:
         heartbeater: sends heartbeats for the open transactions.
         leases: of the DataFrames that were returned.
         temp_views: temporary views over ACID tables.
+        learnt_places: directories of tables and partitions whose write ids the metastore has been
+            compared with.
         time_zone: zone of the local times in files.
     """
 
@@ -69,6 +71,7 @@ class AcidSession:
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
         self.temp_views = TempViews(spark)
+        self.learnt_places: set[str] = set()
         # Zone of the local times that Hive reads in files. A later SET TIME ZONE changes how
         # instants are parsed and printed, as in Spark, not the instants in the tables.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))

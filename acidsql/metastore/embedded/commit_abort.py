@@ -8,6 +8,7 @@ transaction is in no list any more would be taken for committed.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore import failures
@@ -22,7 +23,8 @@ from acidsql.metastore.embedded.transactions import (
 from acidsql.metastore.model import LockState, TxnState, TxnType
 
 # Causes after which the client writes nothing any more: it ended the transaction itself. A client
-# that timed out, or whose table was dropped, may still move a directory to its place.
+# that timed out, whose transaction somebody else aborted or whose table was dropped may still move
+# a directory to its place. Its write id must never count as committed.
 _CLIENT_HAS_STOPPED = (AbortCause.CLIENT.value, AbortCause.CONFLICT.value)
 
 
@@ -51,12 +53,14 @@ def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConf
 
 
 def abort(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
-    """Abort a transaction (``Metastore.abort_txn``)."""
-    state = state_of(connection, txn_id)
-    if state is TxnState.COMMITTED:
-        raise failures.txn_committed(txn_id)
-    if state is TxnState.OPEN:
-        _abort(connection, txn_id, AbortCause.CLIENT, now)
+    """Abort a transaction for its client (``Metastore.abort_txn``)."""
+    _abort_unless_ended(connection, txn_id, AbortCause.CLIENT, now)
+
+
+def kill(connection: sqlite3.Connection, txn_ids: Iterable[int], now: float) -> None:
+    """Abort transactions of any client (``Metastore.abort_txns``)."""
+    for txn_id in txn_ids:
+        _abort_unless_ended(connection, txn_id, AbortCause.KILLED, now)
 
 
 def expired(connection: sqlite3.Connection, heartbeat_before: float) -> tuple[int, ...]:
@@ -128,6 +132,16 @@ def forget_cleaned(
         )
         # Without its row the write id must still count for the high-water mark.
         write_ids.finalize(connection, table_id, highest_write_id)
+
+
+def _abort_unless_ended(
+    connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: float
+) -> None:
+    state = state_of(connection, txn_id)
+    if state is TxnState.COMMITTED:
+        raise failures.txn_committed(txn_id)
+    if state is TxnState.OPEN:
+        _abort(connection, txn_id, cause, now)
 
 
 def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: float) -> None:

@@ -44,6 +44,17 @@ def next_write_id(connection: sqlite3.Connection, database: str, table: str) -> 
     return int(row[0])
 
 
+def given_after(
+    connection: sqlite3.Connection, database: str, table: str, write_id: int
+) -> frozenset[int]:
+    """Return the write ids above one that were given (``Metastore.write_ids_after``)."""
+    rows = connection.execute(
+        "SELECT write_id FROM write_ids WHERE table_id = ? AND write_id > ?",
+        (catalog.table_id(connection, database, table), write_id),
+    )
+    return frozenset(row[0] for row in rows)
+
+
 def seed(connection: sqlite3.Connection, database: str, table: str, next_id: int) -> None:
     """Raise the next write id of a table (``Metastore.seed_write_id``)."""
     table_id = catalog.table_id(connection, database, table)

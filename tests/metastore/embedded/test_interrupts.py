@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,11 +27,11 @@ class Interrupted(sqlite3.Connection):
     at = ""
     after = False
 
-    def execute(self, sql: str, *arguments: object) -> sqlite3.Cursor:  # type: ignore[override]
+    def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
         interrupted = sql == Interrupted.at
         if interrupted and not self.after:
             signal.raise_signal(signal.SIGINT)
-        cursor = super().execute(sql, *arguments)  # type: ignore[arg-type]
+        cursor = super().execute(sql, *arguments)
         if interrupted and self.after:
             signal.raise_signal(signal.SIGINT)
         return cursor
@@ -110,7 +111,8 @@ def test_all_handlers_come_back_if_one_raises_meanwhile(monkeypatch: pytest.Monk
 
     before = signal.signal(signal.SIGUSR1, leave)
     interrupt = signal.getsignal(signal.SIGINT)
-    put, sent = signal.signal, []
+    put = signal.signal
+    sent: list[int] = []
 
     def put_and_send(number: int, handler: signal._HANDLER) -> signal._HANDLER:
         old = put(number, handler)
