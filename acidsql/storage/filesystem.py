@@ -273,10 +273,11 @@ class FileSystem:
         """
         local = _local(path)
         if local is not None:
-            if local.is_dir():
-                shutil.rmtree(local)
-            else:
-                local.unlink(missing_ok=True)
+            while local.is_dir():
+                # Another process may delete it too: what it was faster with counts as deleted.
+                with suppress(FileNotFoundError):
+                    shutil.rmtree(local)
+            local.unlink(missing_ok=True)
             return
         filesystem, java_path = self.hadoop_path(path)
         bridge.delete_path(filesystem, java_path)
