@@ -46,6 +46,7 @@ def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConf
         "UPDATE txns SET state = ?, commit_id = ?, ended = ? WHERE txn_id = ?",
         (TxnState.COMMITTED.value, highest_txn_id(connection), now, txn_id),
     )
+    write_ids.record_commit(connection, txn_id, now)
     locks.release(connection, txn_id)
     compactions.txn_committed(connection, txn_id)
     _prune_committed(connection, txn_id)
@@ -114,12 +115,13 @@ def forget_cleaned(
     """Forget the aborted writes to a table or partition whose directories a cleaner has removed.
 
     In a partitioned table a transaction's write id is forgotten when every partition in its write
-    set has been cleaned. If its write set is unknown, the write id stays.
+    set has been cleaned. If its write set is unknown, the write id stays. A forgotten one is no
+    more in snapshots, but stays in the history.
     """
     candidates = connection.execute(
         """
         SELECT txns.txn_id FROM write_ids JOIN txns ON txns.txn_id = write_ids.txn_id
-        WHERE write_ids.table_id = ? AND write_ids.write_id <= ?
+        WHERE write_ids.table_id = ? AND write_ids.write_id <= ? AND write_ids.cleaned = 0
           AND txns.state = ? AND txns.abort_cause IN (?, ?)
         """,
         (table_id, highest_write_id, TxnState.ABORTED.value, *_CLIENT_HAS_STOPPED),
@@ -128,10 +130,9 @@ def forget_cleaned(
         if partitioned and not _cleaned_everywhere(connection, txn_id, table_id, partition):
             continue
         connection.execute(
-            "DELETE FROM write_ids WHERE txn_id = ? AND table_id = ?", (txn_id, table_id)
+            "UPDATE write_ids SET cleaned = 1 WHERE txn_id = ? AND table_id = ?",
+            (txn_id, table_id),
         )
-        # Without its row the write id must still count for the high-water mark.
-        write_ids.finalize(connection, table_id, highest_write_id)
 
 
 def _abort_unless_ended(
@@ -149,6 +150,7 @@ def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: 
         "UPDATE txns SET state = ?, abort_cause = ?, ended = ? WHERE txn_id = ?",
         (TxnState.ABORTED.value, cause.value, now, txn_id),
     )
+    write_ids.record_abort(connection, txn_id, now)
     locks.release(connection, txn_id)
     compactions.txn_aborted(connection, txn_id, cause.value, now)
 
@@ -177,7 +179,8 @@ def _cleaned_everywhere(
 
 
 def _forget_aborts(connection: sqlite3.Connection, ended_before: float) -> None:
-    """Forget aborted transactions that have no write id: no directory has their ids in its name.
+    """Forget aborted transactions without a write id that was not cleaned: no directory has their
+    ids in its name.
 
     A compactor has no write id either, but the id of its transaction is in the names of its
     directories: it is never forgotten.
@@ -186,7 +189,8 @@ def _forget_aborts(connection: sqlite3.Connection, ended_before: float) -> None:
         """
         SELECT txn_id FROM txns
         WHERE state = ? AND ended < ? AND type <> ?
-          AND NOT EXISTS (SELECT 1 FROM write_ids WHERE write_ids.txn_id = txns.txn_id)
+          AND NOT EXISTS (
+              SELECT 1 FROM write_ids WHERE write_ids.txn_id = txns.txn_id AND cleaned = 0)
         """,
         (TxnState.ABORTED.value, ended_before, TxnType.COMPACTION.value),
     ).fetchall()
