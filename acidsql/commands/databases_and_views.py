@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
+from acidsql.metastore import failures
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -49,6 +50,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
             f"database {name} exists already: use another name or IF NOT EXISTS",
             {"schemaName": quoted_name([name])},
         )
+    failures.check_name(name)
     place = statement.location or ""
     if not place and not session.metastore.capabilities.chooses_locations:
         place = child(session.warehouse, f"{name}.db")

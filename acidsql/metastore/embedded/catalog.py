@@ -18,6 +18,7 @@ def create_database(
     connection: sqlite3.Connection, name: str, location: str, comment: str | None
 ) -> None:
     """Create a database (``Metastore.create_database``)."""
+    failures.check_name(name)
     name = lowered(name)
     if _has_database(connection, name):
         raise failures.schema_exists(name)
@@ -48,6 +49,7 @@ def database_location(connection: sqlite3.Connection, name: str) -> str:
 
 def create_table(connection: sqlite3.Connection, table: Table) -> None:
     """Create a table or view (``Metastore.create_table``)."""
+    failures.check_name(table.name)
     table = _with_lowered_names(table)
     _existing_database(connection, table.database)
     if find_table(connection, table.database, table.name) is not None:
