@@ -63,7 +63,12 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "PARSE_SYNTAX_ERROR",
         "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE",
     ),
-    "42602": ("INVALID_OBJECT", "INVALID_PARTITION_NAME", "UNSUPPORTED_COLUMN_NAME"),
+    "42602": (
+        "INVALID_OBJECT",
+        "INVALID_PARTITION_NAME",
+        "INVALID_SCHEMA_OR_RELATION_NAME",
+        "UNSUPPORTED_COLUMN_NAME",
+    ),
     "42623": ("INVALID_DEFAULT_VALUE",),
     "42702": ("AMBIGUOUS_PARTITION",),
     "42703": ("COLUMN_NOT_FOUND", "UNRESOLVED_ASSIGNMENT"),
@@ -107,7 +112,11 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42P07": ("TABLE_OR_VIEW_ALREADY_EXISTS",),
     # 54, 55: limits, objects in another state or in use
     "54000": ("BUCKET_OUT_OF_RANGE", "TOO_MANY_WRITE_IDS"),
-    "55000": ("COMPACTION_STATE_CHANGED", "FILE_OPERATION_PENDING"),
+    "55000": (
+        "COMPACTION_STATE_CHANGED",
+        "FILE_OPERATION_PENDING",
+        "SESSION_OF_ANOTHER_PROCESS",
+    ),
     "55006": ("OPEN_STREAMING_FILE",),
     "55P03": ("LOCK_TIMEOUT", "METASTORE_BUSY"),  # PostgreSQL's of lock_timeout
     # 58, KD, XX: files and servers

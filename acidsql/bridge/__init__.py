@@ -5,6 +5,8 @@ objects on and calls none of their methods. A Scala ``Map`` serves as the partia
 transformations, so that no callback from the JVM into Python is needed.
 """
 
+from py4j.protocol import Py4JJavaError as JavaError
+
 from acidsql.bridge.analysis_errors import without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
@@ -202,6 +204,7 @@ __all__ = [
     "DynamicPruning",
     "Expression",
     "FoundPath",
+    "JavaError",
     "JavaObject",
     "JvmCache",
     "LogicalPlan",

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from acidsql.commands import alter_columns, alter_partitions, result
 from acidsql.commands.definitions import check_properties
 from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.metastore import failures
 from acidsql.metastore.changes import AlterTable, RenameTable
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import already_exists, in_metastore, known_to_spark, qualified
@@ -42,6 +43,7 @@ def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable
             f"{'.'.join(parts)} does not name a table of spark_catalog: write database.table",
             {"identifier": quoted_name(parts)},
         )
+    failures.check_name(name[1])
     session.metastore.database_location(name[0])
     if in_metastore(session, name) or known_to_spark(session, name):
         raise already_exists(name)

@@ -17,7 +17,7 @@ from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.format.names import is_hidden
 from acidsql.insert_only.read import check_text_columns
-from acidsql.metastore import changes
+from acidsql.metastore import changes, failures
 from acidsql.metastore.model import Column, FileFormat, Operation, Table
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -58,6 +58,7 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
             {"identifier": quoted_name(statement.name)},
         )
     database, table_name = name
+    failures.check_name(table_name)
     session.metastore.database_location(database)
     if in_metastore(session, name) or known_to_spark(session, name):
         if statement.if_not_exists:

@@ -17,7 +17,7 @@ from pyspark.sql.catalog import Table as CatalogTable
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
-from acidsql.metastore import changes
+from acidsql.metastore import changes, failures
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -58,6 +58,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
             f"database {name} exists already: use another name or IF NOT EXISTS",
             {"schemaName": quoted_name([name])},
         )
+    failures.check_name(name)
     place = statement.location or ""
     if not place and not session.metastore.capabilities.chooses_locations:
         place = child(session.warehouse, f"{name}.db")

@@ -142,18 +142,17 @@ def _record_failure(session: AcidSession, compaction: Compaction, error: BaseExc
         logger.exception("compaction %s: could not record its failure", compaction.compaction_id)
 
 
-def find_partition(session: AcidSession, table: Table, name: str | None) -> Partition:
-    """Find the partition that a queue entry names; None stands for the table itself."""
+def partition_of(session: AcidSession, table: Table, name: str | None) -> Partition | None:
+    """Find the partition that a queue entry names, or return None; no name stands for the table
+    itself.
+    """
     if name is None:
         return Partition(values=(), location=table.location)
     columns = [c.name for c in table.partition_columns]
     for partition in session.metastore.partitions(table.database, table.name):
         if partition_name(columns, partition.values) == name:
             return partition
-    raise FormatError(
-        "PARTITION_NOT_FOUND",
-        f"{table.full_name} has no partition {name} any more: compact another one",
-    )
+    return None
 
 
 def _snapshot(
@@ -161,7 +160,13 @@ def _snapshot(
 ) -> TableSnapshot:
     """Take the snapshot that a compactor merges: everything below the lowest open write id."""
     metastore = session.metastore
-    place = find_partition(session, table, compaction.partition)
+    place = partition_of(session, table, compaction.partition)
+    if place is None:
+        raise FormatError(
+            "PARTITION_NOT_FOUND",
+            f"{table.full_name} has no partition {compaction.partition} any more: compact another "
+            "one",
+        )
     txns = metastore.valid_txns(txn_id)
     listings = Listings(session.files, txn_id)
     names = with_nested_originals(session.files, listings, place.location)

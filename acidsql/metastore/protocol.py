@@ -215,7 +215,25 @@ class Metastore(Protocol):
         """Return whether changes that an EXCLUSIVE lock waited for are conflicts (Hive 3.1)."""
 
     def abort_txn(self, txn_id: int) -> None:
-        """Abort a transaction and release its locks; an aborted one is left as it is."""
+        """Abort a transaction of this client, and release its locks; an aborted one is left as it
+        is.
+
+        The client writes nothing under it any more.
+        """
+
+    def abort_txns(self, txn_ids: Sequence[int]) -> None:
+        """Abort transactions of any client, and release their locks (ABORT TRANSACTIONS).
+
+        Aborted ones are left as they are. Their clients may be at work, and move directories to
+        their places before they notice.
+        """
+
+    def require_open(self, txn_id: int) -> None:
+        """Check that a transaction is open.
+
+        Raises:
+            TransactionStateError: TXN_ABORTED, TXN_COMMITTED or NO_SUCH_TXN.
+        """
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         """Send heartbeats of these transactions; return those that are not open any more."""
@@ -271,6 +289,12 @@ class Metastore(Protocol):
 
         Ids that were never allocated here then count as committed. For tables whose directories
         have higher write ids than this metastore knows.
+        """
+
+    def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
+        """Return the write ids above one that were given to transactions of this metastore.
+
+        Those that ``seed_write_id`` skipped are not among them.
         """
 
     def next_write_id(self, database: str, table: str) -> int:

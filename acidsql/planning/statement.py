@@ -292,7 +292,7 @@ def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
             expires=int((lease.opened + session.leases.max_age) * _MICROSECONDS),
         )
     finally:
-        session.leases.end_statement()
+        session.leases.end_statement(lease)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

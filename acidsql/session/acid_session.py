@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import socket
 import threading
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from acidsql.metastore.protocol import Metastore
 from acidsql.session.at_work import at_work
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.session.leases import Leases
+from acidsql.session.process import check_process
 from acidsql.session.settings import Settings, read_settings
 from acidsql.session.temp_views import TempViews
 from acidsql.storage.delete_files import EventCache
@@ -45,6 +47,8 @@ class AcidSession:
         heartbeater: sends heartbeats for the open transactions.
         leases: of the DataFrames that were returned.
         temp_views: temporary views over ACID tables.
+        learnt_places: directories of tables and partitions whose write ids the metastore has been
+            compared with.
         time_zone: zone of the local times in files.
     """
 
@@ -53,6 +57,7 @@ class AcidSession:
 
     def __init__(self, spark: SparkSession) -> None:
         bridge.warn_if_untried(spark.version)
+        self._process = os.getpid()
         self.spark = spark
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)
@@ -69,6 +74,7 @@ class AcidSession:
             spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
         self.temp_views = TempViews(spark)
+        self.learnt_places: set[str] = set()
         # Zone of the local times that Hive reads in files. A later SET TIME ZONE changes how
         # instants are parsed and printed, as in Spark, not the instants in the tables.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
@@ -80,7 +86,12 @@ class AcidSession:
 
     @classmethod
     def of(cls, spark: SparkSession) -> AcidSession:
-        """Return the ``AcidSession`` of a Spark session; create it if there is none."""
+        """Return the ``AcidSession`` of a Spark session; create it if there is none.
+
+        Raises:
+            AcidAnalysisError: SESSION_OF_ANOTHER_PROCESS, this process was forked since.
+        """
+        check_process(spark)
         key = bridge.session_key(spark)
         with cls._lock, at_work():
             if key not in cls._sessions:
@@ -125,9 +136,14 @@ class AcidSession:
         return True
 
     def close(self) -> None:
-        """Release the leases, stop the heartbeats, close the metastore and clear the caches."""
+        """Release the leases, stop the heartbeats, close the metastore and clear the caches.
+
+        In a forked child nothing is done: the transactions and the JVM are its parent's.
+        """
         atexit.unregister(self.close)
-        self.leases.release()
+        if os.getpid() != self._process:
+            return
+        self.leases.close()
         self.heartbeater.stop()
         self.metastore.close()
         with self._lock:

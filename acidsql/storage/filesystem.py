@@ -323,10 +323,11 @@ class FileSystem:
         """
         local = _local(path)
         if local is not None:
-            if local.is_dir():
-                _delete_tree(local)
-            else:
-                local.unlink(missing_ok=True)
+            while local.is_dir():
+                # Another process may delete it too: what it was faster with counts as deleted.
+                with suppress(FileNotFoundError):
+                    shutil.rmtree(local)
+            local.unlink(missing_ok=True)
             return
         filesystem, java_path = self.hadoop_path(path)
         bridge.delete_path(filesystem, java_path)
@@ -361,13 +362,6 @@ def _rename_failed(source: str, target: str) -> FormatError:
         "RENAME_FAILED",
         f"the file system refused to rename {source} to {target}: check its permissions",
     )
-
-
-def _delete_tree(local: Path) -> None:
-    """Delete a directory, from which another process may be deleting at the same time."""
-    while local.is_dir():
-        with suppress(FileNotFoundError):
-            shutil.rmtree(local)
 
 
 def _list_local(path: str, local: Path) -> Listing:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.model import LockType, Operation
+from acidsql.scan.snapshot import keep_write_ids_ahead
 from acidsql.session.acid_session import AcidSession
+from acidsql.storage.filesystem import child
 from acidsql.transaction.transaction import Transaction, transaction
 from acidsql.transaction.write_intent import WriteIntent
 
@@ -133,5 +135,25 @@ def _begin_exclusive(
 
 def _allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
     allocate = opened.session.metastore.allocate_write_id
+    for intent in intents:
+        _learn_write_ids(opened.session, intent)
     tables = [intent.table for intent in intents]
     return {t.full_name: allocate(opened.txn_id, t.database, t.name) for t in tables}
+
+
+def _learn_write_ids(session: AcidSession, intent: WriteIntent) -> None:
+    """Raise the table's write ids above those of its directories, once for a place and session.
+
+    A metastore's file that was restored from an older copy would give ids again that were used. In
+    partitions that the intent does not name, publishing finds that out (WRITE_ID_IN_USE).
+    """
+    table = intent.table
+    place = table.location
+    if table.partition_columns:
+        if intent.partition is None:
+            return
+        place = child(place, table.partition_name(intent.partition))
+    if session.metastore.capabilities.is_id_authority or place in session.learnt_places:
+        return
+    keep_write_ids_ahead(session.metastore, table, session.files.names(place))
+    session.learnt_places.add(place)

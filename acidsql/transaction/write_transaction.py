@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from acidsql.errors import AcidLookupError, AcidSqlError, FormatError
 from acidsql.format.names import (
     STAGING_PREFIX,
+    DirectoryKind,
     base_name,
     delete_delta_name,
     delta_name,
@@ -116,11 +117,15 @@ class WriteTransaction:
 
         Raises:
             FormatError: WRITE_ID_IN_USE.
+            TransactionStateError: TXN_ABORTED, somebody aborted the transaction, or it timed out.
         """
         if values not in self.touched:
             self.announce(self.intent.operation, [values])
         partition = self._known[values]
         self._check_write_id_is_new(partition.location)
+        if not self.placed:
+            # An aborted one may be cleaned already, and nobody would remove what is moved now.
+            self.session.metastore.require_open(self.txn_id)
         target = child(partition.location, name)
         self.placed.append(target)
         self.session.files.rename(path, target)
@@ -177,17 +182,27 @@ class WriteTransaction:
 
     def _check_write_id_is_new(self, location: str) -> None:
         """Check that a partition has no directory with this transaction's write id by another
-        writer.
+        writer, and none that would count as newer without being so.
+
+        Deltas of transactions that began later are as they should be. A base above this write id
+        would hide what is about to be written; the locks let nobody make one meanwhile.
 
         Raises:
             FormatError: WRITE_ID_IN_USE.
         """
-        for name in self.listings.get(location).names:
-            directory = parse_directory(name)
-            if directory and directory.min_write_id <= self.write_id <= directory.max_write_id:
-                raise self._write_id_in_use(child(location, name), directory.max_write_id)
+        listed = map(parse_directory, self.listings.get(location).names)
+        above = [d for d in listed if d and d.max_write_id >= self.write_id]
+        if not above:
+            return
+        metastore, table = self.session.metastore, self.table
+        later = metastore.write_ids_after(table.database, table.name, self.write_id)
+        for d in above:
+            is_base = d.kind is DirectoryKind.BASE
+            if is_base or d.min_write_id <= self.write_id or d.max_write_id not in later:
+                highest = max(d.max_write_id for d in above)
+                raise self._write_id_in_use(child(location, d.name), d.max_write_id, highest)
 
-    def _write_id_in_use(self, path: str, highest: int) -> FormatError:
+    def _write_id_in_use(self, path: str, found: int, highest: int) -> FormatError:
         metastore, table = self.session.metastore, self.table
         reason = "somebody has put it there without asking the metastore. Move it away, and run"
         if not metastore.capabilities.is_id_authority:
@@ -195,8 +210,8 @@ class WriteTransaction:
             reason = "its file is older than the table. Run"
         return FormatError(
             "WRITE_ID_IN_USE",
-            f"{path} has write id {self.write_id}, which the metastore gave to this transaction: "
-            f"{reason} the statement again",
+            f"{path} has write id {found}, and the metastore gave {self.write_id} to this "
+            f"transaction: {reason} the statement again",
         )
 
     def commit(self, changed: Sequence[Change]) -> None:

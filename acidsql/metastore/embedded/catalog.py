@@ -18,6 +18,7 @@ def create_database(
     connection: sqlite3.Connection, name: str, location: str, comment: str | None
 ) -> None:
     """Create a database (``Metastore.create_database``)."""
+    failures.check_name(name)
     name = lowered(name)
     if _has_database(connection, name):
         raise failures.schema_exists(name)
@@ -57,6 +58,7 @@ def create_table(
     Args:
         created_by_txn: transaction without whose commit it does not exist, or None.
     """
+    failures.check_name(table.name)
     table = _with_lowered_names(table)
     _existing_database(connection, table.database)
     if find_table(connection, table.database, table.name) is not None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from acidsql.errors import MetastoreError
 from acidsql.limits import limits
 from acidsql.metastore.embedded import schema
+from acidsql.metastore.embedded.deferred_signals import DeferredSignals
 
 
 class Database:
@@ -69,7 +70,9 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        # Signals first: one that is handled between two of the steps below would leave the write
+        # lock or this process's own lock behind.
+        with DeferredSignals(), self._lock:
             try:
                 connection = self._connect()
                 with schema.transaction(connection, begin):
@@ -88,9 +91,9 @@ class Database:
         return self._connection
 
     def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _before_fork(self) -> None:
         self._lock.acquire()

@@ -235,6 +235,15 @@ class EmbeddedMetastore:
         self._prepared.pop(txn_id, None)
         self._journal.finish_quietly(f"transaction {txn_id} was aborted")
 
+    def abort_txns(self, txn_ids: Sequence[int]) -> None:
+        """See ``Metastore``; aborts none of them if one is committed or unknown."""
+        with self._database.write() as connection:
+            commit_abort.kill(connection, txn_ids, self._clock())
+
+    def require_open(self, txn_id: int) -> None:
+        with self._database.read() as connection:
+            transactions.require_open(connection, txn_id)
+
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         with self._database.write() as connection:
             return transactions.heartbeat(connection, txn_ids, self._clock())
@@ -274,6 +283,10 @@ class EmbeddedMetastore:
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
         with self._database.write() as connection:
             write_ids.seed(connection, database, table, next_write_id)
+
+    def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
+        with self._database.read() as connection:
+            return write_ids.given_after(connection, database, table, write_id)
 
     def next_write_id(self, database: str, table: str) -> int:
         with self._database.read() as connection:

@@ -236,6 +236,17 @@ class HiveMetastore:
         transactions.abort_txn(self._server, self._own, txn_id)
         self._uncommitted.take_back(self, txn_id)
 
+    def abort_txns(self, txn_ids: Sequence[int]) -> None:
+        """See ``Metastore``; one call for each, because ``abort_txns`` does not tell which were not
+        open.
+        """
+        for txn_id in txn_ids:
+            self.abort_txn(txn_id)
+
+    def require_open(self, txn_id: int) -> None:
+        """See ``Metastore``; counts as a heartbeat."""
+        transactions.require_open(self._server, self._own, txn_id)
+
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         ended = transactions.heartbeat(self._server, txn_ids)
         self._definitions.released(ended)
@@ -275,6 +286,10 @@ class HiveMetastore:
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
         self._remembered(database, table)
         seeding.seed_write_id(self._server, self._own, database, table, next_write_id)
+
+    def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
+        """See ``Metastore``; a server gives all ids itself, those of ``seed_write_id`` too."""
+        return frozenset(range(write_id + 1, self.next_write_id(database, table)))
 
     def next_write_id(self, database: str, table: str) -> int:
         self._remembered(database, table)
