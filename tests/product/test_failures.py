@@ -105,7 +105,7 @@ def make_table(lab: Lab) -> str:
     )
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample("insert-commit", "update-first rename", "delete-first rename", "merge-planning")
 @pytest.mark.parametrize(("statement", "step"), APPLICABLE)
 def test_a_failed_write_leaves_everything_as_it_was(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, statement: str, step: str
@@ -126,7 +126,7 @@ def test_a_failed_write_leaves_everything_as_it_was(
     assert lab.rows(t) != list(before.rows)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -161,6 +161,7 @@ def test_an_interrupted_write_leaves_everything_as_it_was(
     assert lab.state(t) == before
 
 
+@pytest.mark.slow
 def test_a_merge_that_matches_a_row_twice_leaves_everything_as_it_was(lab: Lab) -> None:
     t = make_table(lab)
     before = lab.state(t)
@@ -293,7 +294,7 @@ APPLICABLE_COMPACTIONS = [
 ]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("kind", "step"), APPLICABLE_COMPACTIONS)
 def test_a_failed_compaction_leaves_everything_as_it_was(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, kind: str, step: str
