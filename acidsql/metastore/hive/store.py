@@ -368,7 +368,7 @@ class HiveMetastore:
         return compactions.compactions(self._server)
 
     def close(self) -> None:
-        self._server.connections.close()
+        self._server.close()
 
     # -- the server's tables --------------------------------------------------------------------
     def _existing(self, database: str, name: str) -> Any:
