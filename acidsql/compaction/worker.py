@@ -32,6 +32,7 @@ from acidsql.metastore.model import (
 from acidsql.scan.snapshot import (
     PartitionSnapshot,
     TableSnapshot,
+    check_is_complete,
     check_is_there,
     state_of,
     with_nested_originals,
@@ -171,6 +172,9 @@ def _snapshot(
     partition = PartitionSnapshot(
         values=place.values, location=place.location, state=state, columns=place.columns
     )
+    listings.fetch([partition.path(d) for d in state.directories])
+    for directory in state.directories:
+        check_is_complete(directory, listings.get(partition.path(directory)))
     return TableSnapshot(
         table=table, txns=txns, write_ids=write_ids, partitions=(partition,), listings=listings
     )
