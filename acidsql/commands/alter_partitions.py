@@ -14,6 +14,7 @@ from acidsql.format.names import is_hidden
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.storage.sync import make_directory
 from acidsql.syntax.alter_statements import (
     AddPartitions,
     DropPartitions,
@@ -41,7 +42,7 @@ def add_partitions(session: AcidSession, table: Table, statement: AddPartitions)
             elif not statement.if_not_exists:
                 raise _exists(table, values)
         for partition in transaction.added:
-            session.files.make_directory(partition.location)
+            make_directory(session.files, partition.location)
         session.metastore.add_partitions(table.database, table.name, transaction.added)
         transaction.commit([])
     return result.nothing(session.spark)
@@ -96,6 +97,7 @@ def drop_partitions(session: AcidSession, table: Table, statement: DropPartition
         for partition in found.values():
             if session.files.exists(partition.location):
                 transaction.discard(partition.location)
+        transaction.sync()
         session.metastore.drop_partitions(table.database, table.name, found)
         transaction.reverts.append(
             lambda: session.metastore.add_partitions(table.database, table.name, found.values())
@@ -132,6 +134,7 @@ def rename_partition(session: AcidSession, table: Table, statement: RenamePartit
                 session.files.delete_if_empty(location)
             if session.files.exists(old.location):
                 transaction.move(old.location, location)
+                transaction.sync()
         renamed = Partition(values=values, location=location, columns=old.columns)
         _rename(session, current, old.values, renamed)
         transaction.reverts.append(lambda: _rename(session, current, values, old))

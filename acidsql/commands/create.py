@@ -29,6 +29,7 @@ from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
+from acidsql.storage.sync import make_directory
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
@@ -189,7 +190,7 @@ def _create(
         check_location(session, table)
     found = existing(session, table)
     table = with_codec(session, table, found.codec)
-    session.files.make_directory(table.location)
+    make_directory(session.files, table.location)
     session.metastore.create_table(table)
     session.metastore.add_partitions(database, name, found.partitions)
     if found.highest_write_id:

@@ -42,6 +42,7 @@ from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
+from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.transaction import Status, Transaction, transaction
 
 logger = logging.getLogger(__name__)
@@ -124,10 +125,13 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     )
     state = snapshot.partitions[0].state
     if is_enough(state, compaction.type):
+        unsynced = Unsynced(root=table.location)
         for merged in write_merged(session, snapshot, compaction.type, staging, opened.txn_id):
             target = child(snapshot.partitions[0].location, merged.rpartition("/")[2])
             opened.reverts.append(partial(session.files.delete, target))
             session.files.rename(merged, target)
+            unsynced.add(target)
+        sync_all(session.files, [unsynced])
         metastore.compaction_done(compaction.compaction_id)
     elif state.obsolete or state.aborted:
         metastore.compaction_done(compaction.compaction_id)

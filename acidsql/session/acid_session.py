@@ -25,6 +25,7 @@ from acidsql.session.temp_views import TempViews
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.lru_cache import LruCache
+from acidsql.storage.sync import make_directory
 from acidsql.storage.tails import TailCache
 from acidsql.syntax.literals import quoted_string
 
@@ -57,8 +58,8 @@ class AcidSession:
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)
         self.host = socket.gethostname()
-        self.metastore = _open_metastore(self.settings, self.user)
-        self.files = FileSystem(spark)
+        self.files = FileSystem(spark, synchronous=self.settings.synchronous)
+        self.metastore = _open_metastore(self.settings, self.user, self.files)
         self.tails = TailCache(self.files, limits().cached_tails)
         self.delete_events = EventCache(self.files, limits().cached_event_bytes)
         self.delete_filters: LruCache[
@@ -139,7 +140,7 @@ class AcidSession:
             bridge.JvmCache.clear(owner)
 
 
-def _open_metastore(settings: Settings, user: str) -> Metastore:
+def _open_metastore(settings: Settings, user: str, files: FileSystem) -> Metastore:
     if settings.is_served:
         # Imported here because the Thrift interface takes a moment to load.
         from acidsql.metastore.hive import connect  # noqa: PLC0415
@@ -150,8 +151,10 @@ def _open_metastore(settings: Settings, user: str) -> Metastore:
             timeout=settings.metastore_timeout,
             kerberos=settings.kerberos,
         )
-    Path(settings.metastore).parent.mkdir(parents=True, exist_ok=True)
-    return EmbeddedMetastore(settings.metastore, txn_timeout=settings.txn_timeout)
+    make_directory(files, f"file:{Path(settings.metastore).absolute().parent}")
+    return EmbeddedMetastore(
+        settings.metastore, txn_timeout=settings.txn_timeout, synchronous=settings.synchronous
+    )
 
 
 def mirror_database(session: AcidSession, name: str, comment: str | None = None) -> None:

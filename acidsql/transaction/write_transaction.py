@@ -20,6 +20,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
+from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.begin import OpenedTransaction, begin
 from acidsql.transaction.transaction import Status, Transaction
 from acidsql.transaction.write_intent import WriteIntent
@@ -49,6 +50,7 @@ class WriteTransaction:
         txns: transactions that the statement sees.
         listings: of the statement.
         staging: directory below the table that readers ignore; deleted when the transaction ends.
+        unsynced: what the commit has to sync.
         seen: write ids of the table that the statement sees; None if they were not fetched.
         placed: number of directories that were moved to their places.
         reverts: functions that undo the changes; they are called last to first.
@@ -66,6 +68,7 @@ class WriteTransaction:
     txns: ValidTxnList
     listings: Listings
     staging: str
+    unsynced: Unsynced
     seen: ValidWriteIdList | None = None
     placed: int = 0
     reverts: list[Callable[[], object]] = field(default_factory=list)
@@ -124,6 +127,7 @@ class WriteTransaction:
         target = child(partition.location, name)
         files = self.session.files
         files.rename(path, target)
+        self.unsynced.add(target)
         self.reverts.append(lambda: files.rename(target, path))
         self.placed += 1
 
@@ -141,6 +145,7 @@ class WriteTransaction:
         self._find(fresh)
         missing = [self._new_partition(v) for v in fresh if v not in self._known]
         if missing and metastore.capabilities.learns_writes_from_locks:
+            self.sync()
             metastore.add_partitions(table.database, table.name, missing)
         self.touched.update({v: self._known[v] for v in fresh})
         if fresh and self.intent.names_partitions_late:
@@ -162,6 +167,9 @@ class WriteTransaction:
             self.delete_empty_above(target)
 
         files.rename(source, target)
+        self.unsynced.add_name(target)
+        if source.startswith(f"{self.table.location}/"):
+            self.unsynced.add_name(source)
         self.reverts.append(move_back)
         self.has_moved_to_staging |= target.startswith(f"{self.staging}/")
 
@@ -195,6 +203,7 @@ class WriteTransaction:
             values=values, location=child(self.table.location, self.table.partition_name(values))
         )
         self.session.files.make_directory(partition.location)
+        self.unsynced.add_name(partition.location)
         self.added.append(partition)
         self._known[values] = partition
         return partition
@@ -226,6 +235,10 @@ class WriteTransaction:
     def commit(self, changed: Sequence[Change]) -> None:
         """Commit a transaction that changes only this table, as ``commit_all`` does."""
         commit_all([(self, changed)])
+
+    def sync(self) -> None:
+        """Write all that was changed until now through to the disk."""
+        sync_all(self.session.files, [self.unsynced])
 
     def record(self, changed: Sequence[Change]) -> None:
         """Tell the metastore of new partitions, and of the operations in each partition."""
@@ -299,10 +312,14 @@ class WriteTransaction:
 def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:
     """Commit a transaction with its changes in each of its tables.
 
+    The metastore hears of partitions and of the commit when all files are on the disk.
+
     Raises:
+        FormatError: SYNC_FAILED.
         WriteConflictError: another transaction changed rows in the same partition and committed
             first.
     """
+    sync_all(changes[0][0].session.files, [write.unsynced for write, _ in changes])
     for write, changed in changes:
         write.record(changed)
     changes[0][0].transaction.commit()
@@ -352,6 +369,7 @@ def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> 
         txns=begun.txns,
         listings=listings,
         staging=child(table.location, f"{STAGING_PREFIX}{transaction.txn_id}"),
+        unsynced=Unsynced(root=table.location),
         seen=begun.seen.get(table.full_name),
     )
 

@@ -52,6 +52,7 @@ class EmbeddedMetastore:
     Args:
         path: the SQLite file, on a local disk; created with the database ``default`` if missing.
         txn_timeout: seconds without a heartbeat after which a transaction is aborted.
+        synchronous: whether a method returns only when its change is on the disk.
         clock: returns seconds since 1970; all processes that share the file must use the same
             clock.
 
@@ -65,9 +66,10 @@ class EmbeddedMetastore:
         path: str,
         *,
         txn_timeout: float = 300.0,
+        synchronous: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._database = Database(path)
+        self._database = Database(path, synchronous=synchronous)
         self._txn_timeout = txn_timeout
         self._clock = clock
 
