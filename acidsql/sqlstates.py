@@ -121,7 +121,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "55P03": ("LOCK_TIMEOUT", "METASTORE_BUSY"),  # PostgreSQL's of lock_timeout
     # 58, KD, XX: files and servers
     "58000": ("METASTORE_ERROR",),
-    "58030": ("FILE_TOO_SHORT", "RENAME_FAILED"),
+    "58030": ("FILE_TOO_SHORT", "RENAME_FAILED", "SYNC_FAILED"),
     "58P01": ("DIRECTORY_NOT_FOUND",),
     "72000": ("ACID_NOT_ENOUGH_HISTORY",),  # PostgreSQL's and Oracle's "snapshot too old"
     "HY000": ("WRITE_JOB_FAILED",),

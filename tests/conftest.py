@@ -62,6 +62,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.default.parallelism", "2")
         .config("spark.sql.warehouse.dir", str(home / "warehouse"))
+        .config("spark.acidsql.synchronous", "off")  # but in the tests of it
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
         .getOrCreate()
     )

@@ -15,6 +15,7 @@ from acidsql.metastore import changes
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import check_free, child
+from acidsql.storage.sync import make_directory
 from acidsql.syntax.alter_statements import (
     AddPartitions,
     DropPartitions,
@@ -42,7 +43,7 @@ def add_partitions(session: AcidSession, table: Table, statement: AddPartitions)
             elif not statement.if_not_exists:
                 raise _exists(table, values)
         for partition in transaction.added:
-            session.files.make_directory(partition.location)
+            make_directory(session.files, partition.location)
         added = tuple(transaction.added)
         transaction.changes.append(changes.AddPartitions(table=transaction.table, partitions=added))
         transaction.commit([])

@@ -31,6 +31,7 @@ from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
+from acidsql.storage.sync import make_directory
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
@@ -203,7 +204,7 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
     if not adopts:
         _check_empty(session, table)
     found = existing(session, table)
-    session.files.make_directory(table.location)
+    make_directory(session.files, table.location)
     session.metastore.create_table(
         with_codec(session, table, found.codec),
         found.partitions,
@@ -287,6 +288,7 @@ def _create_as_select(
     _check_empty(session, table)
     with transaction(session) as opened:
         staged = session.metastore.stage_table(opened.txn_id, with_codec(session, table, None))
+        make_directory(session.files, table.location)
         with write_transactions(session, [insert_intent(staged)], opened) as (write,):
             shape = events.write_schema_of(session, staged)
             ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])

@@ -15,6 +15,7 @@ from acidsql.metastore.names import object_name
 from acidsql.scan.snapshot import state_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.storage.sync import sync
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +84,8 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
     state = state_of(session.files, place.location, names, write_ids, capped)
     for name in [*state.obsolete, *state.aborted]:
         session.files.delete(child(place.location, name))
+    # The metastore forgets aborted transactions next: their directories must not come back.
+    sync(session.files, directories=[place.location])
     _remove_staging(session, table.location)
     return highest
 

@@ -32,6 +32,7 @@ from acidsql.metastore.model import (
 from acidsql.scan.snapshot import (
     PartitionSnapshot,
     TableSnapshot,
+    check_is_complete,
     check_is_there,
     state_of,
     with_nested_originals,
@@ -41,6 +42,7 @@ from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
+from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.transaction import Status, Transaction, transaction
 
 logger = logging.getLogger(__name__)
@@ -123,10 +125,13 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     )
     state = snapshot.partitions[0].state
     if is_enough(state, compaction.type):
+        unsynced = Unsynced(root=table.location)
         for merged in write_merged(session, snapshot, compaction.type, staging, opened.txn_id):
             target = child(snapshot.partitions[0].location, merged.rpartition("/")[2])
             opened.reverts.append(partial(session.files.delete, target))
             session.files.rename(merged, target)
+            unsynced.add(target)
+        sync_all(session.files, [unsynced])
         metastore.compaction_done(compaction.compaction_id)
     elif state.obsolete or state.aborted:
         metastore.compaction_done(compaction.compaction_id)
@@ -176,6 +181,9 @@ def _snapshot(
     partition = PartitionSnapshot(
         values=place.values, location=place.location, state=state, columns=place.columns
     )
+    listings.fetch([partition.path(d) for d in state.directories])
+    for directory in state.directories:
+        check_is_complete(directory, listings.get(partition.path(directory)))
     return TableSnapshot(
         table=table, txns=txns, write_ids=write_ids, partitions=(partition,), listings=listings
     )

@@ -6,6 +6,7 @@ interrupted anywhere and done again, also by several processes at once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from acidsql.metastore.changes import FileOperation, LoadedFile
@@ -33,7 +34,7 @@ class Files(Protocol):
         """Return whether a file or directory exists."""
 
     def make_directory(self, path: str) -> None:
-        """Create a directory and its parents; one that exists is left as it is."""
+        """Create a directory and its parents, on the disk; one that exists is left as it is."""
 
     def move(self, source: str, target: str) -> bool:
         """Rename; do nothing and return False without a source or a directory for the target."""
@@ -44,6 +45,9 @@ class Files(Protocol):
     def delete(self, path: str) -> None:
         """Delete a file, or a directory with all that is in it; it may be gone."""
 
+    def sync_names(self, directories: Sequence[str]) -> None:
+        """Sync the names in directories; one that is gone is passed over."""
+
 
 def prepare(files: Files, operation: FileOperation) -> None:
     """Make the holding directory, before the outcome is known."""
@@ -52,7 +56,7 @@ def prepare(files: Files, operation: FileOperation) -> None:
 
 
 def perform(files: Files, operation: FileOperation) -> None:
-    """Do an operation, or what is left of it."""
+    """Do an operation, or what is left of it; it is on the disk at the end."""
     for number, move in enumerate(operation.moves):
         held = f"{operation.holding}/{number}"
         files.move(move.source, held)
@@ -61,9 +65,12 @@ def perform(files: Files, operation: FileOperation) -> None:
             files.move(held, move.target)
         elif move.keeps_directory:
             files.make_directory(move.source)
+    places = [place for move in operation.moves for place in (move.source, move.target) if place]
+    files.sync_names(_parents(places))
     discard(files, operation)
     for loaded in operation.loaded:
         _delete_loaded(files, operation.txn_id, loaded)
+    files.sync_names(_parents(loaded.path for loaded in operation.loaded))
 
 
 def discard(files: Files, operation: FileOperation) -> None:
@@ -72,6 +79,7 @@ def discard(files: Files, operation: FileOperation) -> None:
         # First renamed: a late process must find no directory to move anything into.
         files.move(operation.holding, operation.holding + _DONE)
         files.delete(operation.holding + _DONE)
+        files.sync_names(_parents([operation.holding]))
 
 
 def _delete_loaded(files: Files, txn_id: int, loaded: LoadedFile) -> None:
@@ -86,3 +94,7 @@ def _delete_loaded(files: Files, txn_id: int, loaded: LoadedFile) -> None:
         files.delete(hidden)
     else:
         files.move(hidden, loaded.path)
+
+
+def _parents(paths: Iterable[str]) -> list[str]:
+    return sorted({path.rpartition("/")[0] for path in paths})

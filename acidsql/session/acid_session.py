@@ -27,6 +27,7 @@ from acidsql.session.temp_views import TempViews
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.lru_cache import LruCache
+from acidsql.storage.sync import SyncedFiles, make_directory
 from acidsql.storage.tails import TailCache
 from acidsql.syntax.literals import quoted_string
 
@@ -62,7 +63,7 @@ class AcidSession:
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)
         self.host = socket.gethostname()
-        self.files = FileSystem(spark)
+        self.files = FileSystem(spark, synchronous=self.settings.synchronous)
         self.metastore = _open_metastore(self.settings, self.user, self.files)
         self.tails = TailCache(self.files, limits().cached_tails)
         self.delete_events = EventCache(self.files, limits().cached_event_bytes)
@@ -165,10 +166,15 @@ def _open_metastore(settings: Settings, user: str, files: FileSystem) -> Metasto
             user=user,
             timeout=settings.metastore_timeout,
             kerberos=settings.kerberos,
-            files=files,
+            files=SyncedFiles(files),
         )
-    Path(settings.metastore).parent.mkdir(parents=True, exist_ok=True)
-    return EmbeddedMetastore(settings.metastore, txn_timeout=settings.txn_timeout, files=files)
+    make_directory(files, f"file:{Path(settings.metastore).absolute().parent}")
+    return EmbeddedMetastore(
+        settings.metastore,
+        txn_timeout=settings.txn_timeout,
+        synchronous=settings.synchronous,
+        files=SyncedFiles(files),
+    )
 
 
 def mirror_database(session: AcidSession, name: str, comment: str | None = None) -> None:

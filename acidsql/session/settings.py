@@ -37,6 +37,8 @@ class Settings:
             of the embedded metastore is aborted; a Hive Metastore has its own.
         snapshot_max_age: ``spark.acidsql.snapshot.maxAge``: seconds that a returned DataFrame may
             be read.
+        synchronous: ``spark.acidsql.synchronous``: whether a commit waits until all that it needs
+            is on the local disk.
     """
 
     metastore: str
@@ -45,6 +47,7 @@ class Settings:
     lock_timeout: float
     txn_timeout: float
     snapshot_max_age: float
+    synchronous: bool
 
     @property
     def is_served(self) -> bool:
@@ -65,6 +68,7 @@ def read_settings(spark: SparkSession) -> Settings:
         lock_timeout=_seconds(spark, "spark.acidsql.lock.timeout", 300.0),
         txn_timeout=_seconds(spark, "spark.acidsql.txn.timeout", 300.0),
         snapshot_max_age=_seconds(spark, "spark.acidsql.snapshot.maxAge", 86_400.0),
+        synchronous=_synchronous(spark),
     )
 
 
@@ -102,6 +106,18 @@ def _seconds(spark: SparkSession, key: str, default: float) -> float:
             f"{key} is {text!r}: give a number of seconds",
             {"confName": key, "confValue": text},
         ) from err
+
+
+def _synchronous(spark: SparkSession) -> bool:
+    key = "spark.acidsql.synchronous"
+    text = str(spark.conf.get(key, "full"))
+    if text.lower() not in ("full", "off"):
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE",
+            f"{key} is {text!r}: give full or off",
+            {"confName": key, "confValue": text},
+        )
+    return text.lower() == "full"
 
 
 def _metastore(spark: SparkSession) -> str:

@@ -76,15 +76,24 @@ def check_free(files: FileSystem, source: str, target: str) -> None:
 
 
 class FileSystem:
-    """Operations on qualified paths (``file:/…``, ``hdfs://…``)."""
+    """Operations on qualified paths (``file:/…``, ``hdfs://…``).
 
-    def __init__(self, spark: SparkSession) -> None:
+    Args:
+        synchronous: whether ``sync`` writes local files through to the disk.
+    """
+
+    def __init__(self, spark: SparkSession, *, synchronous: bool = True) -> None:
         self.spark = spark
+        self.synchronous = synchronous
         self._conf = bridge.hadoop_conf(spark)
 
     def hadoop_path(self, path: str) -> tuple[bridge.JavaObject, bridge.JavaObject]:
         """Return Hadoop's file system and path object."""
         return bridge.hadoop_path(self.spark, path, self._conf)
+
+    def local(self, path: str) -> Path | None:
+        """Return a path on the local disk, None if it is on another file system."""
+        return _local(path)
 
     def qualify(self, path: str) -> str:
         """Return the path with its scheme and authority."""

@@ -23,6 +23,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
+from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.begin import OpenedTransaction, begin
 from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_intent import WriteIntent
@@ -54,6 +55,7 @@ class WriteTransaction:
         txns: transactions that the statement sees.
         listings: of the statement.
         staging: directory below the table that readers ignore; deleted when the transaction ends.
+        unsynced: what the commit has to sync.
         seen: write ids of the table that the statement sees; None if they were not fetched.
         placed: directories that were moved to their places.
         changes: changes of the catalog that its commit makes.
@@ -69,6 +71,7 @@ class WriteTransaction:
     txns: ValidTxnList
     listings: Listings
     staging: str
+    unsynced: Unsynced
     seen: ValidWriteIdList | None = None
     placed: list[str] = field(default_factory=list)
     changes: list[CatalogChange] = field(default_factory=list)
@@ -129,6 +132,7 @@ class WriteTransaction:
         target = child(partition.location, name)
         self.placed.append(target)
         self.session.files.rename(path, target)
+        self.unsynced.add(target)
 
     def announce(self, operation: Operation, places: Iterable[tuple[str, ...]]) -> None:
         """Tell the metastore which partitions are about to be written to.
@@ -144,6 +148,7 @@ class WriteTransaction:
         self._find(fresh)
         missing = [self._new_partition(v) for v in fresh if v not in self._known]
         if missing and metastore.capabilities.learns_writes_from_locks:
+            self.sync()
             metastore.add_partitions(table.database, table.name, missing)
         self.touched.update({v: self._known[v] for v in fresh})
         if fresh and self.intent.names_partitions_late:
@@ -176,6 +181,7 @@ class WriteTransaction:
             values=values, location=child(self.table.location, self.table.partition_name(values))
         )
         self.session.files.make_directory(partition.location)
+        self.unsynced.add_name(partition.location)
         self.added.append(partition)
         self._known[values] = partition
         return partition
@@ -293,10 +299,14 @@ class WriteTransaction:
 def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:
     """Commit a transaction with its changes in each of its tables.
 
+    The metastore hears of partitions and of the commit when all files are on the disk.
+
     Raises:
+        FormatError: SYNC_FAILED.
         WriteConflictError: another transaction changed rows in the same partition and committed
             first.
     """
+    sync_all(changes[0][0].session.files, [write.unsynced for write, _ in changes])
     for write, changed in changes:
         write.record(changed)
     made = [change for write, _ in changes for change in write.changes]
@@ -351,6 +361,7 @@ def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> 
         txns=begun.txns,
         listings=listings,
         staging=child(table.location, f"{STAGING_PREFIX}{transaction.txn_id}"),
+        unsynced=Unsynced(root=table.location),
         seen=begun.seen.get(table.full_name),
     )
 

@@ -63,6 +63,7 @@ class EmbeddedMetastore:
     Args:
         path: the SQLite file, on a local disk; created with the database ``default`` if missing.
         txn_timeout: seconds without a heartbeat after which a transaction is aborted.
+        synchronous: whether a method returns only when its change is on the disk.
         clock: returns seconds since 1970; all processes that share the file must use the same
             clock.
         files: moves and deletes what changes of the catalog are about; without them only such
@@ -78,10 +79,11 @@ class EmbeddedMetastore:
         path: str,
         *,
         txn_timeout: float = 300.0,
+        synchronous: bool = True,
         clock: Callable[[], float] = time.time,
         files: Files | None = None,
     ) -> None:
-        self._database = Database(path)
+        self._database = Database(path, synchronous=synchronous)
         self._journal = Journal(self._database, files)
         self._prepared: dict[int, tuple[CatalogChange, ...]] = {}
         self._txn_timeout = txn_timeout
