@@ -25,7 +25,7 @@ from acidsql.metastore.model import (
     TxnType,
 )
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import FileSystem
+from tests.metastore.local_files import LocalFiles
 
 ID = Column(name="id", type="int")
 P = Column(name="p", type="int")
@@ -54,7 +54,7 @@ def metastore(tmp_path: Path) -> Iterator[EmbeddedMetastore]:
 def session(metastore: EmbeddedMetastore) -> AcidSession:
     """What the cleaner needs of a session."""
     leases = SimpleNamespace(prune=lambda *, collect: None)  # noqa: ARG005
-    files = FileSystem.__new__(FileSystem)  # its part for local files needs no Spark
+    files = LocalFiles()
     made = SimpleNamespace(metastore=metastore, leases=leases, files=files)
     return cast("AcidSession", made)
 

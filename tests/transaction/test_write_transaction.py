@@ -16,9 +16,10 @@ from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, CompactionType, LockType, Operation, Table, TxnType
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.heartbeat import Heartbeater
-from acidsql.storage.filesystem import FileSystem, child
+from acidsql.storage.filesystem import child
 from acidsql.transaction.write_intent import WriteIntent
 from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
+from tests.metastore.local_files import LocalFiles
 
 Begin = Callable[[Operation], AbstractContextManager[WriteTransaction]]
 
@@ -50,7 +51,7 @@ def begin(metastore: EmbeddedMetastore) -> Iterator[Begin]:
         heartbeater=heartbeater,
         user="ann",
         host="host",
-        files=FileSystem.__new__(FileSystem),  # its part for local files needs no Spark
+        files=LocalFiles(),
         settings=SimpleNamespace(lock_timeout=0.0),
         learnt_places=set(),
     )
