@@ -148,7 +148,7 @@ class WriteTransaction:
         self._find(fresh)
         missing = [self._new_partition(v) for v in fresh if v not in self._known]
         if missing and metastore.capabilities.learns_writes_from_locks:
-            self.sync()
+            sync_all(self.session.files, [self.unsynced])
             metastore.add_partitions(table.database, table.name, missing)
         self.touched.update({v: self._known[v] for v in fresh})
         if fresh and self.intent.names_partitions_late:
