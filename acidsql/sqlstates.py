@@ -112,7 +112,11 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42P07": ("TABLE_OR_VIEW_ALREADY_EXISTS",),
     # 54, 55: limits, objects in another state or in use
     "54000": ("BUCKET_OUT_OF_RANGE", "TOO_MANY_WRITE_IDS"),
-    "55000": ("COMPACTION_STATE_CHANGED", "SESSION_OF_ANOTHER_PROCESS"),
+    "55000": (
+        "COMPACTION_STATE_CHANGED",
+        "SESSION_OF_ANOTHER_PROCESS",
+        "UNKNOWN_DIRECTORIES",
+    ),
     "55006": ("OPEN_STREAMING_FILE",),
     "55P03": ("LOCK_TIMEOUT", "METASTORE_BUSY"),  # PostgreSQL's of lock_timeout
     # 58, KD, XX: files and servers
