@@ -116,6 +116,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "COMPACTION_STATE_CHANGED",
         "FILE_OPERATION_PENDING",
         "SESSION_OF_ANOTHER_PROCESS",
+        "UNKNOWN_DIRECTORIES",
     ),
     "55006": ("OPEN_STREAMING_FILE",),
     "55P03": ("LOCK_TIMEOUT", "METASTORE_BUSY"),  # PostgreSQL's of lock_timeout

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
+from weakref import WeakSet
 
 from pyspark.sql import SparkSession
 
@@ -35,8 +36,11 @@ from acidsql.syntax.literals import quoted_string
 class AcidSession:
     """State of acidsql for a Spark session; ``AcidSession.of(spark)`` finds or creates it.
 
+    It ends by ``close``: when its application has stopped, or when a later session is created and
+    nothing in Python reaches this one, its DataFrames and temporary views any more.
+
     Attributes:
-        spark: the Spark session.
+        spark: handle of the Spark session, which is not one of the user's.
         settings: read when the session was created.
         user: Hadoop's user.
         host: name of this host.
@@ -59,11 +63,13 @@ class AcidSession:
     def __init__(self, spark: SparkSession) -> None:
         bridge.warn_if_untried(spark.version)
         self._process = os.getpid()
-        self.spark = spark
+        self.spark = _other_handle(spark)
+        # Handles of the same session, by which the user may call again.
+        self._handles: WeakSet[SparkSession] = WeakSet()
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)
         self.host = socket.gethostname()
-        self.files = FileSystem(spark, synchronous=self.settings.synchronous)
+        self.files = FileSystem(self.spark, synchronous=self.settings.synchronous)
         self.metastore = _open_metastore(self.settings, self.user, self.files)
         self.tails = TailCache(self.files, limits().cached_tails)
         self.delete_events = EventCache(self.files, limits().cached_event_bytes)
@@ -72,9 +78,9 @@ class AcidSession:
         ] = LruCache(limits().cached_delete_filters)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
-            spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
+            self.spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
-        self.temp_views = TempViews(spark)
+        self.temp_views = TempViews(self.spark)
         self.learnt_places: set[str] = set()
         # Zone of the local times that Hive reads in files. A later SET TIME ZONE changes how
         # instants are parsed and printed, as in Spark, not the instants in the tables.
@@ -97,14 +103,29 @@ class AcidSession:
         with cls._lock, at_work():
             if key not in cls._sessions:
                 cls._close_others(spark.sparkContext.applicationId)
+                cls._close_unreachable()
                 cls._sessions[key] = cls(spark)
-            return cls._sessions[key]
+            session = cls._sessions[key]
+            if spark is not session.spark:
+                session._handles.add(spark)
+            return session
 
     @classmethod
     def _close_others(cls, application: str) -> None:
         """Close the sessions of other Spark applications, which this process has stopped."""
         for key, session in list(cls._sessions.items()):
             if not key.startswith(f"{application}/"):
+                session.close()
+
+    @classmethod
+    def _close_unreachable(cls) -> None:
+        """Close the sessions that nobody can use any more."""
+        for session in list(cls._sessions.values()):
+            if session._handles:
+                continue
+            session.leases.prune()
+            session.temp_views.forget_dropped()
+            if not len(session.leases) and not len(session.temp_views):
                 session.close()
 
     @cached_property
@@ -152,8 +173,15 @@ class AcidSession:
                 if session is self:
                     del self._sessions[key]
             left = {session.spark.sparkContext for session in self._sessions.values()}
-        for owner in {self, self.spark, self.spark.sparkContext} - left:
+        for owner in {self, self.spark, self.spark.sparkContext, *self._handles} - left:
             bridge.JvmCache.clear(owner)
+
+
+def _other_handle(spark: SparkSession) -> SparkSession:
+    """Return another Python object for a Spark session; keeping it does not keep the given one."""
+    handle = SparkSession.__new__(type(spark))
+    handle.__dict__.update(spark.__dict__)
+    return handle
 
 
 def _open_metastore(settings: Settings, user: str, files: FileSystem) -> Metastore:

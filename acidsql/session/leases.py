@@ -69,6 +69,9 @@ class Leases:
         self._watch = bridge.Watch(spark)
         self.max_age = max_age
 
+    def __len__(self) -> int:
+        return len(self._leases)
+
     def begin(self, txn_id: int, delete_copies: Callable[[], object]) -> Lease:
         """Begin the lease of a statement under its read transaction.
 

@@ -15,7 +15,7 @@ from acidsql.schema.acid_file import CODECS
 
 # Spark's name of a codec that is ORC's "none".
 _UNCOMPRESSED = {"uncompressed": "none"}
-_METASTORE_FILE = "acidsql_metastore.sqlite"
+METASTORE_FILE = "acidsql_metastore.sqlite"
 _THRIFT = "thrift://"
 # Settings of Spark and Hive with the address of the Hive Metastore.
 _HIVE_URIS = ("hive.metastore.uris", "metastore.thrift.uris")
@@ -151,7 +151,7 @@ def _beside_warehouse(spark: SparkSession) -> str:
             "spark.acidsql.metastore to thrift://host:port of a Hive Metastore, or to the "
             "path of a SQLite file on a local disk",
         )
-    return str(Path(warehouse.path).parent / _METASTORE_FILE)
+    return str(Path(warehouse.path).parent / METASTORE_FILE)
 
 
 def _configured(spark: SparkSession, key: str) -> str | None:

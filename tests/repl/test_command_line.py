@@ -47,7 +47,7 @@ def run(directory: Path, *arguments: str, text: str = "") -> subprocess.Complete
         (["-e", "SELECT 1", "-f", "-"], "give -e or -f, not both"),
         (["--format", "nosuch"], "'nosuch' is not one of"),
         (["--limit", "-1"], "is not in the range"),
-        (["SELECT 1"], "unexpected extra argument"),
+        (["SELECT 1"], "No such command 'SELECT 1'"),
     ],
 )
 def test_wrong_usage_exits_2(arguments: list[str], message: str) -> None:

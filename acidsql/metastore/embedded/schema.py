@@ -186,12 +186,12 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
             SQLite file belongs to another program.
     """
     with transaction(connection, "BEGIN"):
-        version = _checked_version(connection, path)
+        version = checked_version(connection, path, may_be_empty=True)
     if version == SCHEMA_VERSION:
         return
     with transaction(connection, "BEGIN IMMEDIATE"):
         # Another process may have migrated the file while this one waited for the write lock.
-        for migration in MIGRATIONS[_checked_version(connection, path) :]:
+        for migration in MIGRATIONS[checked_version(connection, path, may_be_empty=True) :]:
             for statement in migration:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -216,11 +216,17 @@ def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
             connection.rollback()
 
 
-def _checked_version(connection: sqlite3.Connection, path: str) -> int:
+def checked_version(connection: sqlite3.Connection, path: str, *, may_be_empty: bool) -> int:
+    """Return the schema version of a file, 0 if it is empty.
+
+    Raises:
+        MetastoreError: METASTORE_VERSION, a newer acidsql made the file; METASTORE_UNAVAILABLE, the
+            SQLite file belongs to another program, or is empty and may not be.
+    """
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    if application != APPLICATION_ID and not empty:
+    if application != APPLICATION_ID and not (empty and may_be_empty):
         raise MetastoreError(
             "METASTORE_UNAVAILABLE",
             f"{path!r} is a SQLite file but not an acidsql metastore; "

@@ -286,6 +286,11 @@ class EmbeddedMetastore:
         with self._database.write() as connection:
             write_ids.seed(connection, database, table, next_write_id)
 
+    def write_ids_of(self, txn_id: int) -> dict[str, int]:
+        """Return the write ids of a transaction, by the full names of their tables."""
+        with self._database.read() as connection:
+            return write_ids.of_transaction(connection, txn_id)
+
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
         with self._database.read() as connection:
             return write_ids.given_after(connection, database, table, write_id)

@@ -68,6 +68,16 @@ def next_write_id(connection: sqlite3.Connection, database: str, table: str) -> 
     return int(row[0])
 
 
+def of_transaction(connection: sqlite3.Connection, txn_id: int) -> dict[str, int]:
+    """Return the write ids of a transaction, by the full names of their tables."""
+    rows = connection.execute(
+        "SELECT database_name || '.' || table_name, write_id FROM write_ids"
+        " JOIN tables ON tables.table_id = write_ids.table_id WHERE txn_id = ?",
+        (txn_id,),
+    )
+    return {str(row[0]): int(row[1]) for row in rows}
+
+
 def given_after(
     connection: sqlite3.Connection, database: str, table: str, write_id: int
 ) -> frozenset[int]:
