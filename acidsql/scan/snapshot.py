@@ -164,7 +164,7 @@ def check_is_complete(directory: AcidDirectory, listing: Listing) -> None:
     if several or directory.visibility_txn_id or VERSION_FILE not in listing.names:
         return
     for name, version in listing.files.items():
-        if parse_bucket_file(name) and not version.size:
+        if not version.size and parse_bucket_file(name):
             path = child(listing.path, name)
             raise FormatError(
                 "INVALID_ORC_TAIL",

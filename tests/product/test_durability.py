@@ -74,6 +74,11 @@ ALL = (
 )
 
 
+def _texts(rows: Sequence[tuple[Any, ...]]) -> list[tuple[str, ...]]:
+    """Return rows as texts: partition values are of their columns' types only in Spark."""
+    return [tuple(map(str, row)) for row in rows]
+
+
 class Failures:
     """Power failures in a history of statements.
 
@@ -113,6 +118,26 @@ class Failures:
         left = self._place / f"crash_{self._number}"
         leave(moment, left)
         return read_tables(self._files, moment.metastore, self._root, left)
+
+    def goes_on(self, spark: SparkSession, moment: Moment, random: Random) -> None:
+        """Check that Spark reads the same of what is left, and that statements go on with it."""
+        found = self._read(moment, partial(crash, random=random))
+        session = spark.newSession()
+        metastore = self._place / f"crash_{self._number}.sqlite"
+        session.conf.set("spark.acidsql.metastore", str(metastore))
+        lab = Lab(session)
+        try:
+            for name, rows in found.items():
+                assert _texts(lab.rows(name)) == _texts(rows)
+            if "t" in found:
+                lab.insert("t", "(1000, 'new')")
+                expected = sorted([*found["t"], (1000, "new")], key=repr)
+                assert lab.rows("t") == expected
+                acidsql.release(session)
+                lab.sql("ALTER TABLE t COMPACT 'major'")
+                assert lab.rows("t") == expected
+        finally:
+            AcidSession.of(session).close()
 
     def everywhere(self) -> list[str]:
         """Return what is wrong if nothing that was not synced is left, at any moment."""
@@ -201,10 +226,12 @@ def test_statements_outlive_power_failures(
         set_limits(monkeypatch, driver_rows=0, driver_events=0, compaction_events=0)
     lab, failures = history((*SMALL, *ALL))
     for name, rows in failures.tables[-1].items():
-        found = lab.rows(name)
-        assert [tuple(map(str, row)) for row in found] == [tuple(map(str, row)) for row in rows]
+        assert _texts(lab.rows(name)) == _texts(rows)
     assert failures.everywhere() == []
     assert failures.at_random(500, seed=2) == []
+    random = Random(3)
+    for moment in random.sample(failures.moments, 10):
+        failures.goes_on(lab.spark, moment, random)
 
 
 @pytest.mark.slow

@@ -21,12 +21,13 @@ STATEMENTS = (
 )
 
 
-def main(home: Path) -> None:
+def main(home: Path, synchronous: str) -> None:
     """Run the statements; those of more than a few rows are written by tasks."""
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.acidsql.synchronous", synchronous)
         .config("spark.sql.warehouse.dir", str(home / "warehouse"))
         .getOrCreate()
     )
@@ -38,4 +39,4 @@ def main(home: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])
