@@ -22,7 +22,10 @@ from unittest.mock import patch
 from acidsql.metastore.embedded.database import Database
 from acidsql.storage.filesystem import FileSystem
 
-_OPERATIONS = ("write", "append", "make_directory", "rename", "copy", "assemble", "delete")
+_OPERATIONS = (
+    *("write", "append", "make_directory", "rename", "move", "link"),
+    *("copy", "assemble", "delete"),
+)
 
 # Number of a file or directory; a number of the file system is used again after a deletion.
 Node = int

@@ -18,6 +18,7 @@ from acidsql.metastore.model import Table
 from acidsql.scan.snapshot import PartitionSnapshot, take_snapshot
 from acidsql.storage.filesystem import FileSystem
 from acidsql.storage.listings import Listings
+from acidsql.storage.sync import SyncedFiles
 
 Row = tuple[Any, ...]
 Tables = dict[str, tuple[Row, ...]]
@@ -39,7 +40,13 @@ def read_tables(files: FileSystem, metastore: bytes, before: Path, now: Path) ->
             connection.execute(
                 f"UPDATE {table} SET location = replace(location, ?, ?)", (f"{before}/", f"{now}/")
             )
-    store = EmbeddedMetastore(str(file), txn_timeout=1e9, synchronous=False)
+        connection.execute(
+            "UPDATE file_operations SET operation = replace(operation, ?, ?)",
+            (f"{before}/", f"{now}/"),
+        )
+    store = EmbeddedMetastore(
+        str(file), txn_timeout=1e9, synchronous=False, files=SyncedFiles(files)
+    )
     try:
         return {
             name: tuple(sorted(_rows(files, store, store.table("default", name)), key=repr))

@@ -93,7 +93,8 @@ class Failures:
         self.moments = [
             moment
             for moment in recorder.moments
-            # These change the metastore and a directory, one after the other.
+            # These move directories with rows. The model may lose both names of one, which no file
+            # system with a journal does.
             if moment.returned or not re.search("RENAME|DROP", statements[moment.statement])
         ]
         self._root, self._files, self._place = recorder.root, files, place
@@ -109,9 +110,7 @@ class Failures:
             found = self._read(moment, partial(crash, random=random))
         except (AcidSqlError, AssertionError, OSError, pyorc.errors.ORCError) as error:
             return f"statement {number}: {type(error).__name__}: {error}"
-        # CREATE TABLE … AS SELECT makes the table, then inserts its rows.
-        complete = {name: rows for name, rows in found.items() if rows or name != "c"}
-        return None if found in allowed or complete in allowed else f"statement {number}: {found}"
+        return None if found in allowed else f"statement {number}: {found}"
 
     def _read(self, moment: Moment, leave: Callable[[Moment, Path], None]) -> Tables:
         self._number += 1
@@ -228,7 +227,7 @@ def test_statements_outlive_power_failures(
     for name, rows in failures.tables[-1].items():
         assert _texts(lab.rows(name)) == _texts(rows)
     assert failures.everywhere() == []
-    assert failures.at_random(500, seed=2) == []
+    assert failures.at_random(150, seed=2) == []
     random = Random(3)
     for moment in random.sample(failures.moments, 10):
         failures.goes_on(lab.spark, moment, random)
