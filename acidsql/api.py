@@ -90,8 +90,13 @@ def run(
 def working(spark: SparkSession) -> Iterator[AcidSession]:
     """Enter a block in which acidsql works for a Spark session, and yield its ``AcidSession``."""
     check_process(spark)
-    with at_work(), bridge.active(spark), bridge.without_plans(spark):
-        yield AcidSession.of(spark)
+    with (
+        at_work(),
+        bridge.active(spark),
+        bridge.without_plans(spark),
+        AcidSession.using(spark) as session,
+    ):
+        yield session
 
 
 def _literals(

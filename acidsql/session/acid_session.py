@@ -6,7 +6,8 @@ import atexit
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -66,6 +67,7 @@ class AcidSession:
         self.spark = _other_handle(spark)
         # Handles of the same session, by which the user may call again.
         self._handles: WeakSet[SparkSession] = WeakSet()
+        self._statements = 0  # that are running
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)
         self.host = socket.gethostname()
@@ -111,6 +113,21 @@ class AcidSession:
             return session
 
     @classmethod
+    @contextmanager
+    def using(cls, spark: SparkSession) -> Iterator[AcidSession]:
+        """Enter a block in which the ``AcidSession`` of a Spark session is not closed because
+        nothing reaches it.
+        """
+        with cls._lock:
+            session = cls.of(spark)
+            session._statements += 1
+        try:
+            yield session
+        finally:
+            with cls._lock:
+                session._statements -= 1
+
+    @classmethod
     def _close_others(cls, application: str) -> None:
         """Close the sessions of other Spark applications, which this process has stopped."""
         for key, session in list(cls._sessions.items()):
@@ -121,7 +138,7 @@ class AcidSession:
     def _close_unreachable(cls) -> None:
         """Close the sessions that nobody can use any more."""
         for session in list(cls._sessions.values()):
-            if session._handles:
+            if session._handles or session._statements:
                 continue
             session.leases.prune()
             session.temp_views.forget_dropped()
@@ -163,15 +180,16 @@ class AcidSession:
         In a forked child nothing is done: the transactions and the JVM are its parent's.
         """
         atexit.unregister(self.close)
+        with self._lock:
+            for key, session in list(self._sessions.items()):
+                if session is self:
+                    del self._sessions[key]
         if os.getpid() != self._process:
             return
         self.leases.close()
         self.heartbeater.stop()
         self.metastore.close()
         with self._lock:
-            for key, session in list(self._sessions.items()):
-                if session is self:
-                    del self._sessions[key]
             left = {session.spark.sparkContext for session in self._sessions.values()}
         for owner in {self, self.spark, self.spark.sparkContext, *self._handles} - left:
             bridge.JvmCache.clear(owner)

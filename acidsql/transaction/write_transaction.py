@@ -206,12 +206,17 @@ class WriteTransaction:
             is_base = d.kind is DirectoryKind.BASE
             if is_base or d.min_write_id <= self.write_id or d.max_write_id not in later:
                 highest = max(d.max_write_id for d in above)
-                raise self._write_id_in_use(child(location, d.name), d.max_write_id, highest)
+                path, is_known = child(location, d.name), d.max_write_id in later
+                raise self._write_id_in_use(path, d.max_write_id, highest, is_known=is_known)
 
-    def _write_id_in_use(self, path: str, found: int, highest: int) -> FormatError:
+    def _write_id_in_use(
+        self, path: str, found: int, highest: int, *, is_known: bool
+    ) -> FormatError:
         metastore, table = self.session.metastore, self.table
         reason = "somebody has put it there without asking the metastore. Move it away, and run"
-        if not metastore.capabilities.is_id_authority:
+        if is_known:
+            reason = "a statement that began later has put it there. Run"
+        elif not metastore.capabilities.is_id_authority:
             metastore.seed_write_id(table.database, table.name, highest + 1)
             reason = "its file is older than the table. Run"
         return FormatError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,14 @@ def test_a_closed_session_can_be_used_again(lab: Lab) -> None:
         AcidSession.of(spark).close()
 
 
+def wait_for_leases(session: AcidSession) -> None:
+    """Wait until no lease is left: Spark's threads hold a plan for a moment after its result."""
+    deadline = time.monotonic() + 30
+    while len(session.leases):
+        assert time.monotonic() < deadline
+        session.leases.prune(collect=True)
+
+
 def create_another(spark: SparkSession) -> None:
     """Use a new session, when what nobody reaches any more has been collected."""
     later = spark.newSession()  # PySpark itself keeps the one that was made last
@@ -82,6 +91,7 @@ def test_sessions_that_nobody_reaches_end_when_another_is_created(lab: Lab) -> N
     for number in (1, 3):
         session: Any = kept[number]()
         session.spark.catalog.dropTempView("seen")
+        wait_for_leases(session)
         del session
     create_another(lab.spark)
     assert [reference() is None for reference in kept] == [True] * 4
@@ -95,6 +105,6 @@ def test_a_frame_keeps_its_session(lab: Lab) -> None:
     assert session in AcidSession._sessions.values()
     assert frame.count() == 1
     del frame
-    session.leases.prune(collect=True)
+    wait_for_leases(session)
     create_another(lab.spark)
     assert session not in AcidSession._sessions.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sized
 from types import SimpleNamespace
 from typing import Any
@@ -31,7 +32,7 @@ class Kept(list[str]):
 
 def made(handles: list[Handle], leases: Sized, views: Sized, closed: list[Any]) -> AcidSession:
     session: Any = AcidSession.__new__(AcidSession)
-    session._handles = WeakSet(handles)
+    session._handles, session._statements = WeakSet(handles), 0
     session.leases, session.temp_views = leases, views
     session.close = lambda: closed.append(session)
     session.spark = SimpleNamespace()
@@ -58,5 +59,17 @@ def test_a_session_ends_if_nothing_of_it_is_left(
     AcidSession._close_unreachable()
     assert closed == []
     del handle
+    session._statements = 1
+    AcidSession._close_unreachable()
+    assert closed == []
+    session._statements = 0
     AcidSession._close_unreachable()
     assert closed == ([session] if ends else [])
+
+
+def test_a_forked_child_forgets_its_parents_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: Any = AcidSession.__new__(AcidSession)  # without leases, heartbeats and a metastore
+    session._process = os.getppid()
+    monkeypatch.setattr(AcidSession, "_sessions", {"application/uuid": session})
+    session.close()
+    assert AcidSession._sessions == {}

@@ -239,3 +239,20 @@ def test_a_transaction_that_began_later_may_publish_earlier(
         write.commit([(Operation.INSERT, [()])])
     assert 1 in committed_ids(metastore)
     assert names(place) == ["delta_0000001_0000001_0000", "delta_0000002_0000002_0000"]
+
+
+def test_a_base_of_a_transaction_that_began_later_is_refused(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path
+) -> None:
+    """Locks exclude it; if it is there all the same, it would hide what is written now."""
+
+    def overwrite(_: WriteTransaction) -> None:
+        later = metastore.open_txn("bob", "host")
+        metastore.allocate_write_id(later, "default", "t")
+        (place / "base_0000002").mkdir()
+        metastore.commit_txn(later)
+
+    with pytest.raises(FormatError, match=r"WRITE_ID_IN_USE.*began later has put it there. Run"):
+        write_one(begin, Operation.INSERT, overwrite)
+    assert names(place) == ["base_0000002"]
+    assert write_one(begin, Operation.INSERT).write_id == 3
