@@ -51,7 +51,8 @@ def translated(text: str) -> Translation | None:
 
 
 def _set(text: str, setting: re.Match[str]) -> Translation:
-    key, value = setting["key"].removeprefix("hiveconf:"), setting["value"].strip()
+    key = setting["key"].removeprefix("hiveconf:").removeprefix("hivevar:")
+    value = setting["value"].strip()
     if key.startswith(("system:", "env:")):
         raise unsupported(
             text,

@@ -41,6 +41,8 @@ _TEMPLATES = {
     ("FLOOR_WEEK", 1): "date_trunc('WEEK', {0})",
     ("FLOOR_YEAR", 1): "date_trunc('YEAR', {0})",
     ("INDEX", 2): "{0}[{1}]",
+    ("MAP_KEYS", 1): "coalesce(map_keys({0}), array())",
+    ("MAP_VALUES", 1): "coalesce(map_values({0}), array())",
     ("STR_TO_MAP", 1): "coalesce(str_to_map({0}), CAST(map() AS MAP<STRING, STRING>))",
     ("STR_TO_MAP", 3): "coalesce(str_to_map({0}, {1}, {2}), CAST(map() AS MAP<STRING, STRING>))",
     ("TO_EPOCH_MILLI", 1): "unix_millis({0})",

@@ -33,9 +33,9 @@ _KEPT = frozenset({"SHOW", "DESCRIBE", "DESC", "USE", "DROP", "TRUNCATE", "ALTER
 # Words that parentheses may follow, and that are no functions.
 _NO_FUNCTIONS = """
     ALL AND ANY ARRAY AS BETWEEN BY CASE CAST CHAR CROSS CUBE DECIMAL DISTINCT ELSE EXCEPT EXISTS
-    EXTRACT FILTER FROM GROUP GROUPS IN INSERT INTERSECT INTERVAL INTO IS JOIN LATERAL LIKE MAP MATCHED NOT
-    ON OR OVER PARTITION POSITION ROLLUP ROW ROWS SELECT SET SETS SOME SUBSTRING TABLE THEN TIME
-    TIMESTAMP TRIM TRY_CAST UNION UNNEST USING VALUES VARCHAR WHEN WHERE WITH WITHIN
+    EXTRACT FILTER FROM GROUP GROUPS IN INSERT INTERSECT INTERVAL INTO IS JOIN LATERAL LIKE MAP
+    MATCHED NOT ON OR OVER PARTITION POSITION ROLLUP ROW ROWS SELECT SET SETS SOME SUBSTRING TABLE
+    THEN TIME TIMESTAMP TRIM TRY_CAST UNION UNNEST USING VALUES VARCHAR WHEN WHERE WITH WITHIN
 """
 _WORDS = frozenset(_NO_FUNCTIONS.split())
 _ZONED = re.compile(r"'.*\d\s*[A-Za-z+].*'|'.*:\d\d\s*-.*'")
@@ -132,6 +132,8 @@ def _masked(
             pieces.pop()
             offsets.pop()
             piece = token.text[1:-1]
+        elif token.word == "ROW" and after == "ONLY":
+            piece = "ROWS"  # older releases of sqlglot read FETCH FIRST 1 ROWS ONLY alone
         elif token.is_string and before == "TIMESTAMP" and _ZONED.fullmatch(token.text):
             raise unsupported(
                 text,

@@ -1,8 +1,8 @@
 """Expressions and queries with the answers that a real Hive and a real Trino gave.
 
-A line of `hive_answers.jsonl` or `trino_answers.jsonl` has a text, the rows that the engine gave, or
-null if it refused the text. `record.py` asks the engines anew; an expression is added as a line with
-its text alone.
+A line of `hive_answers.jsonl` or `trino_answers.jsonl` has a text and the rows that the engine
+gave, null if it refused the text. `record.py` asks the engines anew; what is added is a line with a
+text alone.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ class Answer:
     Attributes:
         text: a query, or an expression over the columns of `v`.
         rows: the rows, None if the engine refused the text.
-        differs: why Spark gives other rows though the text is carried over; None if it gives these.
+        expected: what acidsql makes of the text: the `same` rows, `other` rows since the text does
+            not tell enough, an `error` of Spark, or `refused`.
     """
 
     text: str
     rows: Rows | None
-    differs: str | None = None
+    expected: str = "same"
 
     @property
     def is_query(self) -> bool:
@@ -64,10 +65,10 @@ def _answer(fields: dict[str, Any]) -> Answer:
     return Answer(
         text=fields["text"],
         rows=None if rows is None else tuple(map(tuple, rows)),
-        differs=fields.get("differs"),
+        expected=fields.get("expected", "same"),
     )
 
 
 def _fields(answer: Answer) -> dict[str, Any]:
     fields: dict[str, Any] = {"text": answer.text, "rows": answer.rows}
-    return fields | ({"differs": answer.differs} if answer.differs else {})
+    return fields | ({} if answer.expected == "same" else {"expected": answer.expected})

@@ -87,11 +87,11 @@ def view_in_spark() -> str:
 
 def with_of_trino() -> str:
     """Return the clause that a query of Trino begins with, so that it has `v`."""
+    types = {name: _TYPES_OF_TRINO.get(kind, kind) for name, kind in _TYPES.items()}
     queries = [
         "SELECT "
         + ", ".join(
-            f"CAST({_of_trino(literal)} AS {_TYPES_OF_TRINO.get(_TYPES[name], _TYPES[name])}) {name}"
-            for name, literal in row.items()
+            f"CAST({_of_trino(literal)} AS {types[name]}) {name}" for name, literal in row.items()
         )
         for row in _rows()
     ]

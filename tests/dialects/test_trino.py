@@ -5,9 +5,11 @@ import pytest
 from acidsql import dialects
 from acidsql.errors import AcidDialectError, AcidParseError
 
+NOTHING_SET: dict[str, str] = {}
+
 
 def trino(text: str) -> str:
-    return dialects.translate(text, "trino", {}.get).text
+    return dialects.translate(text, "trino", NOTHING_SET.get).text
 
 
 WRITTEN = [
@@ -32,7 +34,8 @@ WRITTEN = [
         "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET a = s.a "
         "WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, s.a)",
     ),
-    ("CREATE TABLE u AS SELECT count(*) AS n FROM t", "CREATE TABLE u AS SELECT count(*) AS n FROM t"),
+    ("CREATE TABLE u AS SELECT sum(a) AS n FROM t", "CREATE TABLE u AS SELECT sum(a) AS n FROM t"),
+    ("SELECT a FROM t FETCH FIRST 1 ROW ONLY", "SELECT a FROM t LIMIT 1"),
     ("EXPLAIN SELECT count(*) FROM t", "EXPLAIN SELECT count(*) FROM t"),
 ]  # fmt: skip
 

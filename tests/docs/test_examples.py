@@ -22,6 +22,7 @@ _ROOT = Path(__file__).parents[2]
 _FIRST_PAGES = ("docs/tutorial.md", "README.md")  # the tutorial shows transaction ids
 _OTHER_PAGES = (
     "docs/cookbook.md",
+    "docs/dialects.md",
     "docs/enable.md",
     "docs/notebook.md",
     "docs/reference/statements.md",
