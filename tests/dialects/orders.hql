@@ -33,7 +33,8 @@ USING (SELECT if(id = 4, 9, id) AS id, max(tag) AS tag, count(*) AS n
 ON t.id = s.id
 WHEN MATCHED AND s.n > 1 THEN UPDATE SET customer = concat(upper(s.tag), '-', t.customer)
 WHEN MATCHED AND t.amount < 0 THEN DELETE
-WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.tag, last_day('${hivevar:day}'), s.n, NULL, NULL, NULL);
+WHEN NOT MATCHED THEN INSERT (id, customer, ordered)
+    VALUES (s.id, nvl(s.tag, 'late'), CAST(last_day('${hivevar:day}') AS DATE));
 
 DELETE FROM lines WHERE nvl(tag, '') = 'old';
 
