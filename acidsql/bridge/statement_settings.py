@@ -39,7 +39,7 @@ def statement_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iter
 
 
 def _thread_settings(spark: SparkSession) -> JavaObject:
-    """Return what ``SQLConf.withExistingConf`` sets, which only takes a Scala function."""
+    """Return what Spark's ``withExistingConf`` sets, which only takes a Scala function."""
     gateway = spark.sparkContext._gateway
     owner = scala_object(spark, _SQL_CONF)
     no_types = gateway.new_array(jvm_class(spark, "java.lang.Class"), 0)

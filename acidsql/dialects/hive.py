@@ -115,7 +115,7 @@ def _refuse_patterns(text: str, nodes: tuple[Node, ...]) -> None:
 
 
 def _offset_last(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """``LIMIT 5, 10`` as ``LIMIT 10 OFFSET 5``."""
+    """Make ``LIMIT 10 OFFSET 5`` of ``LIMIT 5, 10``."""
     for index in range(len(nodes) - 3):
         limit, skipped, comma, count = nodes[index : index + 4]
         if (

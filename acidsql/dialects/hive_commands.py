@@ -6,7 +6,7 @@ import re
 
 from acidsql.dialects.refusals import unsupported
 from acidsql.dialects.translation import Translation
-from acidsql.syntax.lexer import blank_comments, quote
+from acidsql.syntax.lexer import Lexis, blank_comments, quote
 
 _SET = re.compile(r"\s*SET\s+(?P<key>[^\s=]+)\s*=\s*(?P<value>.*)", re.IGNORECASE | re.DOTALL)
 _COMMAND = re.compile(r"\s*(?P<word>!|\w+)")
@@ -36,7 +36,7 @@ def translated(text: str) -> Translation | None:
     Raises:
         AcidDialectError: a command of Hive's shells, or a setting that cannot be heeded.
     """
-    code = blank_comments(text)
+    code = blank_comments(text, Lexis.HIVE)
     first = _COMMAND.match(code)
     word = first["word"].upper() if first else ""
     if first and word in _SHELL:

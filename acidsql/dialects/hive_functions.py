@@ -111,7 +111,7 @@ def _refused(call: Call) -> str:
 
 
 def _extremum(call: Call) -> str | None:
-    """``greatest`` and ``least`` are NULL if one argument is."""
+    """Have ``greatest`` and ``least`` be NULL if one argument is."""
     if len(call.nodes) < 2:
         return None
     places = [f"{{{index}}}" for index in range(len(call.nodes))]
@@ -121,7 +121,7 @@ def _extremum(call: Call) -> str | None:
 
 
 def _substr(call: Call) -> str | None:
-    """Nothing if it would begin before the string."""
+    """Have an empty string if it would begin before the string."""
     if len(call.nodes) not in (2, 3):
         return None
     begin = call.literal(1)
@@ -135,14 +135,14 @@ def _substr(call: Call) -> str | None:
 
 
 def _pad(call: Call) -> str | None:
-    """NULL if there is nothing to pad with."""
+    """Have NULL if there is nothing to pad with."""
     if len(call.nodes) != 3 or call.literal(2) not in (None, "''", '""'):
         return None
     return call.filled(f"{call.name}({{0}}, {{1}}, nullif({{2}}, ''))")
 
 
 def _pmod(call: Call) -> str | None:
-    """Has the sign of the divisor; Spark's has it only if the dividend is negative."""
+    """Give the sign of the divisor; Spark's has it only if the dividend is negative."""
     divisor = call.literal(1)
     if len(call.nodes) != 2 or (divisor is not None and not divisor.startswith("-")):
         return None
@@ -150,7 +150,7 @@ def _pmod(call: Call) -> str | None:
 
 
 def _log(call: Call) -> str | None:
-    """NULL for a base that is not above 1."""
+    """Have NULL for a base that is not above 1."""
     base = call.literal(0)
     if len(call.nodes) != 2 or (base is not None and base.isdigit() and int(base) > 1):
         return None
@@ -218,7 +218,7 @@ def _field(call: Call) -> str | None:
 
 
 def _floor(call: Call) -> str | None:
-    """``floor(ts TO HOUR)``."""
+    """Make ``date_trunc`` of ``floor(ts TO HOUR)``."""
     parts = split_at(call.nodes[0], "TO") if len(call.nodes) == 1 else []
     if len(parts) != 2:
         return None
@@ -226,7 +226,7 @@ def _floor(call: Call) -> str | None:
 
 
 def _extract(call: Call) -> str | None:
-    """Whole seconds; Spark's have a fraction."""
+    """Take whole seconds; Spark's have a fraction."""
     parts = split_at(call.nodes[0], "FROM") if len(call.nodes) == 1 else []
     if len(parts) != 2 or call.text_of(parts[0]).upper() != "SECOND":
         return None
@@ -234,7 +234,7 @@ def _extract(call: Call) -> str | None:
 
 
 def _cast(call: Call) -> str | None:
-    """Strings of limited length are cut, which Spark does not; strings become true or false."""
+    """Cut strings of limited length, and make booleans and times of strings as Hive does."""
     nodes = call.nodes[0] if len(call.nodes) == 1 else ()
     at = max((i for i, node in enumerate(nodes) if word_of(node) == "AS"), default=len(nodes))
     value, kind = nodes[:at], nodes[at + 1 :]
@@ -248,7 +248,7 @@ def _cast(call: Call) -> str | None:
 
 
 def _has_day(value: tuple[Node, ...]) -> bool:
-    """Whether the text shows that a value is no string without a day."""
+    """Return whether the text shows that a value is no string without a day."""
     if len(value) != 1:
         return False
     (only,) = value

@@ -132,7 +132,7 @@ class Splicer:
 
 
 def _is_reference(nodes: Sequence[Node]) -> bool:
-    """Whether nodes are a name or a call, maybe qualified, with fields and elements of it."""
+    """Return whether nodes are a name or a call, with its qualifiers, fields and elements."""
     before = "."
     for node in nodes:
         if isinstance(node, Token) and node.is_name and before != ".":
@@ -144,7 +144,7 @@ def _is_reference(nodes: Sequence[Node]) -> bool:
 
 
 def _is_call(nodes: Sequence[Node], index: int) -> bool:
-    """Whether a name and the parentheses behind it are a function call."""
+    """Return whether a name and the parentheses behind it are a function call."""
     node = nodes[index]
     following = nodes[index + 1] if index + 1 < len(nodes) else None
     if not isinstance(node, Token) or not node.is_name or word_of(following) != "(":

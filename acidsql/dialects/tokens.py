@@ -148,7 +148,7 @@ def _word(text: str) -> str:
 
 
 def _unfinished(text: str) -> int:
-    """Where a string or comment begins that has no end, as near as quotes tell."""
+    """Return where a string or comment begins that has no end, as near as quotes tell."""
     return max(text.rfind(quote) for quote in ("'", '"', "`", "/*"))
 
 

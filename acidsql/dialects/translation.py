@@ -1,4 +1,4 @@
-"""What a statement of another dialect becomes."""
+"""Statement of another dialect as one of Spark."""
 
 from __future__ import annotations
 

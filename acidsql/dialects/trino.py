@@ -70,7 +70,7 @@ def _written(text: str, nodes: Sequence[Node]) -> str:
 
 
 def _is_created_as(nodes: Sequence[Node]) -> bool:
-    """Whether a statement creates a table of a query, and says no more about it."""
+    """Return whether a statement creates a table of a query, and says no more about it."""
     words = list(map(word_of, nodes))
     if not words or words[0] != "CREATE" or "AS" not in words:
         return False

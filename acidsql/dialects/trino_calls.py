@@ -100,14 +100,14 @@ def text_of(call: Call) -> str:
 
 
 def _extremum(call: Call) -> str:
-    """NULL if one argument is."""
+    """Have NULL if one argument is."""
     places = [f"{{{index}}}" for index in range(len(call.operands))]
     is_null = " OR ".join(f"{place} IS NULL" for place in places)
     return call.filled(f"CASE WHEN {is_null} THEN NULL ELSE {call.name}({', '.join(places)}) END")
 
 
 def _array_agg(call: Call) -> str:
-    """With NULL, and NULL of no rows."""
+    """Keep NULL, and have NULL of no rows."""
     if not call.is_plain:
         call.refuse("this array_agg() is not carried over to Spark", INSTEAD["array_agg"])
     listed = "transform(collect_list(named_struct('v', {0})), s -> s.v)"
@@ -182,7 +182,7 @@ def _split(call: Call) -> str:
 
 
 def _split_part(call: Call) -> str:
-    """NULL behind the last part."""
+    """Have NULL behind the last part."""
     return call.filled(f"try_element_at(split({{0}}, {_delimiter(call)}), {{2}})")
 
 
@@ -194,7 +194,7 @@ def _replace(call: Call) -> str:
 
 
 def _substr(call: Call) -> str:
-    """Nothing at 0, and before the string."""
+    """Have an empty string at 0, and before the string."""
     rest = ", {2}" if len(call.operands) == 3 else ""
     whole = f"substr({{0}}, {{1}}{rest})"
     if re.fullmatch(r"[1-9]\d*", call.operands[1]):
@@ -203,7 +203,7 @@ def _substr(call: Call) -> str:
 
 
 def _json_extract_scalar(call: Call) -> str:
-    """NULL of arrays and objects."""
+    """Have NULL of arrays and objects."""
     if _JSON_PATH.fullmatch(call.strings[1] or "") is None:
         call.refuse(
             "json_extract_scalar() with this path is not carried over to Spark",

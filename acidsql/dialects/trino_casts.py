@@ -57,7 +57,7 @@ def _cast_to(source: Source, function: str, node: Any, value: str, kind: Any) ->
 
 
 def _keeps_fraction(value: Any, parameters: list[str]) -> bool:
-    """Whether a cast to TIMESTAMP keeps all digits of a second; those of microseconds may be."""
+    """Return whether a cast to TIMESTAMP keeps all digits of a second."""
     literal = string_of(value)
     if literal is None:
         return not parameters or set(parameters) <= _PRECISIONS

@@ -79,7 +79,7 @@ def written(source: Source, tree: Any) -> Any:
 
 
 def _is_date(node: Any) -> bool:
-    """Whether the text shows that a value is a DATE."""
+    """Return whether the text shows that a value is a DATE."""
     text = sql_of(node)
     return bool(re.fullmatch(r"CAST\(.* AS DATE\)|CURRENT_DATE(\(\))?", text, re.DOTALL))
 
@@ -120,7 +120,7 @@ def _div(source: Source, node: Any) -> Any:
 
 
 def _is_double(node: Any) -> bool:
-    """Whether the text shows that a number is a DOUBLE."""
+    """Return whether the text shows that a number is a DOUBLE."""
     text = sql_of(node).strip("()")
     return bool(
         re.fullmatch(r"-?[\d.]+[eE][+-]?\d+", text)

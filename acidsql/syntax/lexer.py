@@ -42,7 +42,7 @@ _BRACKET = re.compile(r"/\*(?!\+)|\*/")
 
 
 class Kind(Enum):
-    """What a mark of the text is.
+    """Kind of a mark of the text.
 
     Between the marks are words, numbers and operators.
     """
@@ -86,7 +86,7 @@ _ESCAPE = re.compile(
 _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
-def blank_comments(text: str) -> str:
+def blank_comments(text: str, lexis: Lexis = Lexis.SPARK) -> str:
     """Return ``text`` with every comment replaced by as many blanks; hints (``/*+``) stay.
 
     A bracketed comment may hold others. One that is never closed stays as it is.
@@ -96,7 +96,7 @@ def blank_comments(text: str) -> str:
     """
     pieces: list[str] = []
     position = 0
-    for mark in marks(text):
+    for mark in marks(text, lexis):
         if mark.kind is Kind.COMMENT:
             span = mark.span
             pieces.append(text[position : span.start])

@@ -1,4 +1,4 @@
-"""Where in a statement an error is."""
+"""Place of an error in a statement."""
 
 from __future__ import annotations
 

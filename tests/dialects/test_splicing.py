@@ -161,7 +161,7 @@ def test_a_text_without_end_is_malformed(
 def test_settings_are_kept_with_a_warning_if_they_do_nothing() -> None:
     assert hive("SET hiveconf:day=2024-02-29") == "SET day=2024-02-29"
     assert hive("SET hivevar:day = 2024-02-29") == "SET day=2024-02-29"
-    done = dialects.translate("-- fast\nset hive.exec.parallel = true", "hive", NOTHING_SET.get)
+    done = dialects.translate("-- fast \\\nset hive.exec.parallel = true", "hive", NOTHING_SET.get)
     assert done.text == "SET hive.exec.parallel=true"
     assert done.warnings == ("hive.exec.parallel is kept and has no effect on Spark",)
     assert not dialects.translate(
