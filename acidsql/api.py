@@ -22,6 +22,7 @@ from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.at_work import at_work
+from acidsql.session.process import check_process
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
 
@@ -134,6 +135,7 @@ def run(
 @contextmanager
 def working(spark: SparkSession) -> Iterator[AcidSession]:
     """Enter a block in which acidsql works for a Spark session, and yield its ``AcidSession``."""
+    check_process(spark)
     with at_work(), bridge.active(spark), bridge.without_plans(spark):
         yield AcidSession.of(spark)
 

@@ -98,6 +98,8 @@ class Limits:
         compaction_poll_seconds: time between two looks whether others have done a compaction.
         heartbeat_retry_part: a failed heartbeat is sent again after this fraction of the interval:
             a whole one would be too late.
+        heartbeat_timeout_part: a heartbeat has failed if a Hive Metastore has not answered it after
+            this fraction of the transactions' time-out.
         collection_pauses: seconds to wait before each garbage collection for unreachable plans:
             Spark's threads hold a plan for a moment after its result came back.
         shell_poll_seconds: time between two looks of the shell at a running statement.
@@ -160,6 +162,7 @@ class Limits:
     longest_lock_poll_seconds: float = 1.0
     compaction_poll_seconds: float = 1.0
     heartbeat_retry_part: float = 0.1
+    heartbeat_timeout_part: float = 0.1
     collection_pauses: tuple[float, ...] = (0.0, 0.1)
     shell_poll_seconds: float = 0.1
     progress_delay_seconds: float = 0.5

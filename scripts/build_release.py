@@ -163,7 +163,7 @@ def metadata_problems(metadata: str) -> list[str]:
         for name, value in wanted.items()
         if said[name] != value
     ]
-    relative = re.findall(r"\]\((?!https?://|#)([^)]*)\)", said.get_payload())
+    relative = re.findall(r"\]\((?!https?://|#)([^)]*)\)", str(said.get_payload()))
     return [*problems, *(f"the description links to {link}" for link in relative)]
 
 

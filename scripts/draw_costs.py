@@ -9,9 +9,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-
 _ROOT = Path(__file__).parents[1]
 PAGE = _ROOT / "docs" / "performance.md"
 PICTURE = _ROOT / "docs" / "images" / "costs.svg"
@@ -46,6 +43,10 @@ def setup(page: str) -> str:
 
 def draw(page: str, picture: Path) -> None:
     """Draw the costs of a page, a bar for each, with a line where both sides cost the same."""
+    # Tests import this module for its figures alone.
+    import matplotlib as mpl  # noqa: PLC0415 - takes half a second
+    from matplotlib.figure import Figure  # noqa: PLC0415 - the same
+
     rows = costs(page)
     places = range(len(rows))
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "costs", "font.size": 9}):

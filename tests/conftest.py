@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from pyspark.sql import SparkSession
 
@@ -23,21 +24,33 @@ os.environ.setdefault(
 )
 
 
+# How long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what ``sample`` leaves out: all but n parameters, evenly spread, of a test."""
-    parametrized: dict[str, list[pytest.Item]] = defaultdict(list)
+    """Mark as slow the parameters of a test that ``sample`` leaves out.
+
+    It keeps those of the ids that it is given, or, given n, as many, evenly spread.
+    """
+    parametrized: dict[str, list[pytest.Function]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("sample"):
+            assert isinstance(item, pytest.Function)
             parametrized[item.nodeid.partition("[")[0]].append(item)
     for cases in parametrized.values():
         marker = cases[0].get_closest_marker("sample")
         assert marker is not None
-        (kept,) = marker.args
-        chosen = {number * len(cases) // kept for number in range(kept)}
-        for number, item in enumerate(cases):
-            if number not in chosen:
-                item.add_marker(pytest.mark.slow)
+        number = marker.args[0]
+        if isinstance(number, int):
+            kept = [cases[i * len(cases) // number] for i in range(number)]
+        else:
+            kept = [case for case in cases if case.callspec.id in marker.args]
+        for case in cases:
+            if case not in kept:
+                case.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +68,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.default.parallelism", "2")
         .config("spark.sql.warehouse.dir", str(home / "warehouse"))
+        .config("spark.acidsql.synchronous", "off")  # but in the tests of it
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
         .getOrCreate()
     )

@@ -20,6 +20,7 @@ from tpcds_bench import (
     cost,
     delete_files,
     deltas,
+    durability,
     maintenance,
     memory,
     planning,
@@ -221,6 +222,18 @@ def codecs_command(settings: Settings, scale: float, rounds: int, only: Sequence
     """Measure zstd beside zlib."""
     suite = partial(codecs.run, rounds=rounds, only=only)
     settings.run("codecs", scale, suite, codecs.sections)
+    return True
+
+
+@main.command("durability")
+@scale_option(1.0)
+@rounds_option(10)
+@only_option
+@click.pass_obj
+def durability_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
+    """Measure statements that wait for the disk beside those that do not."""
+    suite = partial(durability.run, rounds=rounds, only=only)
+    settings.run("durability", scale, suite, durability.sections)
     return True
 
 

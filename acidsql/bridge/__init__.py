@@ -5,6 +5,8 @@ objects on and calls none of their methods. A Scala ``Map`` serves as the partia
 transformations, so that no callback from the JVM into Python is needed.
 """
 
+from py4j.protocol import Py4JJavaError as JavaError
+
 from acidsql.bridge.analysis_errors import without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
@@ -40,6 +42,7 @@ from acidsql.bridge.hadoop import (
     path_exists,
     path_text,
     read_bytes,
+    rename_below,
     rename_path,
     write_bytes,
 )
@@ -76,9 +79,11 @@ from acidsql.bridge.plans import (
     created_table,
     frame_of,
     input_bytes,
+    is_session_function,
     is_temp_view,
     logical_plan,
     no_pushdown,
+    persistent_functions,
     qualifier_of,
     rebalance,
     references,
@@ -86,6 +91,7 @@ from acidsql.bridge.plans import (
     replace_relations,
     substitute_ctes,
     temp_view,
+    unqualified_functions,
 )
 from acidsql.bridge.relations import (
     FILE_ORDINAL,
@@ -202,6 +208,7 @@ __all__ = [
     "DynamicPruning",
     "Expression",
     "FoundPath",
+    "JavaError",
     "JavaObject",
     "JvmCache",
     "LogicalPlan",
@@ -281,6 +288,7 @@ __all__ = [
     "is_file_relation",
     "is_not_deleted",
     "is_same_file_system",
+    "is_session_function",
     "is_temp_view",
     "java_hash",
     "job_errors",
@@ -317,6 +325,7 @@ __all__ = [
     "partition_column_names",
     "path_exists",
     "path_text",
+    "persistent_functions",
     "qualifier_of",
     "reachable",
     "read_bytes",
@@ -327,6 +336,7 @@ __all__ = [
     "refers_only_to",
     "refers_to_columns",
     "relation_option",
+    "rename_below",
     "rename_path",
     "renamed",
     "renamed_reference",
@@ -352,6 +362,7 @@ __all__ = [
     "temp_view",
     "text_of",
     "type_sql",
+    "unqualified_functions",
     "update_rows",
     "warn_if_untried",
     "with_attributes",

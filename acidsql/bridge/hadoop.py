@@ -143,6 +143,20 @@ def rename_path(filesystem: JavaObject, source: JavaObject, target: JavaObject) 
     return bool(filesystem.rename(source, target))
 
 
+def rename_below(filesystem: JavaObject, source: JavaObject, target: JavaObject) -> bool:
+    """Rename a file or directory to a name below an existing directory.
+
+    Returns:
+        False if the file system refused, as it does without the source or that directory.
+    """
+    try:
+        return bool(filesystem.rename(source, target))
+    except Py4JJavaError as error:
+        if simple_name(error.java_exception) != "FileNotFoundException":
+            raise
+        return False
+
+
 def delete_path(filesystem: JavaObject, path: JavaObject) -> None:
     """Delete a file, or a directory with all that is in it."""
     filesystem.delete(path, True)

@@ -60,6 +60,40 @@ def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
     return [reference for tree in trees for reference in _aliased_references(tree)]
 
 
+def unqualified_functions(plan: LogicalPlan) -> list[tuple[str, int]]:
+    """Return the functions of a plan that is not analysed whose names have one part, each with the
+    offset of its name in the text, in code points.
+    """
+    nodes = [plan, *elements(plan.subqueriesAll())]
+    calls = []
+    for node in nodes:
+        nodes += elements(node.children())
+        calls += elements(node.expressions())
+    found = []
+    for call in calls:
+        calls += elements(call.children())
+        start = call.origin().startIndex()
+        if simple_name(call) == "UnresolvedFunction" and start.isDefined():
+            parts = elements(call.nameParts())
+            found += [(str(parts[0]), int(start.get()))] if len(parts) == 1 else []
+    return found
+
+
+def persistent_functions(spark: SparkSession, database: str) -> frozenset[str]:
+    """Return the names of the functions that Spark's catalog keeps in a database, in lower case."""
+    catalog = session_state(spark).catalog()
+    if not catalog.databaseExists(database):
+        return frozenset()
+    names = elements(catalog.externalCatalog().listFunctions(database, "*"))
+    return frozenset(str(name).lower() for name in names)
+
+
+def is_session_function(spark: SparkSession, name: str) -> bool:
+    """Return whether a function of this name is one of Spark's own or a temporary one."""
+    identifier = jvm_class(spark, f"{CATALYST}.FunctionIdentifier")(name)
+    return bool(session_state(spark).catalog().isRegisteredFunction(identifier))
+
+
 def _reference(leaf: LogicalPlan) -> Reference:
     origin = leaf.origin()
     start, stop = origin.startIndex(), origin.stopIndex()

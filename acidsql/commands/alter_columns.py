@@ -16,6 +16,7 @@ from acidsql.commands import events, result
 from acidsql.commands.definitions import check_columns
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.metastore.changes import AlterPartitions, AlterTable
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
@@ -112,7 +113,6 @@ def _alter(
 
     Without ``cascade`` the partitions keep their columns, as in Hive.
     """
-    metastore = session.metastore
     alter(table.columns)
     with write_transaction(session, alter_intent(table)) as transaction:
         old = transaction.table
@@ -124,16 +124,12 @@ def _alter(
         check_columns(session, new.columns, new.partition_columns)
         _check_no_nulls(transaction, new.columns)
         partitions = transaction.partitions() if old.partition_columns else ()
-        own = [
+        own = tuple(
             replace(p, columns=None if cascade else p.columns or old.columns) for p in partitions
-        ]
-        metastore.alter_table(new)
-        transaction.reverts.append(lambda: metastore.alter_table(old))
+        )
+        transaction.changes.append(AlterTable(before=old, after=new))
         if own:
-            metastore.alter_partitions(old.database, old.name, own)
-            transaction.reverts.append(
-                lambda: metastore.alter_partitions(old.database, old.name, partitions)
-            )
+            transaction.changes.append(AlterPartitions(table=new, before=partitions, after=own))
         transaction.commit([])
     return result.nothing(session.spark)
 

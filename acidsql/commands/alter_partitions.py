@@ -11,9 +11,11 @@ from acidsql.commands.partitions import full_values, matching, meeting, required
 from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.format.names import is_hidden
+from acidsql.metastore import changes
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import child
+from acidsql.storage.filesystem import check_free, child
+from acidsql.storage.sync import make_directory
 from acidsql.syntax.alter_statements import (
     AddPartitions,
     DropPartitions,
@@ -41,8 +43,9 @@ def add_partitions(session: AcidSession, table: Table, statement: AddPartitions)
             elif not statement.if_not_exists:
                 raise _exists(table, values)
         for partition in transaction.added:
-            session.files.make_directory(partition.location)
-        session.metastore.add_partitions(table.database, table.name, transaction.added)
+            make_directory(session.files, partition.location)
+        added = tuple(transaction.added)
+        transaction.changes.append(changes.AddPartitions(table=transaction.table, partitions=added))
         transaction.commit([])
     return result.nothing(session.spark)
 
@@ -93,15 +96,12 @@ def drop_partitions(session: AcidSession, table: Table, statement: DropPartition
     list(_dropped(session, table, statement))
     with write_transaction(session, alter_intent(table)) as transaction:
         found = {p.values: p for p in _dropped(session, transaction.table, statement)}
-        for partition in found.values():
-            if session.files.exists(partition.location):
-                transaction.discard(partition.location)
-        session.metastore.drop_partitions(table.database, table.name, found)
-        transaction.reverts.append(
-            lambda: session.metastore.add_partitions(table.database, table.name, found.values())
+        dropped = tuple(found.values())
+        transaction.changes.append(
+            changes.DropPartitions(table=transaction.table, partitions=dropped)
         )
         transaction.commit([])
-    for partition in found.values():
+    for partition in dropped:
         transaction.delete_empty_above(partition.location)
     return result.nothing(session.spark)
 
@@ -128,20 +128,14 @@ def rename_partition(session: AcidSession, table: Table, statement: RenamePartit
         location = old.location
         if location == default_location(current, old.values):
             location = default_location(current, values)
-            if session.files.exists(location):
-                session.files.delete_if_empty(location)
-            if session.files.exists(old.location):
-                transaction.move(old.location, location)
+            check_free(session.files, old.location, location)
         renamed = Partition(values=values, location=location, columns=old.columns)
-        _rename(session, current, old.values, renamed)
-        transaction.reverts.append(lambda: _rename(session, current, values, old))
+        transaction.changes.append(
+            changes.RenamePartition(table=current, before=old, after=renamed)
+        )
         transaction.commit([])
     transaction.delete_empty_above(old.location)
     return result.nothing(session.spark)
-
-
-def _rename(session: AcidSession, table: Table, values: Values, renamed: Partition) -> None:
-    session.metastore.rename_partition(table.database, table.name, values, renamed)
 
 
 def _in_full(session: AcidSession, table: Table, spec: PartitionSpec) -> Values:

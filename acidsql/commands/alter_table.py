@@ -11,13 +11,15 @@ from pyspark.sql import DataFrame
 from acidsql.commands import alter_columns, alter_partitions, result
 from acidsql.commands.definitions import check_properties
 from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.metastore import failures
+from acidsql.metastore.changes import AlterTable, RenameTable
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import already_exists, in_metastore, known_to_spark, qualified
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import child
+from acidsql.storage.filesystem import check_free, child
 from acidsql.syntax import alter_statements as ast
 from acidsql.transaction.write_intent import alter_intent
-from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
+from acidsql.transaction.write_transaction import write_transaction
 
 # Properties that cannot change (TransactionalValidationListener), with the values that have the
 # same meaning as no property.
@@ -41,42 +43,32 @@ def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable
             f"{'.'.join(parts)} does not name a table of spark_catalog: write database.table",
             {"identifier": quoted_name(parts)},
         )
+    failures.check_name(name[1])
     session.metastore.database_location(name[0])
     if in_metastore(session, name) or known_to_spark(session, name):
         raise already_exists(name)
     with write_transaction(session, alter_intent(table)) as transaction:
-        before = transaction.table.database, transaction.table.name
-        session.metastore.rename_table(*before, *name)
-        transaction.reverts.append(lambda: session.metastore.rename_table(*name, *before))
-        _move(transaction, *name)
+        old = transaction.table
+        location = _location(session, old, *name)
+        transaction.changes.append(
+            RenameTable(table=old, database=name[0], name=name[1], location=location)
+        )
         transaction.commit([])
     return result.nothing(session.spark)
 
 
-def _move(transaction: WriteTransaction, database: str, name: str) -> None:
-    """Move the directory of a renamed table, unless the metastore did, or it lies elsewhere."""
-    session, old = transaction.session, transaction.table
-    metastore = session.metastore
-    location = child(session.database_location(database), name)
+def _location(session: AcidSession, old: Table, database: str, name: str) -> str:
+    """Return the directory of a renamed table: it moves if it is in its default place.
+
+    Raises:
+        FormatError: PATH_ALREADY_EXISTS.
+    """
     default = child(session.database_location(old.database), old.name)
-    renamed = metastore.table(database, name)
-    if old.location != session.files.qualify(default) or renamed.location != old.location:
-        return
-    location = session.files.qualify(location)
-    if session.files.exists(old.location):
-        transaction.move(old.location, location)
-    metastore.alter_table(replace(renamed, location=location))
-    transaction.reverts.append(lambda: metastore.alter_table(renamed))
-    if not old.partition_columns:
-        return
-    partitions = metastore.partitions(database, name)
-    inside = [p for p in partitions if p.location.startswith(f"{old.location}/")]
-    metastore.alter_partitions(
-        database,
-        name,
-        [replace(p, location=location + p.location[len(old.location) :]) for p in inside],
-    )
-    transaction.reverts.append(lambda: metastore.alter_partitions(database, name, inside))
+    if old.location != session.files.qualify(default):
+        return old.location
+    location = session.files.qualify(child(session.database_location(database), name))
+    check_free(session.files, old.location, location)
+    return location
 
 
 def _set_properties(session: AcidSession, table: Table, statement: ast.SetProperties) -> DataFrame:
@@ -112,11 +104,10 @@ def _with_properties(
     table: Table,
     change: Callable[[Mapping[str, str]], Mapping[str, str]],
 ) -> DataFrame:
-    metastore = session.metastore
     with write_transaction(session, alter_intent(table)) as transaction:
         old = transaction.table
-        metastore.alter_table(replace(old, properties=change(old.properties)))
-        transaction.reverts.append(lambda: metastore.alter_table(old))
+        new = replace(old, properties=change(old.properties))
+        transaction.changes.append(AlterTable(before=old, after=new))
         transaction.commit([])
     return result.nothing(session.spark)
 

@@ -28,6 +28,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.parallel import in_parallel
+from acidsql.storage.sync import sync
 from acidsql.storage.tails import read_tail
 from acidsql.syntax import alter_statements as ast
 from acidsql.transaction.transaction import exclusive_lock
@@ -185,6 +186,7 @@ def _rename_files(
             source, target = child(place, old), child(place, new)
             session.files.rename(source, target)
             undo(session.files.rename, target, source)
+    sync(session.files, list(found))
     return newest and with_rows[newest].compression
 
 

@@ -15,7 +15,9 @@ from acidsql.commands.definitions import check_columns, check_properties, with_c
 from acidsql.commands.insert import write_query
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
+from acidsql.format.names import is_hidden
 from acidsql.insert_only.read import check_text_columns
+from acidsql.metastore import changes, failures
 from acidsql.metastore.model import Column, FileFormat, Operation, Table
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -29,12 +31,13 @@ from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
+from acidsql.storage.sync import make_directory
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
-from acidsql.transaction.transaction import exclusive_lock
+from acidsql.transaction.transaction import exclusive_request, transaction
 from acidsql.transaction.write_intent import insert_intent
-from acidsql.transaction.write_transaction import write_transaction
+from acidsql.transaction.write_transaction import write_transactions
 
 # File formats of insert-only tables, by the words of STORED AS.
 _FORMATS = {
@@ -56,6 +59,7 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
             {"identifier": quoted_name(statement.name)},
         )
     database, table_name = name
+    failures.check_name(table_name)
     session.metastore.database_location(database)
     if in_metastore(session, name) or known_to_spark(session, name):
         if statement.if_not_exists:
@@ -66,7 +70,8 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
     if statement.query is not None:
         return _create_as_select(session, statement, database, table_name)
     columns, partition_columns = _columns(session, statement)
-    _create(session, statement, database, table_name, columns, partition_columns)
+    table = _defined(session, statement, database, table_name, columns, partition_columns)
+    _create(session, table, adopts=statement.location is not None)
     return result.nothing(session.spark)
 
 
@@ -154,7 +159,7 @@ def _split(
     return tuple(c for c in columns if c not in chosen), chosen
 
 
-def _create(
+def _defined(
     session: AcidSession,
     statement: CreateTable,
     database: str,
@@ -162,7 +167,7 @@ def _create(
     columns: tuple[Column, ...],
     partition_columns: tuple[Column, ...],
 ) -> Table:
-    """Enter a table in the metastore, with the partitions and ids of an existing directory."""
+    """Return the definition of a new table, whose place belongs to no other one."""
     location = statement.location or child(session.database_location(database), name)
     properties = dict(statement.properties)
     if statement.clustered_by is not None:
@@ -187,16 +192,40 @@ def _create(
     if statement.location is not None or not session.metastore.capabilities.chooses_locations:
         # A server that chooses locations keeps them apart, and the check would read many tables.
         check_location(session, table)
-    found = existing(session, table)
-    table = with_codec(session, table, found.codec)
-    session.files.make_directory(table.location)
-    session.metastore.create_table(table)
-    session.metastore.add_partitions(database, name, found.partitions)
-    if found.highest_write_id:
-        session.metastore.seed_write_id(database, name, found.highest_write_id + 1)
-    if found.highest_txn_id:
-        session.metastore.seed_txn_id(found.highest_txn_id + 1)
     return table
+
+
+def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
+    """Enter a table in the metastore, with the partitions and ids of an existing directory.
+
+    Args:
+        adopts: whether its directory may hold a table already, since the statement names it.
+    """
+    if not adopts:
+        _check_empty(session, table)
+    found = existing(session, table)
+    make_directory(session.files, table.location)
+    session.metastore.create_table(
+        with_codec(session, table, found.codec),
+        found.partitions,
+        found.highest_write_id,
+        found.highest_txn_id,
+    )
+
+
+def _check_empty(session: AcidSession, table: Table) -> None:
+    """Refuse a directory with files in it (LOCATION_ALREADY_EXISTS).
+
+    Spark refuses it too: rows that somebody left there would become rows of the new table.
+    """
+    found = [name for name in session.files.names(table.location) if not is_hidden(name)]
+    if found:
+        raise AcidAnalysisError(
+            "LOCATION_ALREADY_EXISTS",
+            f"{table.full_name} would lie in {table.location}, which holds {found[0]}: move that "
+            "away, or adopt the table there with CREATE TABLE … LOCATION",
+            {"location": table.location, "identifier": quoted_name([table.database, table.name])},
+        )
 
 
 class _Buckets(TypedDict):
@@ -239,7 +268,7 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
 def _create_as_select(
     session: AcidSession, statement: CreateTable, database: str, name: str
 ) -> DataFrame:
-    """Create a table with the columns of a query and insert its rows; drop it if that fails."""
+    """Create a table with the columns and the rows of a query; it is visible when it has them."""
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
@@ -255,24 +284,24 @@ def _create_as_select(
             session, columns, statement.partitioned_by.of(statement.text)
         )
     check_columns(session, columns, partition_columns)
-    table = _create(session, statement, database, name, columns, partition_columns)
-    try:
-        with write_transaction(session, insert_intent(table)) as transaction:
-            shape = events.write_schema_of(session, table)
+    table = _defined(session, statement, database, name, columns, partition_columns)
+    _check_empty(session, table)
+    with transaction(session) as opened:
+        staged = session.metastore.stage_table(opened.txn_id, with_codec(session, table, None))
+        make_directory(session.files, table.location)
+        with write_transactions(session, [insert_intent(staged)], opened) as (write,):
+            shape = events.write_schema_of(session, staged)
             ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
             static = None if partition_columns else ()
-            outcome = write_query(transaction, shape, ordered, static)
-            transaction.commit([outcome.changed(Operation.INSERT, deletes=False)])
-    except BaseException:
-        session.metastore.drop_table(database, name)
-        session.files.delete(table.location)
-        raise
+            outcome = write_query(write, shape, ordered, static)
+            write.changes.append(changes.ShowTable(staged=staged, name=name))
+            write.commit([outcome.changed(Operation.INSERT, deletes=False)])
     inserted = outcome.events(deletes=False)
     return result.counts(session.spark, affected=inserted, inserted=inserted)
 
 
 def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
-    """Run DROP TABLE: remove a transactional table from the metastore, then delete its files."""
+    """Run DROP TABLE: remove a transactional table from the metastore, with its files."""
     table = find(session, statement.name)
     if table is None:
         return None
@@ -282,7 +311,7 @@ def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
             f"{table.full_name} is a view: use DROP VIEW",
             {"viewName": quoted_name([table.database, table.name]), "operation": "DROP TABLE"},
         )
-    with exclusive_lock(session, table):
-        session.metastore.drop_table(table.database, table.name)
-    session.files.delete(table.location)
+    with transaction(session) as opened:
+        opened.wait_for_locks([exclusive_request(table)])
+        opened.commit([changes.DropTable(table=table)])
     return result.nothing(session.spark)

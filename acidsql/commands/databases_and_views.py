@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
+import uuid
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
+from pyspark.sql.catalog import Table as CatalogTable
 
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
+from acidsql.metastore import changes, failures
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -31,8 +36,12 @@ from acidsql.planning.statement import (
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
+from acidsql.syntax.literals import quoted_string
 from acidsql.syntax.nodes import Name
 from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
+from acidsql.transaction.transaction import exclusive_request, transaction
+
+logger = logging.getLogger(__name__)
 
 
 def create_database(session: AcidSession, statement: CreateDatabase) -> DataFrame | None:
@@ -49,6 +58,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
             f"database {name} exists already: use another name or IF NOT EXISTS",
             {"schemaName": quoted_name([name])},
         )
+    failures.check_name(name)
     place = statement.location or ""
     if not place and not session.metastore.capabilities.chooses_locations:
         place = child(session.warehouse, f"{name}.db")
@@ -67,6 +77,7 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
     if name is None or not session.has_database(name):
         return None
     mirror_database(session, name)
+    location = session.database_location(name)
     tables = session.metastore.tables(name)
     if tables and not statement.cascade:
         raise AcidAnalysisError(
@@ -74,15 +85,56 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
             f"database {name} holds {tables[0]}: drop its tables first, or use CASCADE",
             {"schemaName": quoted_name([name])},
         )
-    session.spark.sql(statement.text)
-    for table_name in tables:
-        table = session.metastore.table(name, table_name)
-        session.metastore.drop_table(name, table_name)
-        if table.table_type is TableType.MANAGED:
-            session.files.delete(table.location)
+    if not statement.cascade and _spark_tables(session, name):
+        session.spark.sql(statement.text)  # raises
+    made: list[changes.CatalogChange] = [
+        changes.DropTable(table=session.metastore.table(name, table)) for table in tables
+    ]
+    if not session.metastore.capabilities.has_other_clients:
+        made.append(changes.DropDatabase(name=name))
+    with transaction(session) as opened:
+        held = [exclusive_request(session.metastore.table(name, table)) for table in tables]
+        if held:
+            opened.wait_for_locks(held)
+        opened.commit(made)
+    _drop_in_spark(session, name, location, statement.text)
     if session.has_database(name):  # Spark's catalog may be the same metastore
         session.metastore.drop_database(name)
+    session.files.delete_if_empty(location)
     return result.nothing(session.spark)
+
+
+def _spark_tables(session: AcidSession, database: str) -> list[CatalogTable]:
+    """Return the tables and views that Spark's own catalog has in a database."""
+    place = f"spark_catalog.{quote(database)}"
+    found = session.spark.catalog.listTables(place)
+    return [table for table in found if not table.isTemporary]
+
+
+def _drop_in_spark(session: AcidSession, name: str, location: str, text: str) -> None:
+    """Have Spark drop a database whose tables are gone.
+
+    Spark's own catalog deletes the directory of a database with all that is in it, even what others
+    have put there by now. So the database is moved to a place that does not exist.
+    """
+    if not session.spark.catalog.databaseExists(f"spark_catalog.{quote(name)}"):
+        return
+    # Its in-memory catalog forgets them, and leaves their files to the deletion of the directory.
+    for table in _spark_tables(session, name):
+        kind = "VIEW" if table.tableType == "VIEW" else "TABLE"
+        place = f"spark_catalog.{quote(name)}.{quote(table.name)}"
+        session.spark.sql(f"DROP {kind} IF EXISTS {place}")
+    nowhere = quoted_string(f"{location}_{uuid.uuid4().hex}")
+    try:
+        session.spark.sql(f"ALTER DATABASE spark_catalog.{quote(name)} SET LOCATION {nowhere}")
+    except AnalysisException as error:
+        # A catalog kept by Hive 2 cannot; there the directory must be empty.
+        if session.files.exists(location) and not session.files.delete_if_empty(location):
+            logger.warning(
+                "Spark keeps the database %s, whose directory is in use: %s", name, error
+            )
+            return
+    session.spark.sql(text)
 
 
 def use(session: AcidSession, statement: Use) -> DataFrame | None:

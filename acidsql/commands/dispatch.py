@@ -253,8 +253,7 @@ def _cache(session: AcidSession, statement: ast.CacheTable) -> DataFrame | None:
 
 
 def _abort(session: AcidSession, statement: ast.AbortTransactions) -> DataFrame:
-    for txn_id in statement.ids:
-        session.metastore.abort_txn(txn_id)
+    session.metastore.abort_txns(statement.ids)
     return result.nothing(session.spark)
 
 

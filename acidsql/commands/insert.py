@@ -98,7 +98,7 @@ def _empty_base(transaction: WriteTransaction) -> str:
     It needs a file: Hive finds directories by the files in them (AcidUtils.getHdfsDirSnapshots),
     and would go on reading the older files that the base hides.
     """
-    path = child(transaction.staging, f"empty_{transaction.placed}")
+    path = child(transaction.staging, f"empty_{len(transaction.placed)}")
     if transaction.table.insert_only:
         file, content = METADATA_FILE, TRUNCATED_CONTENT
     else:

@@ -15,15 +15,16 @@ from acidsql.commands.type_widening import convertible
 from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
 from acidsql.format.orc_tail import OrcTail
+from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.directories import is_acid_file
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import child
+from acidsql.storage.filesystem import FileVersion, child
 from acidsql.storage.tails import read_tail
 from acidsql.syntax.statements import LoadData
 from acidsql.transaction.write_intent import insert_intent
-from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
+from acidsql.transaction.write_transaction import write_transaction
 
 # ORC types for which Hive tables have no type that acidsql reads.
 _FOREIGN = frozenset({"union", "timestamp_instant"})
@@ -32,7 +33,8 @@ _FOREIGN = frozenset({"union", "timestamp_instant"})
 def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
     """Run LOAD DATA: put files into a delta, or with OVERWRITE into a base.
 
-    Files are moved, or copied if they are LOCAL.
+    They are copied, or on a local disk linked, and deleted after the commit unless they are LOCAL.
+    A load that fails at any point leaves them where they are.
     """
     if table.num_buckets:
         raise AcidAnalysisError(
@@ -46,8 +48,14 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
     intent = insert_intent(table, values or None, overwrite=statement.overwrite)
     with write_transaction(session, intent) as transaction:
         staged = child(transaction.staging, "loaded")
+        # Taken before the copy: a file that is written meanwhile differs from it, and stays.
+        versions = [(source, session.files.version(source)) for source in sources]
+        # A LOCAL source stays, and what becomes of it must not change the table.
+        take = session.files.copy if statement.local else session.files.link
         for number, source in enumerate(sources):
-            _take(transaction, source, child(staged, original_file_name(number)), statement)
+            take(source, child(staged, original_file_name(number)))
+        if not statement.local:
+            transaction.changes.append(_delete(versions))
         write_id = transaction.write_id
         name = base_name(write_id) if statement.overwrite else delta_name(write_id, write_id, 0)
         transaction.place(staged, values, name)
@@ -55,15 +63,13 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
     return result.nothing(session.spark)
 
 
-def _take(transaction: WriteTransaction, source: str, target: str, statement: LoadData) -> None:
-    """Copy a file, or move it; a moved file goes back if the transaction does not commit."""
-    files = transaction.session.files
-    if not statement.local and files.same(source, target):
-        transaction.move(source, target)
-        return
-    files.copy(source, target)
-    if not statement.local:
-        transaction.discarded.append(source)
+def _delete(sources: Sequence[tuple[str, FileVersion | None]]) -> DeleteLoadedFiles:
+    files = (
+        LoadedFile(path=path, size=version.size, modified=version.modified)
+        for path, version in sources
+        if version is not None
+    )
+    return DeleteLoadedFiles(files=tuple(files))
 
 
 def _partition(session: AcidSession, table: Table, statement: LoadData) -> tuple[str, ...]:

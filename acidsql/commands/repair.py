@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from acidsql.commands import result
 from acidsql.commands.adopt_table import existing
+from acidsql.metastore.changes import AddPartitions, DropPartitions
 from acidsql.metastore.model import Table
 from acidsql.scan.snapshot import keep_write_ids_ahead, with_unknown_compactions
 from acidsql.session.acid_session import AcidSession
@@ -44,18 +45,13 @@ def _add(transaction: WriteTransaction) -> None:
     metastore = session.metastore
     known = {p.values for p in transaction.partitions()}
     found = existing(session, table, known)
-    metastore.add_partitions(table.database, table.name, found.partitions)
-    values = [p.values for p in found.partitions]
-    transaction.reverts.append(
-        lambda: metastore.drop_partitions(table.database, table.name, values)
-    )
+    transaction.changes.append(AddPartitions(table=table, partitions=found.partitions))
     metastore.seed_write_id(table.database, table.name, found.highest_write_id + 1)
     metastore.seed_txn_id(found.highest_txn_id + 1)
 
 
 def _drop(transaction: WriteTransaction) -> None:
-    session, table = transaction.session, transaction.table
-    metastore = session.metastore
-    gone = [p for p in transaction.partitions() if not session.files.exists(p.location)]
-    metastore.drop_partitions(table.database, table.name, [p.values for p in gone])
-    transaction.reverts.append(lambda: metastore.add_partitions(table.database, table.name, gone))
+    files, table = transaction.session.files, transaction.table
+    gone = [p for p in transaction.partitions() if not files.exists(p.location)]
+    if gone:
+        transaction.changes.append(DropPartitions(table=table, partitions=tuple(gone)))

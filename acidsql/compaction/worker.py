@@ -32,6 +32,7 @@ from acidsql.metastore.model import (
 from acidsql.scan.snapshot import (
     PartitionSnapshot,
     TableSnapshot,
+    check_is_complete,
     check_is_there,
     state_of,
     with_nested_originals,
@@ -41,6 +42,7 @@ from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
+from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.transaction import Status, Transaction, transaction
 
 logger = logging.getLogger(__name__)
@@ -123,10 +125,13 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     )
     state = snapshot.partitions[0].state
     if is_enough(state, compaction.type):
+        unsynced = Unsynced(root=table.location)
         for merged in write_merged(session, snapshot, compaction.type, staging, opened.txn_id):
             target = child(snapshot.partitions[0].location, merged.rpartition("/")[2])
             opened.reverts.append(partial(session.files.delete, target))
             session.files.rename(merged, target)
+            unsynced.add(target)
+        sync_all(session.files, [unsynced])
         metastore.compaction_done(compaction.compaction_id)
     elif state.obsolete or state.aborted:
         metastore.compaction_done(compaction.compaction_id)
@@ -142,18 +147,17 @@ def _record_failure(session: AcidSession, compaction: Compaction, error: BaseExc
         logger.exception("compaction %s: could not record its failure", compaction.compaction_id)
 
 
-def find_partition(session: AcidSession, table: Table, name: str | None) -> Partition:
-    """Find the partition that a queue entry names; None stands for the table itself."""
+def partition_of(session: AcidSession, table: Table, name: str | None) -> Partition | None:
+    """Find the partition that a queue entry names, or return None; no name stands for the table
+    itself.
+    """
     if name is None:
         return Partition(values=(), location=table.location)
     columns = [c.name for c in table.partition_columns]
     for partition in session.metastore.partitions(table.database, table.name):
         if partition_name(columns, partition.values) == name:
             return partition
-    raise FormatError(
-        "PARTITION_NOT_FOUND",
-        f"{table.full_name} has no partition {name} any more: compact another one",
-    )
+    return None
 
 
 def _snapshot(
@@ -161,7 +165,13 @@ def _snapshot(
 ) -> TableSnapshot:
     """Take the snapshot that a compactor merges: everything below the lowest open write id."""
     metastore = session.metastore
-    place = find_partition(session, table, compaction.partition)
+    place = partition_of(session, table, compaction.partition)
+    if place is None:
+        raise FormatError(
+            "PARTITION_NOT_FOUND",
+            f"{table.full_name} has no partition {compaction.partition} any more: compact another "
+            "one",
+        )
     txns = metastore.valid_txns(txn_id)
     listings = Listings(session.files, txn_id)
     names = with_nested_originals(session.files, listings, place.location)
@@ -171,6 +181,9 @@ def _snapshot(
     partition = PartitionSnapshot(
         values=place.values, location=place.location, state=state, columns=place.columns
     )
+    listings.fetch([partition.path(d) for d in state.directories])
+    for directory in state.directories:
+        check_is_complete(directory, listings.get(partition.path(directory)))
     return TableSnapshot(
         table=table, txns=txns, write_ids=write_ids, partitions=(partition,), listings=listings
     )

@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+import re
+
 from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError, quoted_name
 from acidsql.metastore.names import lowered
+
+
+def check_name(name: str) -> None:
+    """Check the name of a new database, table or view, which becomes that of a directory.
+
+    Spark has the same rule (SessionCatalog.validateName), with English letters alone, and Hive too
+    (MetaStoreUtils.validateName).
+
+    Raises:
+        AcidAnalysisError: INVALID_SCHEMA_OR_RELATION_NAME.
+    """
+    if re.fullmatch(r"\w+", name) is None:
+        raise AcidAnalysisError(
+            "INVALID_SCHEMA_OR_RELATION_NAME",
+            f"{name!r} is not a valid name of a table or database: use letters, digits and "
+            "underscores alone",
+            {"name": quoted_name([name])},
+        )
 
 
 def schema_not_found(name: str) -> AcidLookupError:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.model import (
     Capabilities,
     Compaction,
@@ -59,8 +60,34 @@ class Metastore(Protocol):
     def database_location(self, name: str) -> str:
         """Return the location URI of a database ('' for ``default`` as long as none was set)."""
 
-    def create_table(self, table: Table) -> None:
+    def create_table(
+        self,
+        table: Table,
+        partitions: Iterable[Partition] = (),
+        highest_write_id: int = 0,
+        highest_txn_id: int = 0,
+    ) -> None:
         """Create a table or view.
+
+        Args:
+            table: the table.
+            partitions: its partitions, if its directory has some already.
+            highest_write_id: highest write id in the names of its directories; later ones are
+                above it.
+            highest_txn_id: the same of transaction ids.
+
+        Raises:
+            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
+        """
+
+    def stage_table(self, txn_id: int, table: Table) -> Table:
+        """Create a table for a transaction; the change ``ShowTable`` of its commit finishes it.
+
+        Nothing is left of it if the transaction does not commit. A server shows it to everybody at
+        once, and keeps it then if others have written to it.
+
+        Returns:
+            Its definition until the commit, perhaps with another name.
 
         Raises:
             AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
@@ -69,7 +96,7 @@ class Metastore(Protocol):
     def drop_table(self, database: str, name: str) -> None:
         """Remove a table from the catalog, with its partitions, write ids, locks and queue entries.
 
-        The caller deletes the files.
+        Its files stay; the change ``DropTable`` of a commit deletes them too.
         """
 
     def alter_table(self, table: Table) -> None:
@@ -119,7 +146,7 @@ class Metastore(Protocol):
         """Add partitions; those that exist already are left unchanged."""
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """Remove partitions from the catalog; the caller deletes the files."""
+        """Remove partitions from the catalog; their files stay (see ``DropPartitions``)."""
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         """Replace the location and columns of partitions, found by their values.
@@ -155,6 +182,20 @@ class Metastore(Protocol):
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
         """Open a transaction and return its id; ids increase and are never given twice."""
 
+    def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
+        """Take the changes of the catalog that a transaction makes at its commit, which is next.
+
+        An embedded metastore makes them in one step with the commit. Their file operations follow,
+        and are completed by the next use of the metastore if this process ends before. A server
+        knows no such step. It is asked whether the transaction is open and has its locks, and makes
+        one change after the other, with its files; if the transaction is aborted after all, what
+        can be taken back is taken back, unless others have changed it since.
+
+        Raises:
+            MetastoreError: FILE_OPERATION_PENDING, what was dropped before is still in the place of
+                a new partition.
+        """
+
     def commit_txn(self, txn_id: int) -> None:
         """Commit a transaction and release its locks; a committed one is left as it is.
 
@@ -174,7 +215,25 @@ class Metastore(Protocol):
         """Return whether changes that an EXCLUSIVE lock waited for are conflicts (Hive 3.1)."""
 
     def abort_txn(self, txn_id: int) -> None:
-        """Abort a transaction and release its locks; an aborted one is left as it is."""
+        """Abort a transaction of this client, and release its locks; an aborted one is left as it
+        is.
+
+        The client writes nothing under it any more.
+        """
+
+    def abort_txns(self, txn_ids: Sequence[int]) -> None:
+        """Abort transactions of any client, and release their locks (ABORT TRANSACTIONS).
+
+        Aborted ones are left as they are. Their clients may be at work, and move directories to
+        their places before they notice.
+        """
+
+    def require_open(self, txn_id: int) -> None:
+        """Check that a transaction is open.
+
+        Raises:
+            TransactionStateError: TXN_ABORTED, TXN_COMMITTED or NO_SUCH_TXN.
+        """
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         """Send heartbeats of these transactions; return those that are not open any more."""
@@ -232,6 +291,12 @@ class Metastore(Protocol):
         have higher write ids than this metastore knows.
         """
 
+    def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
+        """Return the write ids above one that were given to transactions of this metastore.
+
+        Those that ``seed_write_id`` skipped are not among them.
+        """
+
     def next_write_id(self, database: str, table: str) -> int:
         """Return the write id that the next allocation would return."""
 
@@ -262,15 +327,6 @@ class Metastore(Protocol):
         operation: Operation,
     ) -> None:
         """Record in the write set the partitions to which a dynamic-partition statement wrote."""
-
-    def record_writes(
-        self, txn_id: int, database: str, table: str, written: Sequence[Partition]
-    ) -> None:
-        """Record, before the commit, that a transaction wrote to these partitions.
-
-        ``written`` is empty for a table without partitions. Missing partitions are added.
-        Statistics from which others answer queries are marked as out of date.
-        """
 
     # -- compaction queue -----------------------------------------------------------------------
     def request_compaction(

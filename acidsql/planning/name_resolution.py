@@ -13,12 +13,23 @@ from acidsql.syntax.lexer import quote
 CATALOG = "spark_catalog"
 
 
-def qualified(session: AcidSession, parts: Sequence[str]) -> tuple[str, str] | None:
-    """Return database and name in lower case, or None if the name is of another catalog."""
+def qualified(
+    session: AcidSession, parts: Sequence[str], database: str | None = None
+) -> tuple[str, str] | None:
+    """Return database and name in lower case, or None if the name is of another catalog.
+
+    Args:
+        session: the session.
+        parts: parts of the name.
+        database: of ``spark_catalog``, to which a name in the text of a view belongs; None stands
+            for the session's current one.
+    """
     names = [p.lower() for p in parts]
     catalog = session.spark.catalog
     if len(names) == 3 and names[0] == CATALOG:
         return names[1], names[2]
+    if database is not None and len(names) <= 2:
+        return (database.lower(), names[0]) if len(names) == 1 else (names[0], names[1])
     if len(names) > 2 or catalog.currentCatalog() != CATALOG:
         return None
     if len(names) == 2:
@@ -27,7 +38,10 @@ def qualified(session: AcidSession, parts: Sequence[str]) -> tuple[str, str] | N
 
 
 def find(
-    session: AcidSession, parts: Sequence[str], temporary: Container[str] | None = None
+    session: AcidSession,
+    parts: Sequence[str],
+    temporary: Container[str] | None = None,
+    database: str | None = None,
 ) -> Table | None:
     """Find the metastore's table or view that a name refers to; temporary views come first, as in
     Spark.
@@ -36,10 +50,11 @@ def find(
         session: the session.
         parts: parts of the name.
         temporary: in the text of a view, the temporary views that it may refer to; None means all.
+        database: in the text of a view, the database to which names belong.
     """
     if names_temp_view(session, parts, temporary):
         return session.temp_views.find(parts)
-    name = qualified(session, parts)
+    name = qualified(session, parts, database)
     return session.metastore.find_table(*name) if name else None
 
 

@@ -18,13 +18,14 @@ from acidsql.metastore.model import Table, TableType, TxnType
 from acidsql.planning.name_resolution import CATALOG, find, names_temp_view
 from acidsql.planning.placeholder_relations import Occurrence, placeholder
 from acidsql.planning.pruning import find_required_rows
+from acidsql.planning.view_text import make_database_known, qualify_functions
 from acidsql.scan.columns import scan_schema
 from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
 from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema.columns import partition_schema
-from acidsql.session.acid_session import AcidSession, mirror_database
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.listings import Listings
 
 _MICROSECONDS = 1_000_000
@@ -159,10 +160,11 @@ class StatementSnapshot:
     def _view(self, view: Table, occurrence: Occurrence, relation_of: RelationOf) -> DataFrame:
         self.views.add((view.database, view.name.lower()))
         temporary = json.loads(view.properties.get(VIEW_TEMPORARY, "[]"))
-        with _current_database(self.session, view.properties[VIEW_DATABASE]):
-            parsed = parse_and_resolve(self.session, str(view.view_text), temporary)
-            plan = self._plan(parsed, relation_of, occurrence)
-            frame = bridge.frame_of(self.session.spark, plan)
+        database = view.properties[VIEW_DATABASE]
+        make_database_known(self.session, database)
+        text = qualify_functions(self.session, str(view.view_text), database)
+        parsed = parse_and_resolve(self.session, text, temporary, database)
+        frame = bridge.frame_of(self.session.spark, self._plan(parsed, relation_of, occurrence))
         return frame.toDF(*[c.name for c in view.columns]) if view.columns else frame
 
     def plan(
@@ -236,8 +238,8 @@ class StatementSnapshot:
                 occurrence = (*within, position)
                 relation = self._relation(parsed.tables[r.parts], r.alias, occurrence, relation_of)
                 relations.append((r.node, relation))
-            elif self._is_hidden(parsed, r):
-                name = (CATALOG, spark.catalog.currentDatabase(), *r.parts)
+            elif self._is_of_database(parsed, r):
+                name = (CATALOG, str(parsed.database), *r.parts)
                 relations.append((r.node, bridge.renamed_reference(spark, r, name)))
         return bridge.replace_relations(spark, parsed.plan, relations)
 
@@ -259,13 +261,15 @@ class StatementSnapshot:
             tables={**parsed.tables, **tables},
         )
 
-    def _is_hidden(self, parsed: ParsedStatement, reference: bridge.Reference) -> bool:
-        """Return whether Spark would resolve a name in a view to a temporary view that the view
-        must not see.
+    def _is_of_database(self, parsed: ParsedStatement, reference: bridge.Reference) -> bool:
+        """Return whether a name in a view belongs to the view's database.
+
+        Spark would look it up in the session's current one, or find a temporary view that the view
+        must not see. The current database of a session is that of all its threads, so it is never
+        changed.
         """
-        if parsed.temporary is None or not names_temp_view(self.session, reference.parts):
-            return False
-        return not names_temp_view(self.session, reference.parts, parsed.temporary)
+        is_simple = parsed.database is not None and len(reference.parts) == 1
+        return is_simple and not names_temp_view(self.session, reference.parts, parsed.temporary)
 
 
 def latest_snapshot(session: AcidSession) -> StatementSnapshot:
@@ -292,7 +296,7 @@ def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
             expires=int((lease.opened + session.leases.max_age) * _MICROSECONDS),
         )
     finally:
-        session.leases.end_statement()
+        session.leases.end_statement(lease)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,6 +309,7 @@ class ParsedStatement:
         references: all references to tables and views.
         tables: tables and views of the metastore, by the parts of the name.
         temporary: temporary views that names may refer to, None for all.
+        database: of a view, the database to which its names belong.
     """
 
     text: str
@@ -312,10 +317,14 @@ class ParsedStatement:
     references: Sequence[bridge.Reference]
     tables: Mapping[tuple[str, ...], Table]
     temporary: Container[str] | None = None
+    database: str | None = None
 
 
 def parse_and_resolve(
-    session: AcidSession, text: str, temporary: Container[str] | None = None
+    session: AcidSession,
+    text: str,
+    temporary: Container[str] | None = None,
+    database: str | None = None,
 ) -> ParsedStatement:
     """Parse a statement of Spark's, and find the metastore's tables and views that it refers to.
 
@@ -323,9 +332,9 @@ def parse_and_resolve(
         ParseException: the text is not a statement.
     """
     parsed = _parsed(session, bridge.substitute_variables(session.spark, text))
-    names = {r.parts: find(session, r.parts, temporary) for r in parsed.references}
+    names = {r.parts: find(session, r.parts, temporary, database) for r in parsed.references}
     tables = {parts: table for parts, table in names.items() if table}
-    return replace(parsed, tables=tables, temporary=temporary)
+    return replace(parsed, tables=tables, temporary=temporary, database=database)
 
 
 def _parsed(session: AcidSession, text: str) -> ParsedStatement:
@@ -362,23 +371,6 @@ def _rename_repeated(
         text = f"{text[:start]}{name}{text[end:]}"
         renamed[name] = parts
     return text, renamed
-
-
-@contextmanager
-def _current_database(session: AcidSession, database: str) -> Iterator[None]:
-    """Set the session's current database within the block, by which Spark looks names up."""
-    catalog = session.spark.catalog
-    before = catalog.currentDatabase()
-    if before == database:
-        yield
-        return
-    if session.metastore.capabilities.has_other_clients and session.has_database(database):
-        mirror_database(session, database)
-    catalog.setCurrentDatabase(database)
-    try:
-        yield
-    finally:
-        catalog.setCurrentDatabase(before)
 
 
 def _not_expired(expires: int) -> str:

@@ -17,15 +17,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.dialects import DIALECTS
+from acidsql.repl import metastore_files
 from acidsql.repl.printer import FORMATS, summary
 from acidsql.repl.session import start_session
 from acidsql.repl.shell import Ending, Settings, Shell
+from acidsql.session.settings import METASTORE_FILE
 
 _EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: 130}
 _INTERRUPTED = 130
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-e", "--execute", "text", metavar="SQL", help="Run these statements and leave.")
 @click.option(
     "-f",
@@ -75,7 +77,9 @@ _INTERRUPTED = 130
 @click.option("--timing", is_flag=True, help="Show how long every statement took.")
 @click.option("--traceback", "tracebacks", is_flag=True, help="Show tracebacks after errors.")
 @click.version_option(package_name="acidsql")
+@click.pass_context
 def main(  # noqa: PLR0913 - one argument for every option
+    context: click.Context,
     *,
     text: str | None,
     file: Path | None,
@@ -90,6 +94,8 @@ def main(  # noqa: PLR0913 - one argument for every option
     tracebacks: bool,
 ) -> None:
     """Run SQL on Hive full-ACID tables with Spark: interactively, or with -e, -f or a pipe."""
+    if context.invoked_subcommand is not None:
+        return
     if text is not None and file is not None:
         raise click.UsageError("give -e or -f, not both")
     options = _options(conf, "--conf")
@@ -118,6 +124,45 @@ def main(  # noqa: PLR0913 - one argument for every option
         ending = Ending.CANCELLED
     spark.stop()
     sys.exit(_EXIT_CODES[ending])
+
+
+_metastore_option = click.option(
+    "--metastore",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=METASTORE_FILE,
+    show_default=True,
+    help="File of the embedded metastore.",
+)
+
+
+@main.command()
+@_metastore_option
+@click.argument("copy", type=click.Path(path_type=Path))
+def backup(*, file: Path, copy: Path) -> None:
+    """Copy the embedded metastore's file to COPY, while others may use it."""
+    try:
+        metastore_files.back_up(file, copy)
+    except (PySparkException, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
+@_metastore_option
+@click.option(
+    "--accept",
+    is_flag=True,
+    help="Count directories that COPY does not know as committed; without it they are listed.",
+)
+@click.argument("copy", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def restore(*, file: Path, copy: Path, accept: bool) -> None:
+    """Put COPY in the place of the embedded metastore's file, which nobody may have open."""
+    try:
+        accepted = metastore_files.restore(copy, file, accept=accept)
+    except (PySparkException, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    for one in accepted:
+        click.echo(f"counts as committed: {one.path}")
 
 
 def _run(shell: Shell, text: str | None, file: Path | None) -> Ending:

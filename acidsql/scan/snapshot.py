@@ -11,17 +11,19 @@ from dataclasses import dataclass
 from acidsql.errors import FormatError
 from acidsql.format.names import (
     METADATA_FILE,
+    VERSION_FILE,
     AcidDirectory,
     DirectoryKind,
     is_hidden,
     is_original_file,
+    parse_bucket_file,
     parse_directory,
 )
 from acidsql.format.selection import ACID_PREFIXES, AcidState, max_write_id, select
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Column, Partition, Table
 from acidsql.metastore.protocol import Metastore
-from acidsql.storage.filesystem import FileSystem, child
+from acidsql.storage.filesystem import FileSystem, Listing, child
 from acidsql.storage.listings import Listings
 
 
@@ -85,7 +87,8 @@ def take_snapshot(
         lists: valid lists that a caller has already; None asks the metastore for them.
 
     Raises:
-        FormatError: a directory is missing (DIRECTORY_NOT_FOUND), or its names do not fit together.
+        FormatError: a directory is missing (DIRECTORY_NOT_FOUND), a file has lost its content
+            (INVALID_ORC_TAIL), or names do not fit together.
     """
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
@@ -111,7 +114,10 @@ def take_snapshot(
         )
         for place, names in listed
     )
-    listings.fetch([p.path(d) for p in partitions for d in p.state.directories])
+    selected = [(p.path(d), d) for p in partitions for d in p.state.directories]
+    listings.fetch([path for path, _ in selected])
+    for path, directory in selected:
+        check_is_complete(directory, listings.get(path))
     return TableSnapshot(
         table=table, txns=txns, write_ids=write_ids, partitions=partitions, listings=listings
     )
@@ -142,6 +148,29 @@ def check_is_there(
         "DIRECTORY_NOT_FOUND",
         f"{place.location} of {what} does not exist: put it back, or forget it with {instead}",
     )
+
+
+def check_is_complete(directory: AcidDirectory, listing: Listing) -> None:
+    """Check that no bucket file has lost its content, which a file system may do when power fails.
+
+    Who writes the rows of one write id with a version file, Hive (``OrcRecordUpdater``) or acidsql,
+    closes each file before the commit, or deletes it. An open streaming client, with several write
+    ids, leaves empty files; so may Hive's compactions by queries.
+
+    Raises:
+        FormatError: INVALID_ORC_TAIL.
+    """
+    several = directory.min_write_id != directory.max_write_id
+    if several or directory.visibility_txn_id or VERSION_FILE not in listing.names:
+        return
+    for name, version in listing.files.items():
+        if not version.size and parse_bucket_file(name):
+            path = child(listing.path, name)
+            raise FormatError(
+                "INVALID_ORC_TAIL",
+                f"{path} has lost its content, it has no bytes: put it back from a copy, or delete "
+                "it to go on without its rows",
+            )
 
 
 def with_nested_originals(files: FileSystem, listings: Listings, location: str) -> Sequence[str]:
@@ -232,21 +261,35 @@ def state_of(
         FormatError: that of ``select``, with the location in its message.
     """
     try:
-        return select(names, write_ids, txns, _base_formats(files, location, names))
+        return select(names, write_ids, txns, _base_formats(files, location, names, write_ids))
     except FormatError as error:
         raise FormatError(error.condition, f"in {location}, {error.message}") from error
 
 
-def _base_formats(files: FileSystem, location: str, names: Sequence[str]) -> dict[str, str]:
+def _base_formats(
+    files: FileSystem, location: str, names: Sequence[str], write_ids: ValidWriteIdList
+) -> dict[str, str]:
     """Read ``dataFormat`` of each base that has a ``_metadata_acid`` (Hive 3.1's compactor writes
     one).
 
     A base with a ``_v`` suffix is known to be compacted, and its file is not read.
+
+    Raises:
+        FormatError: INVALID_BASE_METADATA.
     """
     bases = [d for d in map(parse_directory, names) if d and d.kind is DirectoryKind.BASE]
     formats = {}
     for base in bases:
         path = child(location, base.name, METADATA_FILE)
-        if not base.visibility_txn_id and files.exists(path):
+        if base.visibility_txn_id or not files.exists(path):
+            continue
+        try:
             formats[base.name] = str(json.loads(files.read(path))["dataFormat"])
+        except (ValueError, KeyError, TypeError) as error:
+            # A TRUNCATE that power failure cut off leaves such a file, and nobody sees its base.
+            alone = list(files.names(child(location, base.name))) == [METADATA_FILE]
+            if write_ids.is_valid(base.max_write_id) or not alone:
+                raise FormatError(
+                    "INVALID_BASE_METADATA", f"{path} is damaged: put it back from a copy"
+                ) from error
     return formats

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import os
 import socket
 import threading
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
+from weakref import WeakSet
 
 from pyspark.sql import SparkSession
 
@@ -20,11 +22,13 @@ from acidsql.metastore.protocol import Metastore
 from acidsql.session.at_work import at_work
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.session.leases import Leases
+from acidsql.session.process import check_process
 from acidsql.session.settings import Settings, read_settings
 from acidsql.session.temp_views import TempViews
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.lru_cache import LruCache
+from acidsql.storage.sync import SyncedFiles, make_directory
 from acidsql.storage.tails import TailCache
 from acidsql.syntax.literals import quoted_string
 
@@ -32,8 +36,11 @@ from acidsql.syntax.literals import quoted_string
 class AcidSession:
     """State of acidsql for a Spark session; ``AcidSession.of(spark)`` finds or creates it.
 
+    It ends by ``close``: when its application has stopped, or when a later session is created and
+    nothing in Python reaches this one, its DataFrames and temporary views any more.
+
     Attributes:
-        spark: the Spark session.
+        spark: handle of the Spark session, which is not one of the user's.
         settings: read when the session was created.
         user: Hadoop's user.
         host: name of this host.
@@ -45,6 +52,8 @@ class AcidSession:
         heartbeater: sends heartbeats for the open transactions.
         leases: of the DataFrames that were returned.
         temp_views: temporary views over ACID tables.
+        learnt_places: directories of tables and partitions whose write ids the metastore has been
+            compared with.
         time_zone: zone of the local times in files.
     """
 
@@ -53,12 +62,15 @@ class AcidSession:
 
     def __init__(self, spark: SparkSession) -> None:
         bridge.warn_if_untried(spark.version)
-        self.spark = spark
+        self._process = os.getpid()
+        self.spark = _other_handle(spark)
+        # Handles of the same session, by which the user may call again.
+        self._handles: WeakSet[SparkSession] = WeakSet()
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)
         self.host = socket.gethostname()
-        self.metastore = _open_metastore(self.settings, self.user)
-        self.files = FileSystem(spark)
+        self.files = FileSystem(self.spark, synchronous=self.settings.synchronous)
+        self.metastore = _open_metastore(self.settings, self.user, self.files)
         self.tails = TailCache(self.files, limits().cached_tails)
         self.delete_events = EventCache(self.files, limits().cached_event_bytes)
         self.delete_filters: LruCache[
@@ -66,9 +78,10 @@ class AcidSession:
         ] = LruCache(limits().cached_delete_filters)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
-            spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
+            self.spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
-        self.temp_views = TempViews(spark)
+        self.temp_views = TempViews(self.spark)
+        self.learnt_places: set[str] = set()
         # Zone of the local times that Hive reads in files. A later SET TIME ZONE changes how
         # instants are parsed and printed, as in Spark, not the instants in the tables.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
@@ -80,19 +93,39 @@ class AcidSession:
 
     @classmethod
     def of(cls, spark: SparkSession) -> AcidSession:
-        """Return the ``AcidSession`` of a Spark session; create it if there is none."""
+        """Return the ``AcidSession`` of a Spark session; create it if there is none.
+
+        Raises:
+            AcidAnalysisError: SESSION_OF_ANOTHER_PROCESS, this process was forked since.
+        """
+        check_process(spark)
         key = bridge.session_key(spark)
         with cls._lock, at_work():
             if key not in cls._sessions:
                 cls._close_others(spark.sparkContext.applicationId)
+                cls._close_unreachable()
                 cls._sessions[key] = cls(spark)
-            return cls._sessions[key]
+            session = cls._sessions[key]
+            if spark is not session.spark:
+                session._handles.add(spark)
+            return session
 
     @classmethod
     def _close_others(cls, application: str) -> None:
         """Close the sessions of other Spark applications, which this process has stopped."""
         for key, session in list(cls._sessions.items()):
             if not key.startswith(f"{application}/"):
+                session.close()
+
+    @classmethod
+    def _close_unreachable(cls) -> None:
+        """Close the sessions that nobody can use any more."""
+        for session in list(cls._sessions.values()):
+            if session._handles:
+                continue
+            session.leases.prune()
+            session.temp_views.forget_dropped()
+            if not len(session.leases) and not len(session.temp_views):
                 session.close()
 
     @cached_property
@@ -125,9 +158,14 @@ class AcidSession:
         return True
 
     def close(self) -> None:
-        """Release the leases, stop the heartbeats, close the metastore and clear the caches."""
+        """Release the leases, stop the heartbeats, close the metastore and clear the caches.
+
+        In a forked child nothing is done: the transactions and the JVM are its parent's.
+        """
         atexit.unregister(self.close)
-        self.leases.release()
+        if os.getpid() != self._process:
+            return
+        self.leases.close()
         self.heartbeater.stop()
         self.metastore.close()
         with self._lock:
@@ -135,11 +173,18 @@ class AcidSession:
                 if session is self:
                     del self._sessions[key]
             left = {session.spark.sparkContext for session in self._sessions.values()}
-        for owner in {self, self.spark, self.spark.sparkContext} - left:
+        for owner in {self, self.spark, self.spark.sparkContext, *self._handles} - left:
             bridge.JvmCache.clear(owner)
 
 
-def _open_metastore(settings: Settings, user: str) -> Metastore:
+def _other_handle(spark: SparkSession) -> SparkSession:
+    """Return another Python object for a Spark session; keeping it does not keep the given one."""
+    handle = SparkSession.__new__(type(spark))
+    handle.__dict__.update(spark.__dict__)
+    return handle
+
+
+def _open_metastore(settings: Settings, user: str, files: FileSystem) -> Metastore:
     if settings.is_served:
         # Imported here because the Thrift interface takes a moment to load.
         from acidsql.metastore.hive import connect  # noqa: PLC0415
@@ -149,9 +194,15 @@ def _open_metastore(settings: Settings, user: str) -> Metastore:
             user=user,
             timeout=settings.metastore_timeout,
             kerberos=settings.kerberos,
+            files=SyncedFiles(files),
         )
-    Path(settings.metastore).parent.mkdir(parents=True, exist_ok=True)
-    return EmbeddedMetastore(settings.metastore, txn_timeout=settings.txn_timeout)
+    make_directory(files, f"file:{Path(settings.metastore).absolute().parent}")
+    return EmbeddedMetastore(
+        settings.metastore,
+        txn_timeout=settings.txn_timeout,
+        synchronous=settings.synchronous,
+        files=SyncedFiles(files),
+    )
 
 
 def mirror_database(session: AcidSession, name: str, comment: str | None = None) -> None:

@@ -34,12 +34,14 @@ class Lease:
         opened: seconds since 1970.
         delete_copies: deletes the files that were copied for its reading.
         indexes: weak references to the file indexes that read under it.
+        in_statement: whether the statement is still being planned, so that indexes may follow.
     """
 
     txn_id: int
     opened: float
     delete_copies: Callable[[], object]
     indexes: list[bridge.JavaObject] = field(default_factory=list)
+    in_statement: bool = True
 
 
 class Leases:
@@ -67,6 +69,9 @@ class Leases:
         self._watch = bridge.Watch(spark)
         self.max_age = max_age
 
+    def __len__(self) -> int:
+        return len(self._leases)
+
     def begin(self, txn_id: int, delete_copies: Callable[[], object]) -> Lease:
         """Begin the lease of a statement under its read transaction.
 
@@ -79,11 +84,12 @@ class Leases:
         self._local.current = lease
         return lease
 
-    def end_statement(self) -> None:
+    def end_statement(self, lease: Lease) -> None:
         """Mark the statement's plan as complete: later scans of this thread do not belong to its
         lease.
         """
         self._local.current = None
+        lease.in_statement = False
 
     def watch(self, index: bridge.JavaObject) -> None:
         """Make the current lease last for as long as this file index can be reached."""
@@ -99,10 +105,9 @@ class Leases:
         """
         if collect:
             self._collect()
-        current: Lease | None = getattr(self._local, "current", None)
         now = self._clock()
         with self._lock:
-            candidates = [lease for lease in self._leases.values() if lease is not current]
+            candidates = [lease for lease in self._leases.values() if not lease.in_statement]
         # It takes a call into the JVM for each index, so only if one was collected.
         look = collect or self._watch.found_unreachable()
         for lease in candidates:
@@ -124,7 +129,14 @@ class Leases:
             bridge.collect_garbage(self._spark)
 
     def release(self) -> None:
-        """End all leases; the files of DataFrames that were returned may then be removed."""
+        """End the leases of DataFrames that were returned; their files may then be removed."""
+        with self._lock:
+            leases = [lease for lease in self._leases.values() if not lease.in_statement]
+        for lease in leases:
+            self._end(lease)
+
+    def close(self) -> None:
+        """End all leases."""
         with self._lock:
             leases = list(self._leases.values())
         for lease in leases:

@@ -15,7 +15,7 @@ from acidsql.schema.acid_file import CODECS
 
 # Spark's name of a codec that is ORC's "none".
 _UNCOMPRESSED = {"uncompressed": "none"}
-_METASTORE_FILE = "acidsql_metastore.sqlite"
+METASTORE_FILE = "acidsql_metastore.sqlite"
 _THRIFT = "thrift://"
 # Settings of Spark and Hive with the address of the Hive Metastore.
 _HIVE_URIS = ("hive.metastore.uris", "metastore.thrift.uris")
@@ -37,6 +37,8 @@ class Settings:
             of the embedded metastore is aborted; a Hive Metastore has its own.
         snapshot_max_age: ``spark.acidsql.snapshot.maxAge``: seconds that a returned DataFrame may
             be read.
+        synchronous: ``spark.acidsql.synchronous``: whether a commit waits until all that it needs
+            is on the local disk.
     """
 
     metastore: str
@@ -45,6 +47,7 @@ class Settings:
     lock_timeout: float
     txn_timeout: float
     snapshot_max_age: float
+    synchronous: bool
 
     @property
     def is_served(self) -> bool:
@@ -65,6 +68,7 @@ def read_settings(spark: SparkSession) -> Settings:
         lock_timeout=_seconds(spark, "spark.acidsql.lock.timeout", 300.0),
         txn_timeout=_seconds(spark, "spark.acidsql.txn.timeout", 300.0),
         snapshot_max_age=_seconds(spark, "spark.acidsql.snapshot.maxAge", 86_400.0),
+        synchronous=_synchronous(spark),
     )
 
 
@@ -104,6 +108,18 @@ def _seconds(spark: SparkSession, key: str, default: float) -> float:
         ) from err
 
 
+def _synchronous(spark: SparkSession) -> bool:
+    key = "spark.acidsql.synchronous"
+    text = str(spark.conf.get(key, "full"))
+    if text.lower() not in ("full", "off"):
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE",
+            f"{key} is {text!r}: give full or off",
+            {"confName": key, "confValue": text},
+        )
+    return text.lower() == "full"
+
+
 def _metastore(spark: SparkSession) -> str:
     place = str(spark.conf.get("spark.acidsql.metastore", ""))
     if not place:
@@ -135,7 +151,7 @@ def _beside_warehouse(spark: SparkSession) -> str:
             "spark.acidsql.metastore to thrift://host:port of a Hive Metastore, or to the "
             "path of a SQLite file on a local disk",
         )
-    return str(Path(warehouse.path).parent / _METASTORE_FILE)
+    return str(Path(warehouse.path).parent / METASTORE_FILE)
 
 
 def _configured(spark: SparkSession, key: str) -> str | None:

@@ -46,5 +46,9 @@ class TempViews:
         is_current = current is not None and bridge.same(current, known.definition)
         return known.view if is_current else None
 
+    def forget_dropped(self) -> None:
+        """Forget the views that Spark has no more."""
+        self._views = {n: v for n, v in self._views.items() if self.find([n]) is not None}
+
     def __len__(self) -> int:
         return len(self._views)

@@ -65,16 +65,35 @@ def child(path: str, *names: str) -> str:
     return "/".join([path.rstrip("/"), *names])
 
 
-class FileSystem:
-    """Operations on qualified paths (``file:/…``, ``hdfs://…``)."""
+def check_free(files: FileSystem, source: str, target: str) -> None:
+    """Check that a directory can be moved to a place; an empty directory there is deleted.
 
-    def __init__(self, spark: SparkSession) -> None:
+    Raises:
+        FormatError: PATH_ALREADY_EXISTS.
+    """
+    if files.exists(target) and not files.delete_if_empty(target):
+        raise _exists(source, target)
+
+
+class FileSystem:
+    """Operations on qualified paths (``file:/…``, ``hdfs://…``).
+
+    Args:
+        synchronous: whether ``sync`` writes local files through to the disk.
+    """
+
+    def __init__(self, spark: SparkSession, *, synchronous: bool = True) -> None:
         self.spark = spark
+        self.synchronous = synchronous
         self._conf = bridge.hadoop_conf(spark)
 
     def hadoop_path(self, path: str) -> tuple[bridge.JavaObject, bridge.JavaObject]:
         """Return Hadoop's file system and path object."""
         return bridge.hadoop_path(self.spark, path, self._conf)
+
+    def local(self, path: str) -> Path | None:
+        """Return a path on the local disk, None if it is on another file system."""
+        return _local(path)
 
     def qualify(self, path: str) -> str:
         """Return the path with its scheme and authority."""
@@ -195,11 +214,7 @@ class FileSystem:
                 RENAME_FAILED.
         """
         if self.exists(target):
-            raise FormatError(
-                "PATH_ALREADY_EXISTS",
-                f"cannot rename {source} to {target}, which exists: move it away",
-                {"outputPath": target},
-            )
+            raise _exists(source, target)
         old, new = _local(source), _local(target)
         if old is not None and new is not None:
             new.parent.mkdir(parents=True, exist_ok=True)
@@ -209,10 +224,54 @@ class FileSystem:
         filesystem, java_source = self.hadoop_path(source)
         java_target = self.hadoop_path(target)[1]
         if not bridge.rename_path(filesystem, java_source, java_target):
-            raise FormatError(
-                "RENAME_FAILED",
-                f"the file system refused to rename {source} to {target}: check its permissions",
-            )
+            raise _rename_failed(source, target)
+
+    def move(self, source: str, target: str) -> bool:
+        """Rename a file or directory, if it is there and the target's parent is too.
+
+        Returns:
+            False if nothing was done because one of them does not exist.
+
+        Raises:
+            FormatError: PATH_ALREADY_EXISTS, the target exists; RENAME_FAILED.
+        """
+        parent = target.rpartition("/")[0]
+        if not self.exists(source) or not self.exists(parent):
+            return False
+        if self.exists(target):
+            raise _exists(source, target)
+        old, new = _local(source), _local(target)
+        if old is not None and new is not None:
+            try:
+                old.rename(new)
+            except FileNotFoundError:
+                return False
+            return True
+        filesystem, java_source = self.hadoop_path(source)
+        if bridge.rename_below(filesystem, java_source, self.hadoop_path(target)[1]):
+            return True
+        if self.exists(source) and self.exists(parent):
+            raise _rename_failed(source, target)
+        return False
+
+    def version(self, path: str) -> FileVersion | None:
+        """Return the version of a file, or None if there is none."""
+        parent, _, name = path.rpartition("/")
+        return self.list(parent).files.get(name)
+
+    def link(self, source: str, target: str) -> None:
+        """Make a file of the same content; the target must not exist.
+
+        On a local disk both are names of one file where that is possible; elsewhere it is copied.
+        """
+        old, new = _local(source), _local(target)
+        if old is not None and new is not None:
+            new.parent.mkdir(parents=True, exist_ok=True)
+            # Refused across file systems, and by some of them for files of other users.
+            with suppress(OSError):
+                os.link(old, new)
+                return
+        self.copy(source, target)
 
     def copy(self, source: str, target: str, length: int | None = None) -> None:
         """Copy a file, also from one file system to another; the target must not exist.
@@ -273,10 +332,11 @@ class FileSystem:
         """
         local = _local(path)
         if local is not None:
-            if local.is_dir():
-                shutil.rmtree(local)
-            else:
-                local.unlink(missing_ok=True)
+            while local.is_dir():
+                # Another process may delete it too: what it was faster with counts as deleted.
+                with suppress(FileNotFoundError):
+                    shutil.rmtree(local)
+            local.unlink(missing_ok=True)
             return
         filesystem, java_path = self.hadoop_path(path)
         bridge.delete_path(filesystem, java_path)
@@ -296,6 +356,21 @@ class FileSystem:
             return True
         filesystem, java_path = self.hadoop_path(path)
         return bridge.delete_if_empty(filesystem, java_path)
+
+
+def _exists(source: str, target: str) -> FormatError:
+    return FormatError(
+        "PATH_ALREADY_EXISTS",
+        f"cannot rename {source} to {target}, which exists: move it away",
+        {"outputPath": target},
+    )
+
+
+def _rename_failed(source: str, target: str) -> FormatError:
+    return FormatError(
+        "RENAME_FAILED",
+        f"the file system refused to rename {source} to {target}: check its permissions",
+    )
 
 
 def _list_local(path: str, local: Path) -> Listing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from acidsql.format.names import STAGING_PREFIX
@@ -62,9 +62,8 @@ class Listings:
             self._copies[path] = child(staging, f"copy_{len(self._copies)}")
         return Copy(self._copies[path], is_new)
 
-    def delete_copies(self, kept: Container[str] = ()) -> None:
-        """Delete all copies except those in the staging directories ``kept``."""
+    def delete_copies(self) -> None:
+        """Delete all copies."""
         for staging in self._staging:
-            if staging not in kept:
-                self._files.delete(staging)
+            self._files.delete(staging)
         self._staging.clear()

@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore import failures
 from acidsql.metastore.model import LockType, Operation
+from acidsql.scan.snapshot import keep_write_ids_ahead
 from acidsql.session.acid_session import AcidSession
+from acidsql.storage.filesystem import child
 from acidsql.transaction.transaction import Transaction, transaction
 from acidsql.transaction.write_intent import WriteIntent
 
@@ -31,12 +34,20 @@ class OpenedTransaction:
 
 
 @contextmanager
-def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> Iterator[OpenedTransaction]:
+def begin(
+    session: AcidSession, intents: Sequence[WriteIntent], opened: Transaction | None = None
+) -> Iterator[OpenedTransaction]:
     """Open a transaction, and get its locks, write ids and snapshot; the block commits it.
 
     If it had to wait for locks, it is aborted and another one opened: an UPDATE or DELETE by the
     transactions that it waited for would make its commit a conflict. With exclusive locks that is
     necessary on Hive 3.1 alone.
+
+    Args:
+        session: the session.
+        intents: what the transaction is going to do.
+        opened: a transaction that is open already, on tables that nobody else knows; it never has
+            to wait.
 
     Raises:
         LockTimeoutError: LOCK_TIMEOUT.
@@ -44,9 +55,15 @@ def begin(session: AcidSession, intents: Sequence[WriteIntent]) -> Iterator[Open
     """
     deadline = time.monotonic() + session.settings.lock_timeout
     attempt = _begin_exclusive if _is_exclusive(intents) else _begin_shared
+    if opened is not None:
+        begun = attempt(opened, intents, session.settings.lock_timeout)
+        if begun is None:
+            raise failures.txn_aborted(opened.txn_id, "somebody else wrote to its new table")
+        yield begun
+        return
     while True:
-        with transaction(session) as opened:
-            begun = attempt(opened, intents, max(0.0, deadline - time.monotonic()))
+        with transaction(session) as fresh:
+            begun = attempt(fresh, intents, max(0.0, deadline - time.monotonic()))
             if begun is not None:
                 yield begun
                 return
@@ -118,5 +135,25 @@ def _begin_exclusive(
 
 def _allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
     allocate = opened.session.metastore.allocate_write_id
+    for intent in intents:
+        _learn_write_ids(opened.session, intent)
     tables = [intent.table for intent in intents]
     return {t.full_name: allocate(opened.txn_id, t.database, t.name) for t in tables}
+
+
+def _learn_write_ids(session: AcidSession, intent: WriteIntent) -> None:
+    """Raise the table's write ids above those of its directories, once for a place and session.
+
+    A metastore's file that was restored from an older copy would give ids again that were used. In
+    partitions that the intent does not name, publishing finds that out (WRITE_ID_IN_USE).
+    """
+    table = intent.table
+    place = table.location
+    if table.partition_columns:
+        if intent.partition is None:
+            return
+        place = child(place, table.partition_name(intent.partition))
+    if session.metastore.capabilities.is_id_authority or place in session.learnt_places:
+        return
+    keep_write_ids_ahead(session.metastore, table, session.files.names(place))
+    session.learnt_places.add(place)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from acidsql.errors import AcidSqlError, MetastoreError, TransactionStateError, WriteConflictError
+from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.model import LockRequest, LockType, Operation, Table, TxnType
 from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.locking import wait_for_locks
@@ -66,14 +67,16 @@ class Transaction:
         timeout = self.session.settings.lock_timeout if timeout is None else timeout
         return wait_for_locks(self.session.metastore, self.txn_id, requests, timeout)
 
-    def commit(self) -> None:
-        """Commit.
+    def commit(self, changes: Sequence[CatalogChange] = ()) -> None:
+        """Commit, with changes of the catalog.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the transaction is aborted.
             TransactionStateError: TXN_ABORTED, it was aborted earlier.
             MetastoreError: it is unknown whether the transaction has committed.
         """
+        if changes:
+            self.session.metastore.prepare_commit(self.txn_id, changes)
         self.status = Status.COMMITTING
         try:
             self.session.metastore.commit_txn(self.txn_id)
@@ -148,14 +151,18 @@ def transaction(
 @contextmanager
 def exclusive_lock(session: AcidSession, table: Table) -> Iterator[None]:
     """Hold an EXCLUSIVE lock on a table in the block; the lock waits for all others."""
-    request = LockRequest(
+    with transaction(session, aborts_in_doubt=True) as opened:
+        opened.wait_for_locks([exclusive_request(table)])
+        yield
+        opened.commit()
+
+
+def exclusive_request(table: Table) -> LockRequest:
+    """Return the request for an EXCLUSIVE lock on a table."""
+    return LockRequest(
         database=table.database,
         table=table.name,
         partition=None,
         type=LockType.EXCLUSIVE,
         operation=Operation.SELECT,
     )
-    with transaction(session, aborts_in_doubt=True) as opened:
-        opened.wait_for_locks([request])
-        yield
-        opened.commit()

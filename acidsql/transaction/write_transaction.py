@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from acidsql.errors import AcidLookupError, FormatError
+from acidsql.errors import AcidLookupError, AcidSqlError, FormatError
 from acidsql.format.names import (
     STAGING_PREFIX,
+    DirectoryKind,
     base_name,
     delete_delta_name,
     delta_name,
     parse_directory,
 )
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites, ShowTable
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
+from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.begin import OpenedTransaction, begin
-from acidsql.transaction.transaction import Status, Transaction
+from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_intent import WriteIntent
+
+logger = logging.getLogger(__name__)
 
 # Per operation, the operations that make recording it for a partition unnecessary if they were
 # recorded: of two transactions that update or delete there one fails, of two that insert none.
@@ -49,12 +55,11 @@ class WriteTransaction:
         txns: transactions that the statement sees.
         listings: of the statement.
         staging: directory below the table that readers ignore; deleted when the transaction ends.
+        unsynced: what the commit has to sync.
         seen: write ids of the table that the statement sees; None if they were not fetched.
-        placed: number of directories that were moved to their places.
-        reverts: functions that undo the changes; they are called last to first.
-        discarded: files and directories outside the table that are deleted after the commit.
-        has_moved_to_staging: whether staging has files that a revert would move back.
-        added: new partitions.
+        placed: directories that were moved to their places.
+        changes: changes of the catalog that its commit makes.
+        added: partitions whose directories it made.
         touched: partitions that were written to, by values.
         named: operations and partitions that the metastore was told of.
     """
@@ -66,11 +71,10 @@ class WriteTransaction:
     txns: ValidTxnList
     listings: Listings
     staging: str
+    unsynced: Unsynced
     seen: ValidWriteIdList | None = None
-    placed: int = 0
-    reverts: list[Callable[[], object]] = field(default_factory=list)
-    discarded: list[str] = field(default_factory=list)
-    has_moved_to_staging: bool = False
+    placed: list[str] = field(default_factory=list)
+    changes: list[CatalogChange] = field(default_factory=list)
     added: list[Partition] = field(default_factory=list)
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
@@ -116,16 +120,19 @@ class WriteTransaction:
 
         Raises:
             FormatError: WRITE_ID_IN_USE.
+            TransactionStateError: TXN_ABORTED, somebody aborted the transaction, or it timed out.
         """
         if values not in self.touched:
             self.announce(self.intent.operation, [values])
         partition = self._known[values]
         self._check_write_id_is_new(partition.location)
+        if not self.placed:
+            # An aborted one may be cleaned already, and nobody would remove what is moved now.
+            self.session.metastore.require_open(self.txn_id)
         target = child(partition.location, name)
-        files = self.session.files
-        files.rename(path, target)
-        self.reverts.append(lambda: files.rename(target, path))
-        self.placed += 1
+        self.placed.append(target)
+        self.session.files.rename(path, target)
+        self.unsynced.add(target)
 
     def announce(self, operation: Operation, places: Iterable[tuple[str, ...]]) -> None:
         """Tell the metastore which partitions are about to be written to.
@@ -141,6 +148,7 @@ class WriteTransaction:
         self._find(fresh)
         missing = [self._new_partition(v) for v in fresh if v not in self._known]
         if missing and metastore.capabilities.learns_writes_from_locks:
+            sync_all(self.session.files, [self.unsynced])
             metastore.add_partitions(table.database, table.name, missing)
         self.touched.update({v: self._known[v] for v in fresh})
         if fresh and self.intent.names_partitions_late:
@@ -152,28 +160,6 @@ class WriteTransaction:
         self.session.metastore.add_dynamic_partitions(
             self.txn_id, self.table.database, self.table.name, names, operation
         )
-
-    def move(self, source: str, target: str) -> None:
-        """Rename a file or directory; if the transaction does not commit, it is renamed back."""
-        files = self.session.files
-
-        def move_back() -> None:
-            files.rename(target, source)
-            self.delete_empty_above(target)
-
-        files.rename(source, target)
-        self.reverts.append(move_back)
-        self.has_moved_to_staging |= target.startswith(f"{self.staging}/")
-
-    def discard(self, path: str) -> None:
-        """Hide a directory, and delete it after the commit."""
-        if path.startswith(f"{self.table.location}/"):
-            self.move(path, child(self.staging, f"discarded_{len(self.reverts)}"))
-            return
-        above, _, name = path.rpartition("/")
-        hidden = child(above, f"{STAGING_PREFIX}{self.txn_id}_{name}")
-        self.move(path, hidden)
-        self.discarded.append(hidden)
 
     def partitions(self) -> tuple[Partition, ...]:
         """Return the table's partitions as they are now."""
@@ -195,23 +181,34 @@ class WriteTransaction:
             values=values, location=child(self.table.location, self.table.partition_name(values))
         )
         self.session.files.make_directory(partition.location)
+        self.unsynced.add_name(partition.location)
         self.added.append(partition)
         self._known[values] = partition
         return partition
 
     def _check_write_id_is_new(self, location: str) -> None:
         """Check that a partition has no directory with this transaction's write id by another
-        writer.
+        writer, and none that would count as newer without being so.
+
+        Deltas of transactions that began later are as they should be. A base above this write id
+        would hide what is about to be written; the locks let nobody make one meanwhile.
 
         Raises:
             FormatError: WRITE_ID_IN_USE.
         """
-        for name in self.listings.get(location).names:
-            directory = parse_directory(name)
-            if directory and directory.min_write_id <= self.write_id <= directory.max_write_id:
-                raise self._write_id_in_use(child(location, name), directory.max_write_id)
+        listed = map(parse_directory, self.listings.get(location).names)
+        above = [d for d in listed if d and d.max_write_id >= self.write_id]
+        if not above:
+            return
+        metastore, table = self.session.metastore, self.table
+        later = metastore.write_ids_after(table.database, table.name, self.write_id)
+        for d in above:
+            is_base = d.kind is DirectoryKind.BASE
+            if is_base or d.min_write_id <= self.write_id or d.max_write_id not in later:
+                highest = max(d.max_write_id for d in above)
+                raise self._write_id_in_use(child(location, d.name), d.max_write_id, highest)
 
-    def _write_id_in_use(self, path: str, highest: int) -> FormatError:
+    def _write_id_in_use(self, path: str, found: int, highest: int) -> FormatError:
         metastore, table = self.session.metastore, self.table
         reason = "somebody has put it there without asking the metastore. Move it away, and run"
         if not metastore.capabilities.is_id_authority:
@@ -219,8 +216,8 @@ class WriteTransaction:
             reason = "its file is older than the table. Run"
         return FormatError(
             "WRITE_ID_IN_USE",
-            f"{path} has write id {self.write_id}, which the metastore gave to this transaction: "
-            f"{reason} the statement again",
+            f"{path} has write id {found}, and the metastore gave {self.write_id} to this "
+            f"transaction: {reason} the statement again",
         )
 
     def commit(self, changed: Sequence[Change]) -> None:
@@ -228,16 +225,17 @@ class WriteTransaction:
         commit_all([(self, changed)])
 
     def record(self, changed: Sequence[Change]) -> None:
-        """Tell the metastore of new partitions, and of the operations in each partition."""
-        metastore, table = self.session.metastore, self.table
+        """Tell the metastore of the operations in each partition, and note what its commit changes
+        in the catalog.
+        """
+        table = self.table
         if self.intent.operation is Operation.SELECT:
             return
         for operation, places in changed:
             self.announce(operation, places)
         if self.touched:
-            # Also existing ones: a transaction that added one may have dropped it when undone.
             written = tuple(self.touched.values())
-            metastore.record_writes(self.txn_id, table.database, table.name, written)
+            self.changes.append(RecordWrites(table=table, written=written))
             self._give_columns_of_the_table()
         elif self.intent.names_partitions_late:
             self._name_partitions(self.intent.operation, [])
@@ -249,18 +247,20 @@ class WriteTransaction:
         rows.
         """
         table = self.table
-        outdated = [p for p in self.touched.values() if p.columns not in (None, table.columns)]
+        outdated = tuple(p for p in self.touched.values() if p.columns not in (None, table.columns))
         if outdated:
-            self.session.metastore.alter_partitions(
-                table.database, table.name, [replace(p, columns=None) for p in outdated]
-            )
+            current = tuple(replace(p, columns=None) for p in outdated)
+            self.changes.append(AlterPartitions(table=table, before=outdated, after=current))
 
     def undo(self) -> None:
-        """Undo the changes in the file system and the catalog; nobody saw what was written."""
-        while self.reverts:
-            self.reverts.pop()()
-        if self.added:
+        """Delete what was placed, which nobody saw, and partitions that were made for it."""
+        for path in self.placed:
+            self.session.files.delete(path)
+        if self.session.metastore.capabilities.learns_writes_from_locks:
             self._forget_added()
+        else:
+            for partition in self.added:
+                self._delete_empty(partition.location)
 
     def _forget_added(self) -> None:
         """Drop the partitions that this transaction added, unless another one uses them.
@@ -299,16 +299,20 @@ class WriteTransaction:
 def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:
     """Commit a transaction with its changes in each of its tables.
 
+    The metastore hears of partitions and of the commit when all files are on the disk.
+
     Raises:
+        FormatError: SYNC_FAILED.
         WriteConflictError: another transaction changed rows in the same partition and committed
             first.
     """
+    sync_all(changes[0][0].session.files, [write.unsynced for write, _ in changes])
     for write, changed in changes:
         write.record(changed)
-    changes[0][0].transaction.commit()
-    for write, _ in changes:
-        for path in write.discarded:
-            write.session.files.delete(path)
+    made = [change for write, _ in changes for change in write.changes]
+    # Last: the other changes know a new table by its name until then.
+    made.sort(key=lambda change: isinstance(change, ShowTable))
+    changes[0][0].transaction.commit(made)
 
 
 @contextmanager
@@ -324,16 +328,21 @@ def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[Wri
 
 @contextmanager
 def write_transactions(
-    session: AcidSession, intents: Sequence[WriteIntent]
+    session: AcidSession, intents: Sequence[WriteIntent], opened: Transaction | None = None
 ) -> Iterator[tuple[WriteTransaction, ...]]:
     """Open one transaction on several tables, which commits as a whole (``commit_all``) or is
     undone.
+
+    Args:
+        session: the session.
+        intents: operation on each table.
+        opened: a transaction that is open already, on tables that nobody else knows.
     """
-    with begin(session, intents) as begun:
+    with begin(session, intents, opened) as begun:
         transaction = begun.transaction
         listings = Listings(session.files, transaction.txn_id)
         writes: list[WriteTransaction] = []
-        transaction.at_end.callback(_delete_staging, transaction, writes, listings)
+        transaction.at_end.callback(_delete_staging, session, writes, listings)
         for intent in intents:
             writes.append(_open(intent, begun, listings))
             transaction.reverts.append(writes[-1].undo)
@@ -352,17 +361,22 @@ def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> 
         txns=begun.txns,
         listings=listings,
         staging=child(table.location, f"{STAGING_PREFIX}{transaction.txn_id}"),
+        unsynced=Unsynced(root=table.location),
         seen=begun.seen.get(table.full_name),
     )
 
 
 def _delete_staging(
-    transaction: Transaction, writes: Sequence[WriteTransaction], listings: Listings
+    session: AcidSession, writes: Sequence[WriteTransaction], listings: Listings
 ) -> None:
-    """Delete the staging directories, except those with files that could not be moved back."""
-    is_left = transaction.status in (Status.ABORTED, Status.IN_DOUBT)
-    kept = {w.staging for w in writes if is_left and w.has_moved_to_staging}
-    for write in writes:
-        if write.staging not in kept:
-            transaction.session.files.delete(write.staging)
-    listings.delete_copies(kept)
+    """Delete the staging directories.
+
+    What became of the transaction is known by now, and an error here would hide it: it is logged,
+    and a later compaction deletes them.
+    """
+    try:
+        for write in writes:
+            session.files.delete(write.staging)
+        listings.delete_copies()
+    except (AcidSqlError, OSError):
+        logger.exception("staging of %s could not be deleted", [w.staging for w in writes])

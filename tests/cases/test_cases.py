@@ -1,4 +1,7 @@
-"""Tests of every DML case: rows, counts and conditions, as of Spark's row-level commands."""
+"""Tests of every DML case: rows, counts and conditions, as of Spark's row-level commands.
+
+In the default tests are those that have ``quick``: one of each rule and of each condition.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +40,7 @@ def _parameters(cases: Iterable[dict[str, Any]]) -> Iterator[Any]:
     for case in cases:
         reason = NOT_YET.get(case.get("feature", ""))
         marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+        marks += [] if "quick" in case else [pytest.mark.slow]
         yield pytest.param(case, id=case["id"], marks=marks)
 
 
@@ -63,6 +68,13 @@ def _sets(texts: Iterable[str]) -> bool:
 
 def _named(case: dict[str, Any], kind: str) -> list[str]:
     return [step[kind] for step in case["setup"] if kind in step]
+
+
+def test_every_condition_is_in_the_default_tests() -> None:
+    def conditions(cases: Iterable[dict[str, Any]]) -> set[str]:
+        return {str(c["expect"]["error"]) for c in cases if isinstance(c["expect"], dict)}
+
+    assert conditions(CASES) == conditions(case for case in CASES if "quick" in case)
 
 
 def test_settings_of_cases_are_known() -> None:
@@ -94,7 +106,7 @@ def _set_up(spark: SparkSession, step: dict[str, Any]) -> None:
             "TBLPROPERTIES ('transactional'='true')",
         )
         if step["rows"]:
-            names = [field.name for field in _schema(spark, step).fields]
+            names = [field.name for field in _schema(spark, step["columns"]).fields]
             _rows(spark, step).createOrReplaceTempView("__rows")
             acidsql.sql(
                 spark,
@@ -104,8 +116,9 @@ def _set_up(spark: SparkSession, step: dict[str, Any]) -> None:
             spark.catalog.dropTempView("__rows")
 
 
-def _schema(spark: SparkSession, step: dict[str, Any]) -> Any:
-    plain = spark.sql(f"SELECT from_json('{{}}', '{_plain(step['columns'])}') AS r")
+@cache
+def _schema(spark: SparkSession, columns: str) -> Any:
+    plain = spark.sql(f"SELECT from_json('{{}}', '{_plain(columns)}') AS r")
     return plain.schema["r"].dataType
 
 
@@ -117,7 +130,7 @@ def _plain(columns: str) -> str:
 
 
 def _rows(spark: SparkSession, step: dict[str, Any]) -> DataFrame:
-    schema = _schema(spark, step)
+    schema = _schema(spark, step["columns"])
     parse = f"from_json(j, '{_plain(step['columns'])}') AS r"
     if not step["rows"]:
         return spark.sql("SELECT '' AS j WHERE false").selectExpr(parse).select("r.*")
@@ -185,7 +198,6 @@ def _fails_as(error: BaseException, expected: str | list[str]) -> bool:
     return any(condition == n or condition.startswith(n + ".") or n in str(error) for n in names)
 
 
-@pytest.mark.sample(140)
 @pytest.mark.parametrize("case", list(_parameters(CASES)))
 def test_case(session: SparkSession, case: dict[str, Any]) -> None:
     _check(session, case)

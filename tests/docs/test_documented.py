@@ -104,9 +104,15 @@ def literals(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
+@cache
+def nodes(text: str) -> tuple[ast.AST, ...]:
+    """Return the syntax tree of a module as a list."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
 def conditions(text: str) -> Iterator[str]:
     """Yield the conditions of unsupported features in a module, up to a value in their name."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from re.findall(rf"{re.escape(_UNSUPPORTED)}[A-Z_]*[A-Z]", node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -166,11 +172,12 @@ def raised_conditions(text: str) -> Iterator[str]:
     A condition is cut off at a value in its name. For one that is given by a name, the name is
     yielded.
     """
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from re.findall(rf"^\[({_CONDITION.pattern})\] ", node.value)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in error_names() and node.args:
-            yield literals(node.args[0]) or ast.unparse(node.args[0])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in error_names() and node.args:
+                yield literals(node.args[0]) or ast.unparse(node.args[0])
         elif isinstance(node, ast.Dict):  # of subclasses, from which one is chosen
             keys = [literals(key) for key in node.keys if key is not None]
             yield from (key for key in keys if re.fullmatch(r"[A-Z_]+\.[A-Z_]+", key))

@@ -22,7 +22,7 @@ from tests.hive_values import rows, rows_with_ids
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("golden", parameters(GOLDEN))
 def test_what_hive_wrote_reads_as_in_hive(
     empty: SparkSession, tmp_path: Path, golden: HiveTable

@@ -18,6 +18,7 @@ from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import Column, Table, TxnState
 from acidsql.metastore.protocol import Metastore
+from tests.metastore.local_files import LocalFiles
 from tests.metastore.server.launcher import MetastoreServer
 
 TIMEOUT = 300.0
@@ -109,11 +110,13 @@ class EmbeddedSubject:
     """Metastore in one SQLite file."""
 
     kind = "embedded"
-    warehouse = "file:/warehouse"
 
     def __init__(self, path: Path) -> None:
         self.clock = FakeClock()
-        self.store: Metastore = EmbeddedMetastore(str(path), txn_timeout=TIMEOUT, clock=self.clock)
+        self.warehouse = f"file:{path.parent / 'warehouse'}"
+        self.store: Metastore = EmbeddedMetastore(
+            str(path), txn_timeout=TIMEOUT, clock=self.clock, files=LocalFiles()
+        )
 
     def advance(self, seconds: float) -> None:
         self.clock.advance(seconds)
@@ -186,7 +189,8 @@ def only(*names: str) -> pytest.MarkDecorator:
 
 def connected(server: MetastoreServer, user: str = "ann") -> HiveMetastore:
     """Return a client of a server."""
-    return HiveMetastore(Connections(parse_uris(server.uri), user=user, timeout=60), user=user)
+    connections = Connections(parse_uris(server.uri), user=user, timeout=60)
+    return HiveMetastore(connections, user=user, files=LocalFiles())
 
 
 def empty(server: MetastoreServer) -> None:

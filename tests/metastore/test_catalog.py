@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.metastore.changes import RecordWrites
 from acidsql.metastore.model import (
     Column,
     CompactionType,
@@ -20,7 +21,7 @@ from acidsql.metastore.model import (
     TableType,
 )
 from acidsql.metastore.protocol import Metastore
-from tests.metastore.subjects import EMPLOYEE, Subject
+from tests.metastore.subjects import EMBEDDED, EMPLOYEE, Subject, only
 
 
 def assert_kept(found: Table, given: Table, kind: str) -> None:
@@ -128,6 +129,21 @@ def test_name_of_a_table_that_hive_cannot_have(
     with pytest.raises(AcidAnalysisError, match="INVALID_OBJECT"):
         metastore.create_table(table)
     assert metastore.tables("default") == ()
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "a\0b", "a\nb", "a\n", "", ".", "a b", "a-b"])
+@only(*EMBEDDED)  # a server has rules of its own
+def test_names_that_are_no_words(metastore: Metastore, employee: Table, name: str) -> None:
+    for table in (
+        replace(employee, name=name),
+        replace(employee, name=name, table_type=TableType.VIEW, view_text="SELECT 1"),
+    ):
+        with pytest.raises(AcidAnalysisError, match="INVALID_SCHEMA_OR_RELATION_NAME"):
+            metastore.create_table(table)
+    with pytest.raises(AcidAnalysisError, match="INVALID_SCHEMA_OR_RELATION_NAME"):
+        metastore.create_database(name, "file:/warehouse/x.db")
+    assert metastore.tables("default") == ()
+    assert metastore.databases() == ("default",)
 
 
 def test_views_are_tables_with_a_text(metastore: Metastore) -> None:
@@ -309,8 +325,7 @@ def test_table_without_partitions_may_be_written(
     metastore.create_table(plain)
     txn_id = metastore.open_txn("ann", "host")
     metastore.allocate_write_id(txn_id, "default", "employee")
-    metastore.record_writes(
-        txn_id, "default", "employee", [Partition(values=(), location=plain.location)]
-    )
+    written = (Partition(values=(), location=plain.location),)
+    metastore.prepare_commit(txn_id, [RecordWrites(table=plain, written=written)])
     metastore.commit_txn(txn_id)
     assert_kept(metastore.table("default", "employee"), plain, kind)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.metastore.changes import RecordWrites
 from acidsql.metastore.model import Partition, Table
 from acidsql.metastore.protocol import Metastore
 
@@ -110,6 +111,7 @@ def test_partitions_written_are_there_at_the_commit(
     txn_id = metastore.open_txn("ann", "host")
     metastore.allocate_write_id(txn_id, "default", "employee")
     other = replace(france, location=f"{employee.location}/ignored")
-    metastore.record_writes(txn_id, "default", "employee", [other, spain])
+    written = RecordWrites(table=employee, written=(other, spain))
+    metastore.prepare_commit(txn_id, [written])
     metastore.commit_txn(txn_id)
     assert metastore.partitions("default", "employee") == (france, spain)

@@ -17,6 +17,7 @@ from acidsql.metastore.model import (
     TxnType,
 )
 from acidsql.metastore.protocol import Metastore
+from tests.metastore.subjects import EMBEDDED, only
 
 
 def opened(metastore: Metastore, txn_type: TxnType = TxnType.DEFAULT) -> int:
@@ -219,3 +220,38 @@ def test_lock_reaps_and_tells_its_own_transaction(
         metastore.check_lock(silent)
     assert metastore.heartbeat([silent]) == (silent,)
     assert metastore.locks() == ()
+
+
+def test_transactions_of_others_are_aborted_together(metastore: Metastore) -> None:
+    first, second, other = (opened(metastore) for _ in range(3))
+    metastore.abort_txns([first, second])
+    metastore.abort_txns([second])
+    metastore.abort_txns([])
+    assert metastore.valid_txns().aborted == {first, second}
+    assert metastore.heartbeat([first, second, other]) == (first, second)
+
+
+@only(*EMBEDDED)  # a server aborts one after the other
+def test_either_all_transactions_are_aborted_or_none(metastore: Metastore) -> None:
+    running, committed = opened(metastore), opened(metastore)
+    metastore.commit_txn(committed)
+    with pytest.raises(TransactionStateError, match="TXN_COMMITTED"):
+        metastore.abort_txns([running, committed])
+    with pytest.raises(TransactionStateError, match="NO_SUCH_TXN"):
+        metastore.abort_txns([running, committed + 1])
+    metastore.require_open(running)
+
+
+def test_only_open_transactions_pass_for_open(metastore: Metastore) -> None:
+    running, committed, aborted, killed = (opened(metastore) for _ in range(4))
+    metastore.commit_txn(committed)
+    metastore.abort_txn(aborted)
+    metastore.abort_txns([killed])
+    metastore.require_open(running)
+    for txn_id in (aborted, killed):
+        with pytest.raises(TransactionStateError, match=rf"TXN_ABORTED\] transaction {txn_id} "):
+            metastore.require_open(txn_id)
+    with pytest.raises(TransactionStateError, match="TXN_COMMITTED"):
+        metastore.require_open(committed)
+    with pytest.raises(TransactionStateError, match="NO_SUCH_TXN"):
+        metastore.require_open(killed + 1)

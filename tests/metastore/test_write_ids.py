@@ -163,6 +163,23 @@ def test_seed_keeps_what_is_known_and_never_goes_back(metastore: Metastore) -> N
     assert seen(metastore).to_string() == "db.t:4:9223372036854775807::"
 
 
+def test_write_ids_that_were_given_since(metastore: Metastore) -> None:
+    ids = [written(metastore) for _ in range(4)]
+    metastore.commit_txn(ids[1][0])
+    metastore.abort_txn(ids[2][0])
+    written(metastore, "p")
+    assert metastore.write_ids_after("DB", "T", 1) == {2, 3, 4}
+    assert metastore.write_ids_after("db", "t", 4) == frozenset()
+
+
+@only(*EMBEDDED)  # a server gives those too
+def test_seeded_write_ids_were_not_given(metastore: Metastore) -> None:
+    written(metastore)
+    metastore.seed_write_id("db", "t", 6)
+    assert written(metastore)[1] == 6
+    assert metastore.write_ids_after("db", "t", 0) == {1, 6}
+
+
 @only(*EMBEDDED)  # a server forgets them by and by, in a thread of its own
 def test_cleaned_aborts_are_forgotten_without_lowering_the_mark(
     metastore: Metastore, advance: Callable[[float], None]

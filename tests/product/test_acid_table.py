@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import acidsql
 from acidsql import AcidSqlError, AcidTable
 from acidsql.errors import AcidAnalysisError
-
-if TYPE_CHECKING:
-    from tests.product.conftest import Lab
+from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
 
@@ -73,7 +71,7 @@ def test_to_df_gives_the_rows_as_of_now_and_hides_row_id(lab: Lab) -> None:
     assert table.alias("p").toDF().select("p.id", F.col("p.name")).collect() == [(1, "Rex")]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("change", "counts", "ages"),
     [
@@ -114,6 +112,7 @@ def test_update_and_delete(
     assert [age for _, age in lab.rows(t, "id, age")] == ages
 
 
+@pytest.mark.slow
 def test_merge_takes_every_clause_in_the_order_given(lab: Lab) -> None:
     t = lab.create(
         COLUMNS, values="(1, 'a', 1), (2, 'b', 2), (3, 'c', 3), (7, 'g', 7), (8, 'h', 8)"
@@ -143,7 +142,7 @@ def test_merge_takes_every_clause_in_the_order_given(lab: Lab) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("clause", "counts", "rows"),
     [
@@ -188,6 +187,7 @@ def test_each_clause_by_itself_under_the_tables_own_name(
     assert lab.rows(t) == rows
 
 
+@pytest.mark.slow
 def test_builders_are_values_that_run_when_they_are_executed(lab: Lab) -> None:
     t, table = pets(lab)
     before = lab.state(t)
@@ -216,6 +216,12 @@ def test_merge_with_sources_that_have_no_alias(lab: Lab) -> None:
     assert lab.rows(t) == [(1, "Rex!", 30), (2, "Tom!", 5)]
 
 
+@pytest.fixture(scope="module")
+def unchanged(spark: SparkSession) -> str:
+    """Return a table that no test changes."""
+    return Lab(spark).create(COLUMNS, values=PETS)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -233,13 +239,12 @@ def test_merge_with_sources_that_have_no_alias(lab: Lab) -> None:
     ],
 )
 def test_arguments_of_the_wrong_kind_are_type_errors(
-    lab: Lab, call: Callable[[AcidTable, DataFrame], Any], message: str
+    lab: Lab, unchanged: str, call: Callable[[AcidTable, DataFrame], Any], message: str
 ) -> None:
-    t, table = pets(lab)
-    before = lab.state(t)
+    before = lab.state(unchanged)
     with pytest.raises(TypeError, match=message):
-        call(table, lab.spark.range(1).alias("s"))
-    assert lab.state(t) == before
+        call(AcidTable.forName(lab.spark, unchanged), lab.spark.range(1).alias("s"))
+    assert lab.state(unchanged) == before
 
 
 def test_texts_that_are_no_expression_change_nothing(lab: Lab) -> None:

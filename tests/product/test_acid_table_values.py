@@ -22,6 +22,7 @@ STRINGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("escaped", ["false", "true"])
 def test_strings_are_stored_as_they_are(lab: Lab, escaped: str) -> None:
     columns = {f"c{i}": F.lit(text) for i, text in enumerate(STRINGS)}
@@ -53,6 +54,7 @@ def test_parameters_are_stored_as_they_are(lab: Lab) -> None:
     assert lab.rows(t) == [(1, "${env:PATH}")]
 
 
+@pytest.mark.slow
 def test_columns_of_every_type_are_stored_as_they_are(lab: Lab) -> None:
     values: dict[str, tuple[str, Any]] = {
         "b": ("boolean", True),

@@ -81,7 +81,7 @@ WIDENED = [
 ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("old", "value", "new", "later", "read"), WIDENED)
 def test_old_values_are_read_as_the_new_type(
     lab: Lab, old: str, value: str, new: str, later: str, read: object
@@ -137,6 +137,7 @@ def test_replace_columns_renames_widens_and_adds(lab: Lab) -> None:
     assert described(lab, t) == [("k", "bigint"), ("b", "string"), ("c", "date")]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("cascade", [True, False])
 def test_partitions_keep_their_columns_without_cascade(lab: Lab, cascade: bool) -> None:
     t = lab.create(

@@ -84,7 +84,7 @@ def test_places_that_a_partition_cannot_have(lab: Lab, t: str, tmp_path: Path) -
     assert (lab.state(t), lab.state(other)) == before
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -137,7 +137,7 @@ def test_drop_partitions_removes_their_files(lab: Lab, t: str, tmp_path: Path) -
     assert partitions(lab, t) == ["p=1/q=a", "p=2/q=a"]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("filters", "left"),
     [
@@ -229,7 +229,7 @@ def test_a_rename_onto_files_that_lie_there_is_refused(lab: Lab, t: str) -> None
     assert lab.state(t) == before
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "text",
     [

@@ -31,7 +31,7 @@ def tables(spark: SparkSession) -> Iterator[None]:
         yield
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
     "cases",
@@ -270,6 +270,7 @@ def test_malformed_texts_that_can_only_be_ours(
     assert (lab.tree("bad"), lab.sql("SHOW TABLES"), lab.sql("SHOW TRANSACTIONS")) == before
 
 
+@pytest.mark.sample(2)
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
     "wrapped", ["{}", "array<{}>", "map<string, {}>", "struct<a: struct<b: {}>>"]

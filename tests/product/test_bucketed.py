@@ -119,7 +119,7 @@ def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         set_limits(monkeypatch, driver_rows=0)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("tasks")
 @pytest.mark.parametrize("partitioned", ["", "p INT"])
 def test_dml_keeps_every_row_in_its_bucket(lab: Lab, partitioned: str) -> None:

@@ -244,6 +244,7 @@ def test_a_table_that_exists_is_left_alone(lab: Lab) -> None:
     assert not lab.spark.catalog.tableExists(t)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("partitioned", [False, True])
 def test_create_table_as_select(lab: Lab, partitioned: bool) -> None:
     t = lab.create("id INT, v STRING, n DECIMAL(5,2)", values="(1, 'a', 1.5), (2, NULL, NULL)")
@@ -357,6 +358,7 @@ def test_show_create_table_makes_an_equal_table(lab: Lab, tmp_path: Path) -> Non
         lab.sql(f"DROP TABLE {name}")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("place", ["", "/p=1", "/.."])
 def test_two_tables_share_no_directory(lab: Lab, tmp_path: Path, place: str) -> None:
     first = tmp_path / "tables" / "first"

@@ -107,6 +107,7 @@ def test_a_converted_table_takes_that_of_its_newest_file(lab: Lab) -> None:
     assert lab.rows("lz4_table") == [(0,), (1,), (9,)]
 
 
+@pytest.mark.slow
 def test_minor_compaction_of_several_codecs_keeps_every_row(lab: Lab) -> None:
     t = lab.create("id int, v string", properties={"orc.compress": "zlib"})
     for number, codec in enumerate(("zlib", "zstd", "none", "zstd")):

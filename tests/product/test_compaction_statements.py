@@ -126,6 +126,7 @@ def test_a_failed_compaction_is_in_the_history(lab: Lab, new_lab: Callable[..., 
     assert lab.rows(t) == [(1,), (2,)]
 
 
+@pytest.mark.slow
 def test_old_directories_wait_for_readers(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     lab.insert(t, "(2)")

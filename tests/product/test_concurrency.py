@@ -34,7 +34,7 @@ def test_two_updates_of_different_partitions_both_commit(
     assert lab.rows(t) == [(1, 11, 1), (2, 22, 2)]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("late", "early"),
     [
@@ -199,6 +199,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.slow
 def test_a_release_lets_the_cleaner_go_on(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     lab.insert(t, "(2)")
@@ -213,6 +214,7 @@ def test_a_release_lets_the_cleaner_go_on(lab: Lab) -> None:
     assert lab.rows(t) == [(1,), (2,)]
 
 
+@pytest.mark.slow
 def test_temporary_views_and_caches_keep_what_they_read(lab: Lab, other: Lab) -> None:
     t = lab.create("id int", values="(1), (2)")
     lab.frame(f"SELECT id FROM {t}").createOrReplaceTempView(f"{t}_frozen")
@@ -241,6 +243,7 @@ def test_a_snapshot_expires(lab: Lab, impatient: Lab) -> None:
     assert impatient.rows(t) == [(1,), (2,)]
 
 
+@pytest.mark.slow
 def test_an_expired_snapshot_holds_no_cleaning_back(lab: Lab, impatient: Lab) -> None:
     t = lab.create("id int", values="(1), (2)")
     lab.insert(t, "(3)")

@@ -145,6 +145,7 @@ def test_everything_deleted(lab: Lab) -> None:
     assert lab.sql(f"SELECT * FROM {t}") == []
 
 
+@pytest.mark.slow
 def test_partitions_and_buckets_each_have_their_files(lab: Lab, written: Written) -> None:
     t = lab.create(
         "id INT, t STRING",
@@ -165,12 +166,15 @@ def test_partitions_and_buckets_each_have_their_files(lab: Lab, written: Written
 
 
 @pytest.mark.parametrize("kind", ["minor", "major"])
-def test_many_small_stripes_become_one(lab: Lab, written: Written, kind: str) -> None:
+def test_many_small_stripes_become_one(
+    lab: Lab, written: Written, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    set_limits(monkeypatch, small_stripes=5)
     t = lab.create("id INT, t STRING")
-    for first in range(25):
+    for first in range(6):
         insert(lab, t, first * 3, 3)
     compacted(lab, t, kind)
-    assert written == Written(anew=[75])
+    assert written == Written(anew=[18])
     assert len(stripe_bytes(only(lab, t, "[bd]*_v*"))) == 1
 
 
@@ -178,7 +182,7 @@ COMPRESS = "ALTER TABLE {t} SET TBLPROPERTIES ('orc.compress'='SNAPPY')"
 STRIDE = "ALTER TABLE {t} SET TBLPROPERTIES ('orc.row.index.stride'='2000')"
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["minor", "major"])
 @pytest.mark.parametrize(
     ("change", "by_spark"),
@@ -204,6 +208,7 @@ def test_files_of_several_kinds_are_written_anew(
     assert {f.codec for f in merged} == {"SNAPPY" if change == COMPRESS else "ZSTD"}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("change", [COMPRESS, STRIDE])
 def test_what_is_written_anew_takes_with_it_what_cannot_stand_beside_it(
     lab: Lab, written: Written, change: str
@@ -223,6 +228,7 @@ def test_a_changed_codec_is_that_of_the_next_base(lab: Lab) -> None:
     assert {file.codec for file in lab.files(t).values()} == {"SNAPPY"}
 
 
+@pytest.mark.slow
 def test_rows_deleted_everywhere(lab: Lab, written: Written) -> None:
     t = table(lab, 5000, 3000)
     lab.sql(f"UPDATE {t} SET t = 'new' WHERE id % 10 = 3")
@@ -294,6 +300,7 @@ def test_damage_found_by_a_compaction_is_named(lab: Lab, part: str, condition: s
     assert lab.compaction(t).state == "failed"
 
 
+@pytest.mark.slow
 def test_a_column_that_was_added_later_is_null_in_copied_stripes(
     lab: Lab, written: Written
 ) -> None:
@@ -308,6 +315,7 @@ def test_a_column_that_was_added_later_is_null_in_copied_stripes(
     assert 0 < sum(written.anew) < 2999
 
 
+@pytest.mark.slow
 def test_rows_of_an_aborted_transaction_are_not_copied(lab: Lab, written: Written) -> None:
     t = table(lab, 2000, 1000)
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):

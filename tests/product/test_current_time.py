@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from acidsql.planning import statement
 from tests.product.conftest import Lab
@@ -18,18 +19,23 @@ pytestmark = pytest.mark.spark
 Listed = set[str]
 
 
-@pytest.fixture(autouse=True)
-def today(lab: Lab) -> Iterator[date]:
+@pytest.fixture(scope="module", autouse=True)
+def today(spark: SparkSession) -> Iterator[date]:
     """Set a time zone in which it is noon; yield the date there."""
     now = datetime.now(UTC)
     ahead = 12 - now.hour
-    with lab.settings(spark__sql__session__timeZone=f"{ahead:+03}:00"):
+    with Lab(spark).settings(spark__sql__session__timeZone=f"{ahead:+03}:00"):
         yield (now + timedelta(hours=ahead)).date()
 
 
-@pytest.fixture
-def table(lab: Lab) -> str:
-    """Return a table with rows of nine days, up to tomorrow, by their age in days."""
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, today: date) -> str:  # noqa: ARG001 - the zone of its days
+    """Return a table that no test changes."""
+    return _made(Lab(spark))
+
+
+def _made(lab: Lab) -> str:
+    """Create a table with rows of nine days, up to tomorrow, by their age in days."""
     name = lab.create("age INT, v STRING", partitioned="d DATE")
     ages = ", ".join(f"({age}, 'v', date_sub(current_date(), {age}))" for age in range(-1, 8))
     lab.insert(name, ages)
@@ -67,7 +73,7 @@ def test_the_text_of_a_date_behind_many_columns(
     assert listed == _days(today, set(range(-1, 8)))
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("condition", "ages"),
     [
@@ -113,6 +119,7 @@ def test_a_view_is_of_each_query_s_day(lab: Lab, table: str, listed: Listed, tod
     lab.sql("DROP VIEW recent")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("statement", "read", "changed"),
     [
@@ -129,13 +136,13 @@ def test_a_view_is_of_each_query_s_day(lab: Lab, table: str, listed: Listed, tod
 )
 def test_statements_that_write(
     lab: Lab,
-    table: str,
     listed: Listed,
     today: date,
     statement: str,
     read: set[int],
     changed: int,
 ) -> None:
+    table = _made(lab)
     listed.clear()
     assert lab.sql(statement.format(t=table))[0][0] == changed
     assert listed == _days(today, read)
@@ -186,6 +193,7 @@ def test_hidden_row_ids_stay(lab: Lab, table: str) -> None:
     assert lab.sql(text) == [(0, 1)]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "statement",
     [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyorc
 import pytest
+from pyspark.sql import SparkSession
 
 from acidsql.bridge.spark_versions import minor_version
 from acidsql.errors import FormatError
@@ -22,12 +23,22 @@ SELECT = "SELECT id FROM {t} ORDER BY id"
 STATEMENTS = (SELECT, "UPDATE {t} SET s = 'u'", "ALTER TABLE {t} COMPACT 'major'")
 
 
-@pytest.fixture
-def table(lab: Lab) -> str:
-    """Return a table with rows 1 and 3; row 2 is deleted."""
+@pytest.fixture(scope="module")
+def written(spark: SparkSession) -> Path:
+    """Return the directory of a table with rows 1 and 3; row 2 is deleted."""
+    lab = Lab(spark)
     made = lab.create("id INT, s STRING", values="(1, 'a'), (2, 'b')")
     lab.sql(f"DELETE FROM {made} WHERE id = 2")
     lab.insert(made, "(3, 'c')")
+    return lab.root(made)
+
+
+@pytest.fixture
+def table(lab: Lab, written: Path) -> str:
+    """Return a table with a copy of its files."""
+    made = lab.create("id INT, s STRING")
+    shutil.copytree(written, lab.root(made), dirs_exist_ok=True)
+    lab.session.metastore.seed_write_id("default", made, 4)
     return made
 
 
@@ -47,6 +58,7 @@ def _text(_: bytes) -> bytes:
     return b"id,s\n1,a\n"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("damage", [_cut, _zeros, _text])
 @pytest.mark.parametrize("directory", [DELTA, DELETE_DELTA])
 def test_a_damaged_end_of_a_file_is_named(
@@ -84,19 +96,86 @@ def test_damaged_rows_fail_the_query_and_are_named(lab: Lab, table: str, directo
     assert lab.tree(table) == before
 
 
-def test_a_data_file_without_a_byte_has_no_rows(lab: Lab, table: str) -> None:
-    """Check an empty file, as a killed writer leaves it; Hive reads no rows either."""
-    _file(lab, table, DELTA).write_bytes(b"")
+@pytest.mark.parametrize("directory", [DELTA, DELETE_DELTA])
+def test_a_file_that_lost_its_content_is_named(lab: Lab, table: str, directory: str) -> None:
+    """Check a file as a power failure may leave it: of one write id, with a version file.
+
+    Hive reads no rows there; of an empty delete file it fails, or reads deleted rows, depending on
+    its reader.
+    """
+    _file(lab, table, directory).write_bytes(b"")
+    before = lab.tree(table)
+    for statement in (*STATEMENTS, "SELECT count(*) FROM {t}"):
+        with pytest.raises(FormatError, match=f"{directory}/bucket_00000 has lost its") as caught:
+            lab.sql(statement.format(t=table))
+        assert caught.value.condition == "INVALID_ORC_TAIL"
+    assert lab.tree(table) == before
+
+
+def test_an_empty_file_beside_others_is_named(lab: Lab, table: str) -> None:
+    (_file(lab, table, DELTA).parent / "bucket_00001").touch()
+    with pytest.raises(FormatError, match=f"{DELTA}/bucket_00001 has lost its content"):
+        lab.sql(SELECT.format(t=table))
+
+
+def test_an_empty_file_without_a_version_file_has_no_rows(lab: Lab, table: str) -> None:
+    """Check an empty file of a writer of which nothing is known."""
+    file = _file(lab, table, DELTA)
+    file.write_bytes(b"")
+    file.with_name("_orc_acid_version").unlink()
     assert lab.sql(SELECT.format(t=table)) == [(3,)]
     lab.sql(f"UPDATE {table} SET s = 'u' WHERE id = 3")
     lab.compact(table, "major")
     assert lab.rows(table) == [(3, "u")]
 
 
+def test_an_empty_file_of_a_streaming_client_has_no_rows(lab: Lab, table: str) -> None:
+    """Check an empty file of several write ids: its writer may be at work on later ones."""
+    file = _file(lab, table, DELTA)
+    file.write_bytes(b"")
+    file.parent.rename(file.parent.with_name("delta_0000001_0000002"))
+    assert lab.sql(SELECT.format(t=table)) == [(3,)]
+
+
 def test_a_delete_file_without_a_byte_is_refused(lab: Lab, table: str) -> None:
-    """Check an empty delete file; Hive fails, or reads deleted rows, depending on its reader."""
-    _file(lab, table, DELETE_DELTA).write_bytes(b"")
+    """Check an empty delete file, whoever wrote it."""
+    file = _file(lab, table, DELETE_DELTA)
+    file.write_bytes(b"")
+    file.with_name("_orc_acid_version").unlink()
     with pytest.raises(FormatError, match=f"{DELETE_DELTA}/bucket_00000 cannot be read"):
+        lab.sql(SELECT.format(t=table))
+
+
+@pytest.mark.parametrize("content", [b"", bytes(60), b'{"thisFileVersion":"0"'])
+def test_damaged_metadata_of_a_base_is_named(lab: Lab, table: str, content: bytes) -> None:
+    lab.sql(f"TRUNCATE TABLE {table}")
+    (lab.root(table) / "base_0000004" / "_metadata_acid").write_bytes(content)
+    for statement in STATEMENTS:
+        with pytest.raises(FormatError, match="base_0000004/_metadata_acid is damaged") as caught:
+            lab.sql(statement.format(t=table))
+        assert caught.value.condition == "INVALID_BASE_METADATA"
+
+
+def test_damaged_metadata_of_a_base_that_nobody_sees_is_ignored(lab: Lab, table: str) -> None:
+    """Check a TRUNCATE that a power failure cut off, then aborted and cleaned."""
+    metastore = lab.session.metastore
+    txn_id = metastore.open_txn("ann", "host")
+    write_id = metastore.allocate_write_id(txn_id, "default", table)
+    base = lab.root(table) / f"base_{write_id:07d}"
+    base.mkdir()
+    (base / "_metadata_acid").touch()
+    assert lab.sql(SELECT.format(t=table)) == [(1,), (3,)]
+    metastore.abort_txn(txn_id)
+    lab.compact(table, "major")
+    assert not base.exists()
+    assert lab.sql(SELECT.format(t=table)) == [(1,), (3,)]
+
+
+def test_damaged_metadata_of_a_base_with_files_is_named(lab: Lab, table: str) -> None:
+    """Check a base that may be compacted: its rows are nowhere else."""
+    shutil.copytree(lab.root(table) / DELTA, lab.root(table) / "base_0000009")
+    (lab.root(table) / "base_0000009" / "_metadata_acid").touch()
+    with pytest.raises(FormatError, match="base_0000009/_metadata_acid is damaged"):
         lab.sql(SELECT.format(t=table))
 
 
@@ -109,6 +188,7 @@ def test_a_file_with_a_foreign_name_is_ignored(lab: Lab, table: str) -> None:
     assert lab.sql(SELECT.format(t=table)) == [(3,)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "name",
     [

@@ -246,6 +246,7 @@ def test_batches_of_a_stream_write_acid_tables(on: Lab, tmp_path: Any) -> None:
     assert on.root(t).is_dir()
 
 
+@pytest.mark.slow
 def test_threads_of_one_session(on: Lab) -> None:
     t = on.create("id int")
     errors: list[BaseException] = []

@@ -61,6 +61,7 @@ def test_insert_into_appends_by_position(on: Lab) -> None:
     assert isinstance(on.spark.range(1).write, DataFrameWriter)
 
 
+@pytest.mark.slow
 def test_insert_into_overwrites_as_insert_overwrite_does(on: Lab) -> None:
     t = parts(on)
     frame(on, "x int, y int", (10, 1)).write.insertInto(t, overwrite=True)
@@ -221,6 +222,7 @@ def test_save_as_table_makes_transactional_tables(on: Lab, tmp_path: Path) -> No
         on.sql(f"DROP TABLE {name}")
 
 
+@pytest.mark.slow
 def test_save_as_table_writes_spark_s_tables_as_before(on: Lab) -> None:
     rows = frame(on, "id int", (1,))
     rows.write.saveAsTable("enabled_spark")
@@ -245,6 +247,7 @@ def test_a_temporary_view_of_the_same_name(on: Lab) -> None:
     assert on.rows(t) == [(1,)]
 
 
+@pytest.mark.slow
 def test_insert_only_tables(on: Lab) -> None:
     t = on.create("id int", properties=ONLY, values="(1)")
     rows = frame(on, "id int", (2,))
@@ -324,6 +327,7 @@ def test_write_to_overwrites_what_a_condition_finds(on: Lab) -> None:
     assert on.rows(t) == [(3, "c", 2)]
 
 
+@pytest.mark.slow
 def test_write_to_overwrites_partitions(on: Lab) -> None:
     t = parts(on)
     frame(on, "v int, p int", (10, 1), (11, 3)).writeTo(t).overwritePartitions()
@@ -420,6 +424,7 @@ def test_merge_into_with_all_its_clauses(merging: Lab) -> None:
     assert merging.rows(t)[0] == (1, "A", 10)
 
 
+@pytest.mark.slow
 def test_merge_into_knows_its_source_by_the_names_it_has(merging: Lab) -> None:
     t = merging.create("id int, v string", values="(1, 'a')")
     merging.spark.sql("SELECT 1 AS id, 'x' AS v").createOrReplaceTempView("news")

@@ -47,7 +47,7 @@ def test_both_ways_of_settling_deletes_give_the_same_files(
     assert trees[0] == trees[1]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("retained", ["true", "false"])
 @pytest.mark.parametrize("limit", [0, 1000])
 def test_both_ways_of_settling_deletes_find_rows_matched_twice(

@@ -82,7 +82,7 @@ LONG_CONDITIONS = [
 ]
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("condition", LONG_CONDITIONS)
 def test_values_that_were_compared_are_right_in_every_row_group(
     lab: Lab, long: str, condition: str
@@ -117,6 +117,7 @@ def test_rows_are_looked_for_where_their_values_stay(
     assert search.options["orc.sarg.to.filter"] == str(rows).lower()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("condition", ["n = 1", "n < 5", "b", "s = 'g4'", "d <> DATE'1970-01-20'"])
 def test_changes_leave_rows_alone_that_do_not_match(lab: Lab, long: str, condition: str) -> None:
     t = lab.create("k INT, n INT, b BOOLEAN, d DATE, s STRING")
@@ -176,7 +177,7 @@ def wide(spark: Any) -> Iterator[str]:
     lab.sql(f"DROP TABLE {name}")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "condition",
     [

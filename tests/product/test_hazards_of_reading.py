@@ -55,7 +55,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample("vectors off")
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_of_the_session_change_no_answer(lab: Lab, name: str) -> None:
     with lab.settings(**SETTINGS[name]):
@@ -207,6 +207,7 @@ def test_user_columns_may_be_called_like_acid_columns(lab: Lab) -> None:
         assert lab.sql(f"SELECT sum(bucket) FROM {t} WHERE currentTransaction > 6") == [(0,)]
 
 
+@pytest.mark.slow
 def test_user_columns_may_be_called_like_columns_of_the_product(lab: Lab) -> None:
     t = lab.create(INTERNAL_NAMES, partitioned="__part_1 int")
     count = INTERNAL_NAMES.count("`") // 2
@@ -285,6 +286,7 @@ def test_timestamps_keep_their_wall_clock(
         assert wall_clocks(session, t) == moved
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "settings",
     [

@@ -76,7 +76,7 @@ def test_rows_keep_their_order_when_sorts_spill(
     ]
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("spilling", [100], indirect=True)
 @pytest.mark.usefixtures("spilling")
 @pytest.mark.parametrize("planned", ["true", "false"])
@@ -249,6 +249,7 @@ def test_files_of_tasks_appear_when_the_job_commits(
     assert appeared == []
 
 
+@pytest.mark.slow
 def test_partition_columns_may_be_called_like_acid_columns(lab: Lab) -> None:
     t = lab.create("v int", partitioned="`row` int, bucket string, operation int, rowid int")
     lab.insert(t, "(1, 1, 'a', 0, 5), (2, 2, 'b', 2, 6)")

@@ -71,6 +71,7 @@ _steps = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=5,
     deadline=None,

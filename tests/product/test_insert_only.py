@@ -67,7 +67,7 @@ def test_inserts_overwrites_and_compactions(lab: Lab, stored: str) -> None:
     lab.sql(f"DROP TABLE {t}")
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("stored", ["ORC", "PARQUET", "TEXTFILE"])
 def test_partitions(lab: Lab, stored: str) -> None:
     t = create(lab, f"only_parts_{stored.lower()}", stored, "id int, s string", "p int, q string")

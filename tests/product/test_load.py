@@ -73,6 +73,7 @@ def test_files_of_a_directory_are_copied_if_they_are_local(lab: Lab, tmp_path: P
     ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("existing", [True, False])
 def test_files_go_to_one_partition(lab: Lab, tmp_path: Path, existing: bool) -> None:
     values = "(1, 'a', 7, 'q')" if existing else ""

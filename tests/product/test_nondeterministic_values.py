@@ -49,6 +49,7 @@ def _read_twice(lab: Lab, table: str, columns: str = "id, v, p") -> list[tuple[A
     return sorted(rows)
 
 
+@pytest.mark.sample(1)
 def test_update_and_merge_write_what_they_count(lab: Lab, way: str) -> None:
     t = lab.create("id INT, v STRING", partitioned="p INT", clustered=way)
     lab.sql(f"INSERT INTO {t} SELECT id, concat('old', id), id % 2 FROM range(0, 40, 1, 3)")
@@ -128,6 +129,7 @@ def test_fields_and_numbers(lab: Lab) -> None:
     assert one != other
 
 
+@pytest.mark.sample("drawn(id)-1")
 @pytest.mark.parametrize(
     ("value", "kept"), [("concat(v, 'x')", 0), ("uuid()", 0), ("drawn(id)", 1)]
 )

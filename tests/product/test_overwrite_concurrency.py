@@ -63,6 +63,7 @@ def before_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]]
     return planned.append
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("partitioned", [False, True])
 def test_an_overwrite_waits_for_an_insert_and_replaces_its_rows(
     lab: Lab, other: Lab, before_commit: BeforeCommit, waiting: Waiting, partitioned: bool
@@ -76,6 +77,7 @@ def test_an_overwrite_waits_for_an_insert_and_replaces_its_rows(
     assert lab.rows(t, "id, row__id.writeid") == [(2, 2)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("partitioned", [False, True])
 @pytest.mark.parametrize("statement", ["overwrite", "truncate"])
 def test_an_insert_waits_for_an_overwrite_and_is_not_lost_below_its_base(
@@ -132,6 +134,7 @@ def test_an_overwrite_of_itself_keeps_what_was_committed_just_before_its_lock(
     assert lab.rows(t) == [(10,), (20,)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("first", "change", "left"),
     [

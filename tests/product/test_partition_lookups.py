@@ -90,7 +90,7 @@ def numbers(spark: SparkSession) -> Iterator[str]:
     spark.catalog.dropTempView("numbers_of_days")
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("query", "partitions"),
     [
@@ -269,7 +269,7 @@ def test_the_other_table_is_read_as_the_statement_sees_it(lab: Lab, star: str) -
         lab.sql("DROP TABLE chosen")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "value"),
     [

@@ -40,7 +40,7 @@ def _respelled(lab: Lab, kind: str, usual: str, other: str, value: str) -> str:
     return t
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.spark
 @pytest.mark.parametrize(("kind", "usual", "other", "value"), _SPELLED)
 def test_rows_are_deleted_where_they_lie(
@@ -49,6 +49,7 @@ def test_rows_are_deleted_where_they_lie(
     _delete_where_rows_lie(lab, kind, usual, other, value)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_many_rows_are_deleted_where_they_lie(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     set_limits(monkeypatch, driver_events=0)
@@ -117,6 +118,7 @@ def test_a_partition_clause_names_what_is_spelled_so_or_has_that_value(lab: Lab)
     assert set(lab.rows(t, "id, p")) == {(100, None)}
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_partition_clause_that_names_two(lab: Lab) -> None:
     t = _respelled(lab, "int", "1", "01", "1")

@@ -36,7 +36,7 @@ def programs(lab: Lab) -> int:
     return int(metrics.METRIC_COMPILATION_TIME().getCount())
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample("insert")
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_a_statement_that_runs_again_is_not_compiled_again(lab: Lab, kind: str) -> None:
     t = lab.create("id BIGINT, v BIGINT")

@@ -208,7 +208,7 @@ ORDERED = [
 ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample("joins", "common table expressions")
 @pytest.mark.parametrize("topic", QUERIES)
 def test_queries_answer_as_over_plain_tables(pair: Pair, topic: str) -> None:
     for text in QUERIES[topic]:
@@ -270,6 +270,7 @@ def test_parameters(pair: Pair) -> None:
         assert by_text(acid) == by_text(plain)
 
 
+@pytest.mark.slow
 def test_views_look_names_up_where_they_were_made(pair: Pair) -> None:
     pair.frames("CREATE VIEW rich (k, who) COMMENT 'x' AS SELECT id, name FROM emp WHERE pay > 300")
     pair.frames(
@@ -308,6 +309,7 @@ def test_temporary_views_come_before_tables(pair: Pair) -> None:
     assert len(pair.same("SELECT * FROM dept, emp")) == 15
 
 
+@pytest.mark.slow
 def test_queries_fill_new_tables(pair: Pair) -> None:
     query = "SELECT e.id, e.name, place FROM emp e LEFT JOIN dept d ON e.dept = d.id"
     pair.frames(f"CREATE TABLE copy USING parquet AS {query}")

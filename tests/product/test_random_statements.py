@@ -241,13 +241,14 @@ def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair
     AcidSession.of(acid).close()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", _seeds(10, 150))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:
     pair.check(Statements(Random(seed), SOURCES).query())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", _seeds(2, 20))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_events(

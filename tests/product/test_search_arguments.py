@@ -121,13 +121,14 @@ def answers(lab: Lab, many: str, query: str, condition: str) -> list[list[str]]:
     return [sorted(map(repr, lab.sql(text))) for text in queries]
 
 
-@pytest.mark.sample(15)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_nothing_is_missing(lab: Lab, many: str, condition: str) -> None:
     found, expected = answers(lab, many, "SELECT * FROM {t} WHERE {condition}", condition)
     assert found == expected
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "query",
     [
@@ -198,6 +199,7 @@ def test_row_groups_are_passed_over(lab: Lab, sorted_table: str, query: str, mos
     assert most < 40000 or rows == most
 
 
+@pytest.mark.slow
 def test_changes_find_their_rows_the_same_way(
     lab: Lab, sorted_table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +270,7 @@ def test_rows_that_were_passed_over_are_not_looked_at(lab: Lab) -> None:
     assert lab.sql(f"SELECT value FROM {t} WHERE length(value) = 1 AND kind = 't'") == [("x",)]
 
 
+@pytest.mark.slow
 def test_wide_tables_are_searched_by_row_groups(lab: Lab) -> None:
     t = lab.create(", ".join(f"c{i} STRING" for i in range(120)))
     values = ", ".join(f"concat('v', id + {i})" for i in range(120))

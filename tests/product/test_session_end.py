@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import acidsql
+from acidsql import bridge
 from acidsql.bridge import JvmCache
 from acidsql.session.acid_session import AcidSession
 
@@ -57,3 +58,43 @@ def test_a_closed_session_can_be_used_again(lab: Lab) -> None:
         spark.catalog.dropTempView("seen")
         assert sorted(use(spark, t)) == rows
         AcidSession.of(spark).close()
+
+
+def create_another(spark: SparkSession) -> None:
+    """Use a new session, when what nobody reaches any more has been collected."""
+    later = spark.newSession()  # PySpark itself keeps the one that was made last
+    bridge.collect_garbage(spark)
+    AcidSession.of(later)
+
+
+def test_sessions_that_nobody_reaches_end_when_another_is_created(lab: Lab) -> None:
+    t = lab.create(
+        "id int, v string", partitioned="p int", values="(1, 'a', 1), (2, 'b', 1), (3, 'c', 2)"
+    )
+    kept: list[weakref.ref[Any]] = []
+    for _ in range(2):
+        spark: Any = lab.spark.newSession()
+        use(spark, t)
+        kept += [weakref.ref(spark), weakref.ref(AcidSession.of(spark))]
+        del spark
+        create_another(lab.spark)
+    assert [reference() is None for reference in kept] == [True, False] * 2  # they have views
+    for number in (1, 3):
+        session: Any = kept[number]()
+        session.spark.catalog.dropTempView("seen")
+        del session
+    create_another(lab.spark)
+    assert [reference() is None for reference in kept] == [True] * 4
+
+
+def test_a_frame_keeps_its_session(lab: Lab) -> None:
+    t = lab.create("id int", values="(1)")
+    frame = acidsql.table(lab.spark.newSession(), t)
+    session = AcidSession.of(frame.sparkSession)
+    create_another(lab.spark)
+    assert session in AcidSession._sessions.values()
+    assert frame.count() == 1
+    del frame
+    session.leases.prune(collect=True)
+    create_another(lab.spark)
+    assert session not in AcidSession._sessions.values()

@@ -52,7 +52,7 @@ def _changed(lab: Lab, clustered: str) -> tuple[Any, ...]:
     return lab.tree(t), repr(lab.rows(t)), looks
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("clustered", ["", "(id) INTO 3 BUCKETS"])
 def test_the_driver_writes_what_a_job_would(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
@@ -83,6 +83,7 @@ def test_the_driver_numbers_rows_as_one_task_would(
     assert [len(file.events) for file in files[0].values()] == [2, 1, 2, 4, 2, 1]
 
 
+@pytest.mark.slow
 def test_more_events_than_the_driver_takes_are_written_by_a_job(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +177,7 @@ def test_an_update_finds_columns_by_names_of_any_case_and_sign(lab: Lab) -> None
     ]
 
 
+@pytest.mark.slow
 def test_rows_of_many_partitions_are_deleted_where_they_are(lab: Lab) -> None:
     t = lab.create("id INT", partitioned="p INT, q STRING")
     lab.sql(

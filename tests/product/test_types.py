@@ -105,6 +105,7 @@ def test_values_of_every_type_survive_every_rewrite(lab: Lab) -> None:
     lab.spark.catalog.dropTempView("all_values")
 
 
+@pytest.mark.slow
 def test_filters_on_each_type_find_their_rows(lab: Lab) -> None:
     t = lab.create(
         "id int, d decimal(38,18), day date, b binary, v varchar(5), c char(5), f double"
@@ -150,6 +151,7 @@ def test_types_that_hive_cannot_read_are_refused(lab: Lab, kind: str) -> None:
     assert lab.session.metastore.find_table("default", "refused") is None
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["map<date,int>", "array<struct<a:map<struct<d:date>,int>>>"])
 def test_maps_with_dates_as_keys_are_not_written(lab: Lab, kind: str) -> None:
     t = lab.create("id int", values="(1), (2), (3)")
@@ -204,6 +206,7 @@ def test_columns_of_any_type_may_be_left_out_of_an_insert(lab: Lab) -> None:
     assert lab.rows(t) == [(1, None, None, None, "x"), (2, None, "abcd", None, None)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["default", "insert_only"])
 @pytest.mark.parametrize(("values", "batched"), [("ARRAY<INT>", "false"), ("INT", "true")])
 def test_maps_of_nested_values_are_read_row_by_row(

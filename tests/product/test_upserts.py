@@ -115,6 +115,7 @@ def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
     assert joins == ["merge_join"] * 3
 
 
+@pytest.mark.slow
 def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[str]) -> None:
     """Check a source with a filter, of which Spark assumes that it keeps all rows."""
     t = lab.create("id bigint, u string, v string")
@@ -157,6 +158,7 @@ def _damage(lab: Lab, t: str, partition: str) -> None:
     file.write_bytes(content)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("inserting", [True, False])
 def test_partitions_without_keys_of_the_source_are_not_read(lab: Lab, inserting: bool) -> None:
     t = lab.create("id int, v string", partitioned="p date, q string")
@@ -197,7 +199,7 @@ KEYS = {
 }
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("chosen", ["id IN (77, 78, 90, 7, 9050)", "id % 3 = 1"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_keys_of_any_type_find_their_rows(
@@ -258,6 +260,7 @@ def test_many_keys_choose_row_groups_and_no_rows(
     ]
 
 
+@pytest.mark.slow
 def test_keys_of_other_types_and_expressions(lab: Lab) -> None:
     t = lab.create("id int, u string, v string")
     lab.sql(f"INSERT INTO {t} SELECT CAST(id AS int), string(id), 'old' FROM range(3000)")

@@ -11,7 +11,9 @@ from pathlib import Path
 import pexpect
 import pytest
 from click.testing import CliRunner
+from pyspark.sql import SparkSession
 
+import acidsql
 from acidsql.repl import main as command
 from acidsql.repl.session import session_options
 
@@ -47,7 +49,7 @@ def run(directory: Path, *arguments: str, text: str = "") -> subprocess.Complete
         (["--dialect", "impala"], "'impala' is not one of"),
         (["--hivevar", "x"], "'x' is not KEY=VALUE"),
         (["--limit", "-1"], "is not in the range"),
-        (["SELECT 1"], "unexpected extra argument"),
+        (["SELECT 1"], "No such command 'SELECT 1'"),
     ],
 )
 def test_wrong_usage_exits_2(arguments: list[str], message: str) -> None:
@@ -76,6 +78,15 @@ def test_the_user_s_options_win(tmp_path: Path) -> None:
     assert session_options(warehouse=None, conf=own).items() >= own.items()
 
 
+_STATEMENTS = [
+    *("--format", "jsonl", "--limit", "2", "-e"),
+    f"{_CREATE}; INSERT INTO pets VALUES (1, 'a;b'), (2, NULL), (3, 'c');"
+    " SELECT * FROM pets ORDER BY id",
+]
+_ANSWER = [{"id": 1, "name": "a;b"}, {"id": 2, "name": None}]
+
+
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_file_in_hives_dialect(tmp_path: Path) -> None:
     script = tmp_path / "script.hql"
@@ -93,23 +104,31 @@ def test_a_file_in_hives_dialect(tmp_path: Path) -> None:
     assert answer.stdout.splitlines()[-2:] == ["a,b,c", "2,x;y,2024-03-31"]
     assert "warning: hive.exec.parallel is kept and has no effect on Spark" in answer.stderr
     assert "UNSUPPORTED_DIALECT_FEATURE" in answer.stderr
-    assert "script.hql:5: [UNSUPPORTED_DIALECT_FEATURE] hash()" in answer.stderr
+    assert "script.hql:5: error: [UNSUPPORTED_DIALECT_FEATURE] hash()" in answer.stderr
     assert answer.returncode == 1
 
 
 @pytest.mark.spark
 def test_statements_from_the_command_line(tmp_path: Path) -> None:
-    answer = run(
-        tmp_path,
-        *("--format", "jsonl", "--limit", "2", "-e"),
-        f"{_CREATE}; INSERT INTO pets VALUES (1, 'a;b'), (2, NULL), (3, 'c');"
-        " SELECT * FROM pets ORDER BY id",
-    )
+    answer = run(tmp_path, *_STATEMENTS)
     assert answer.returncode == 0, answer.stderr
-    assert [json.loads(line) for line in answer.stdout.splitlines()[-2:]] == [
-        {"id": 1, "name": "a;b"},
-        {"id": 2, "name": None},
-    ]
+    assert [json.loads(line) for line in answer.stdout.splitlines()[-2:]] == _ANSWER
+
+
+@pytest.mark.spark
+def test_statements_in_the_session_of_the_tests(
+    empty: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[SparkSession] = []
+    monkeypatch.setattr(command, "start_session", lambda **_: empty)
+    monkeypatch.setattr(SparkSession, "stop", lambda session: stopped.extend([session]))
+    acidsql.sql(empty, "CREATE DATABASE of_the_command")
+    acidsql.sql(empty, "USE of_the_command")
+    answer = CliRunner().invoke(command.main, _STATEMENTS)
+    acidsql.sql(empty, "DROP DATABASE of_the_command CASCADE")
+    assert answer.exit_code == 0, answer.output
+    assert [json.loads(line) for line in answer.stdout.splitlines()[-2:]] == _ANSWER
+    assert stopped == [empty]
 
 
 @pytest.mark.slow

@@ -30,10 +30,18 @@ def test_kerberos_is_asked_for_as_hive_s_client_is(session: SparkSession) -> Non
     )
 
 
+def test_commits_wait_for_the_disk_unless_that_is_off(session: SparkSession) -> None:
+    session.conf.unset("spark.acidsql.synchronous")
+    assert read_settings(session).synchronous
+    session.conf.set("spark.acidsql.synchronous", "OFF")
+    assert not read_settings(session).synchronous
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
         ("spark.acidsql.lock.timeout", "soon", "is 'soon': give a number of seconds"),
+        ("spark.acidsql.synchronous", "normal", "is 'normal': give full or off"),
         ("hadoop.rpc.protection", "auth-conf", "one or several of authentication, integrity"),
     ],
 )

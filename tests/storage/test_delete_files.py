@@ -94,6 +94,7 @@ def test_a_published_file_is_read_once_while_there_is_room(monkeypatch: pytest.M
     assert read == ["a", "b", "c", "b", "b"], "another file in its place"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("stripe_size", [None, 10_000])
 def test_a_file_knows_the_last_key_of_each_stripe(
     monkeypatch: pytest.MonkeyPatch, stripe_size: int | None

@@ -18,6 +18,7 @@ def create_database(
     connection: sqlite3.Connection, name: str, location: str, comment: str | None
 ) -> None:
     """Create a database (``Metastore.create_database``)."""
+    failures.check_name(name)
     name = lowered(name)
     if _has_database(connection, name):
         raise failures.schema_exists(name)
@@ -29,7 +30,10 @@ def drop_database(connection: sqlite3.Connection, name: str) -> None:
     name = _existing_database(connection, name)
     if name == DEFAULT_DATABASE:
         raise failures.default_schema_stays()
-    if tables(connection, name):
+    held = connection.execute(
+        "SELECT 1 FROM tables WHERE database_name = ? LIMIT 1", (name,)
+    ).fetchone()
+    if held is not None:
         raise failures.schema_not_empty(name)
     connection.execute("DELETE FROM databases WHERE name = ?", (name,))
 
@@ -46,22 +50,47 @@ def database_location(connection: sqlite3.Connection, name: str) -> str:
     return str(row[0])
 
 
-def create_table(connection: sqlite3.Connection, table: Table) -> None:
-    """Create a table or view (``Metastore.create_table``)."""
+def create_table(
+    connection: sqlite3.Connection, table: Table, created_by_txn: int | None = None
+) -> None:
+    """Create a table or view (``Metastore.create_table``).
+
+    Args:
+        created_by_txn: transaction without whose commit it does not exist, or None.
+    """
+    failures.check_name(table.name)
     table = _with_lowered_names(table)
     _existing_database(connection, table.database)
     if find_table(connection, table.database, table.name) is not None:
         raise failures.table_exists(table.database, table.name)
     connection.execute(
-        f"INSERT INTO tables ({', '.join(_DEFINED)}, database_name, table_name)"
-        f" VALUES ({', '.join('?' for _ in _DEFINED)}, ?, ?)",
-        (*_definition(table), table.database, table.name),
+        f"INSERT INTO tables ({', '.join(_DEFINED)}, database_name, table_name, created_by_txn)"
+        f" VALUES ({', '.join('?' for _ in _DEFINED)}, ?, ?, ?)",
+        (*_definition(table), table.database, table.name, created_by_txn),
     )
 
 
-def drop_table(connection: sqlite3.Connection, table_id: int) -> None:
+def show_table(connection: sqlite3.Connection, staged: Table, name: str) -> None:
+    """Give a table that was created for a transaction alone its name (``ShowTable``)."""
+    name = lowered(name)
+    if find_table(connection, staged.database, name) is not None:
+        raise failures.table_exists(staged.database, name)
+    connection.execute(
+        "UPDATE tables SET table_name = ?, created_by_txn = NULL WHERE table_id = ?",
+        (name, table_id(connection, staged.database, staged.name)),
+    )
+
+
+def drop_created_by(connection: sqlite3.Connection, txn_id: int) -> None:
+    """Drop the tables that were created for a transaction alone."""
+    connection.execute("DELETE FROM tables WHERE created_by_txn = ?", (txn_id,))
+
+
+def drop_table(connection: sqlite3.Connection, database: str, name: str) -> None:
     """Delete a table with its partitions, write ids, locks, write set and queue entries."""
-    connection.execute("DELETE FROM tables WHERE table_id = ?", (table_id,))
+    connection.execute(
+        "DELETE FROM tables WHERE table_id = ?", (table_id(connection, database, name),)
+    )
 
 
 def alter_table(connection: sqlite3.Connection, table: Table) -> None:
@@ -74,9 +103,18 @@ def alter_table(connection: sqlite3.Connection, table: Table) -> None:
 
 
 def rename_table(
-    connection: sqlite3.Connection, database: str, name: str, new_database: str, new_name: str
+    connection: sqlite3.Connection,
+    database: str,
+    name: str,
+    new_database: str,
+    new_name: str,
+    location: str | None = None,
 ) -> None:
-    """Rename a table (``Metastore.rename_table``)."""
+    """Rename a table (``Metastore.rename_table``).
+
+    Args:
+        location: its new directory, for the partitions below it as well; None keeps it.
+    """
     renamed = table_id(connection, database, name)
     new_database, new_name = _existing_database(connection, new_database), lowered(new_name)
     if find_table(connection, new_database, new_name) is not None:
@@ -84,6 +122,19 @@ def rename_table(
     connection.execute(
         "UPDATE tables SET database_name = ?, table_name = ? WHERE table_id = ?",
         (new_database, new_name, renamed),
+    )
+    if location is None:
+        return
+    old = str(
+        connection.execute("SELECT location FROM tables WHERE table_id = ?", (renamed,)).fetchone()[
+            0
+        ]
+    )
+    connection.execute("UPDATE tables SET location = ? WHERE table_id = ?", (location, renamed))
+    connection.execute(
+        "UPDATE partitions SET location = ?1 || substr(location, length(?2) + 1)"
+        " WHERE table_id = ?3 AND substr(location, 1, length(?2) + 1) = ?2 || '/'",
+        (location, old, renamed),
     )
 
 
@@ -107,7 +158,7 @@ def find_table(connection: sqlite3.Connection, database: str, name: str) -> Tabl
 def tables(connection: sqlite3.Connection, database: str) -> tuple[str, ...]:
     """Return the names of tables and views, sorted (``Metastore.tables``)."""
     rows = connection.execute(
-        "SELECT table_name FROM tables WHERE database_name = ?",
+        "SELECT table_name FROM tables WHERE database_name = ? AND created_by_txn IS NULL",
         (_existing_database(connection, database),),
     )
     return tuple(sorted(row[0] for row in rows))

@@ -8,10 +8,19 @@ transaction is in no list any more would be taken for committed.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Sequence
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore import failures
-from acidsql.metastore.embedded import compactions, locks, write_ids, write_set
+from acidsql.metastore.changes import CatalogChange, DropTable
+from acidsql.metastore.embedded import (
+    catalog,
+    changes,
+    compactions,
+    locks,
+    write_ids,
+    write_set,
+)
 from acidsql.metastore.embedded.transactions import (
     AbortCause,
     aborted_error,
@@ -22,11 +31,14 @@ from acidsql.metastore.embedded.transactions import (
 from acidsql.metastore.model import LockState, TxnState, TxnType
 
 # Causes after which the client writes nothing any more: it ended the transaction itself. A client
-# that timed out, or whose table was dropped, may still move a directory to its place.
+# that timed out, whose transaction somebody else aborted or whose table was dropped may still move
+# a directory to its place. Its write id must never count as committed.
 _CLIENT_HAS_STOPPED = (AbortCause.CLIENT.value, AbortCause.CONFLICT.value)
 
 
-def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConflictError | None:
+def commit(
+    connection: sqlite3.Connection, txn_id: int, made: Sequence[CatalogChange], now: float
+) -> WriteConflictError | None:
     """Commit a transaction (``Metastore.commit_txn``), or abort it and return its conflict.
 
     The caller raises the conflict once the abort is durable.
@@ -40,10 +52,16 @@ def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConf
     if conflict is not None:
         _abort(connection, txn_id, AbortCause.CONFLICT, now)
         return conflict
+    for change in made:
+        if isinstance(change, DropTable):
+            dropped = catalog.table_id(connection, change.table.database, change.table.name)
+            abort_users_of_dropped(connection, dropped, now, txn_id)
+        changes.apply(connection, change)
     connection.execute(
         "UPDATE txns SET state = ?, commit_id = ?, ended = ? WHERE txn_id = ?",
         (TxnState.COMMITTED.value, highest_txn_id(connection), now, txn_id),
     )
+    write_ids.record_commit(connection, txn_id, now)
     locks.release(connection, txn_id)
     compactions.txn_committed(connection, txn_id)
     _prune_committed(connection, txn_id)
@@ -51,12 +69,14 @@ def commit(connection: sqlite3.Connection, txn_id: int, now: float) -> WriteConf
 
 
 def abort(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
-    """Abort a transaction (``Metastore.abort_txn``)."""
-    state = state_of(connection, txn_id)
-    if state is TxnState.COMMITTED:
-        raise failures.txn_committed(txn_id)
-    if state is TxnState.OPEN:
-        _abort(connection, txn_id, AbortCause.CLIENT, now)
+    """Abort a transaction for its client (``Metastore.abort_txn``)."""
+    _abort_unless_ended(connection, txn_id, AbortCause.CLIENT, now)
+
+
+def kill(connection: sqlite3.Connection, txn_ids: Iterable[int], now: float) -> None:
+    """Abort transactions of any client (``Metastore.abort_txns``)."""
+    for txn_id in txn_ids:
+        _abort_unless_ended(connection, txn_id, AbortCause.KILLED, now)
 
 
 def expired(connection: sqlite3.Connection, heartbeat_before: float) -> tuple[int, ...]:
@@ -82,19 +102,28 @@ def reap(connection: sqlite3.Connection, timeout: float, now: float) -> tuple[in
     return reaped
 
 
-def abort_users_of_dropped(connection: sqlite3.Connection, table_id: int, now: float) -> None:
-    """Abort the open transactions that wait for a lock on a table, or have a write id of it.
+def abort_users_of_dropped(
+    connection: sqlite3.Connection, table_id: int, now: float, dropping_txn_id: int | None = None
+) -> None:
+    """Abort the open transactions that wait for a lock on a table, or have a write id of it, except
+    the one that drops it.
 
     A new table of the same name may take the same place. What they would still write there must not
     be taken for rows of the new table when they commit.
     """
     rows = connection.execute(
         """
-        SELECT txn_id FROM txns WHERE state = ? AND (
+        SELECT txn_id FROM txns WHERE state = ? AND txn_id IS NOT ? AND (
             txn_id IN (SELECT txn_id FROM locks WHERE table_id = ? AND state = ?)
             OR txn_id IN (SELECT txn_id FROM write_ids WHERE table_id = ?))
         """,
-        (TxnState.OPEN.value, table_id, LockState.WAITING.value, table_id),
+        (
+            TxnState.OPEN.value,
+            dropping_txn_id,
+            table_id,
+            LockState.WAITING.value,
+            table_id,
+        ),
     ).fetchall()
     for row in rows:
         _abort(connection, row[0], AbortCause.TABLE_DROPPED, now)
@@ -110,12 +139,13 @@ def forget_cleaned(
     """Forget the aborted writes to a table or partition whose directories a cleaner has removed.
 
     In a partitioned table a transaction's write id is forgotten when every partition in its write
-    set has been cleaned. If its write set is unknown, the write id stays.
+    set has been cleaned. If its write set is unknown, the write id stays. A forgotten one is no
+    more in snapshots, but stays in the history.
     """
     candidates = connection.execute(
         """
         SELECT txns.txn_id FROM write_ids JOIN txns ON txns.txn_id = write_ids.txn_id
-        WHERE write_ids.table_id = ? AND write_ids.write_id <= ?
+        WHERE write_ids.table_id = ? AND write_ids.write_id <= ? AND write_ids.cleaned = 0
           AND txns.state = ? AND txns.abort_cause IN (?, ?)
         """,
         (table_id, highest_write_id, TxnState.ABORTED.value, *_CLIENT_HAS_STOPPED),
@@ -124,10 +154,19 @@ def forget_cleaned(
         if partitioned and not _cleaned_everywhere(connection, txn_id, table_id, partition):
             continue
         connection.execute(
-            "DELETE FROM write_ids WHERE txn_id = ? AND table_id = ?", (txn_id, table_id)
+            "UPDATE write_ids SET cleaned = 1 WHERE txn_id = ? AND table_id = ?",
+            (txn_id, table_id),
         )
-        # Without its row the write id must still count for the high-water mark.
-        write_ids.finalize(connection, table_id, highest_write_id)
+
+
+def _abort_unless_ended(
+    connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: float
+) -> None:
+    state = state_of(connection, txn_id)
+    if state is TxnState.COMMITTED:
+        raise failures.txn_committed(txn_id)
+    if state is TxnState.OPEN:
+        _abort(connection, txn_id, cause, now)
 
 
 def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: float) -> None:
@@ -135,7 +174,9 @@ def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: 
         "UPDATE txns SET state = ?, abort_cause = ?, ended = ? WHERE txn_id = ?",
         (TxnState.ABORTED.value, cause.value, now, txn_id),
     )
+    write_ids.record_abort(connection, txn_id, now)
     locks.release(connection, txn_id)
+    catalog.drop_created_by(connection, txn_id)
     compactions.txn_aborted(connection, txn_id, cause.value, now)
 
 
@@ -163,7 +204,8 @@ def _cleaned_everywhere(
 
 
 def _forget_aborts(connection: sqlite3.Connection, ended_before: float) -> None:
-    """Forget aborted transactions that have no write id: no directory has their ids in its name.
+    """Forget aborted transactions without a write id that was not cleaned: no directory has their
+    ids in its name.
 
     A compactor has no write id either, but the id of its transaction is in the names of its
     directories: it is never forgotten.
@@ -172,7 +214,8 @@ def _forget_aborts(connection: sqlite3.Connection, ended_before: float) -> None:
         """
         SELECT txn_id FROM txns
         WHERE state = ? AND ended < ? AND type <> ?
-          AND NOT EXISTS (SELECT 1 FROM write_ids WHERE write_ids.txn_id = txns.txn_id)
+          AND NOT EXISTS (
+              SELECT 1 FROM write_ids WHERE write_ids.txn_id = txns.txn_id AND cleaned = 0)
         """,
         (TxnState.ABORTED.value, ended_before, TxnType.COMPACTION.value),
     ).fetchall()

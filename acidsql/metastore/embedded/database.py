@@ -2,8 +2,8 @@
 
 Each process has one connection per ``Database``, used by one thread at a time. Transactions that
 write take SQLite's write lock at their start (BEGIN IMMEDIATE), so what they read cannot change
-before they write. They are on the disk when they return (WAL, synchronous FULL). The file must be
-on a local disk: SQLite's WAL needs shared memory.
+before they write. They are on the disk when they return (WAL, synchronous FULL), unless that is
+switched off. The file must be on a local disk: SQLite's WAL needs shared memory.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from acidsql.errors import MetastoreError
 from acidsql.limits import limits
 from acidsql.metastore.embedded import schema
+from acidsql.metastore.embedded.deferred_signals import DeferredSignals
 
 
 class Database:
@@ -26,14 +27,16 @@ class Database:
 
     Args:
         path: the file; it and its directory are created if they are missing.
+        synchronous: whether a transaction that writes is on the disk when it returns.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE or METASTORE_VERSION, the file cannot be used;
             METASTORE_BUSY, other processes held its write lock for ``sqlite_busy_seconds``.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, synchronous: bool = True) -> None:
         self.path = path
+        self._synchronous = synchronous
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._closed = False
@@ -55,8 +58,8 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Run a transaction that holds the write lock: durable at the end, rolled back by an
-        exception.
+        """Run a transaction that holds the write lock: durable at the end if the database is
+        synchronous, rolled back by an exception.
         """
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
@@ -69,7 +72,9 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        # Signals first: one that is handled between two of the steps below would leave the write
+        # lock or this process's own lock behind.
+        with DeferredSignals(), self._lock:
             try:
                 connection = self._connect()
                 with schema.transaction(connection, begin):
@@ -84,13 +89,13 @@ class Database:
                 f"the metastore {self.path!r} was closed; open it again",
             )
         if self._connection is None:
-            self._connection = _open(self.path)
+            self._connection = _open(self.path, synchronous=self._synchronous)
         return self._connection
 
     def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _before_fork(self) -> None:
         self._lock.acquire()
@@ -103,7 +108,7 @@ class Database:
         self._lock = threading.RLock()
 
 
-def _open(path: str) -> sqlite3.Connection:
+def _open(path: str, *, synchronous: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path,
         timeout=limits().sqlite_busy_seconds,
@@ -114,7 +119,7 @@ def _open(path: str) -> sqlite3.Connection:
     try:
         connection.row_factory = sqlite3.Row
         _use_wal(connection, path)
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if synchronous else 'OFF'}")
         connection.execute("PRAGMA foreign_keys = ON")
         schema.prepare(connection, path)
     except BaseException:

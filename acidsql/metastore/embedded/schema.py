@@ -44,7 +44,8 @@ _VERSION_1 = (
         owner TEXT NOT NULL,
         created INTEGER NOT NULL,
         next_write_id INTEGER NOT NULL DEFAULT 1,
-        -- write ids up to this one that have no row in write_ids count as committed
+        -- write ids up to this one that have no row in write_ids count as committed: ids that were
+        -- read from directories, or forgotten by version 2. Their outcome is unknown
         settled_write_id INTEGER NOT NULL DEFAULT 0,
         UNIQUE (database_name, table_name)
     ) {_STRICT}
@@ -139,7 +140,41 @@ _VERSION_2 = (
     "ALTER TABLE partitions ADD COLUMN columns TEXT",  # JSON array of objects, or NULL
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
+# The history of write ids. Number and time are NULL for commits from before this version; version 2
+# deleted the rows of aborted write ids that were cleaned, and nothing tells their outcome now.
+_VERSION_3 = (
+    "ALTER TABLE write_ids ADD COLUMN outcome TEXT",  # 'committed', 'aborted'; NULL: still open
+    # Position among the commits of all tables, 1 for the first. Tables of one transaction share it.
+    "ALTER TABLE write_ids ADD COLUMN commit_number INTEGER",
+    # Time of the commit or abort. The clock may be set back; commit_number never goes back.
+    "ALTER TABLE write_ids ADD COLUMN ended REAL",
+    # 1: aborted, and no directory has the write id any more, so it need not be listed as invalid.
+    "ALTER TABLE write_ids ADD COLUMN cleaned INTEGER NOT NULL DEFAULT 0",
+    f"CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) {_STRICT}",
+    "INSERT INTO counters VALUES ('commit_number', 0)",
+    """
+    UPDATE write_ids SET outcome = (SELECT nullif(state, 'open') FROM txns
+                                    WHERE txns.txn_id = write_ids.txn_id)
+    """,
+    # The transactions of aborted write ids are never pruned.
+    """
+    UPDATE write_ids SET outcome = 'committed'
+    WHERE NOT EXISTS (SELECT 1 FROM txns WHERE txns.txn_id = write_ids.txn_id)
+    """,
+    # File operations that the outcome of a transaction decides on, and tables that nobody else sees
+    # before their transaction commits.
+    f"""
+    CREATE TABLE file_operations (
+        operation_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        txn_id INTEGER NOT NULL,
+        outcome TEXT NOT NULL,            -- done if the transaction ends in this state
+        operation TEXT NOT NULL           -- JSON object
+    ) {_STRICT}
+    """,
+    "ALTER TABLE tables ADD COLUMN created_by_txn INTEGER",  # NULL once it has committed
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
 SCHEMA_VERSION = len(MIGRATIONS)
 
 
@@ -151,12 +186,12 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
             SQLite file belongs to another program.
     """
     with transaction(connection, "BEGIN"):
-        version = _checked_version(connection, path)
+        version = checked_version(connection, path, may_be_empty=True)
     if version == SCHEMA_VERSION:
         return
     with transaction(connection, "BEGIN IMMEDIATE"):
         # Another process may have migrated the file while this one waited for the write lock.
-        for migration in MIGRATIONS[_checked_version(connection, path) :]:
+        for migration in MIGRATIONS[checked_version(connection, path, may_be_empty=True) :]:
             for statement in migration:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -165,9 +200,15 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-    """Run a block between ``begin`` and COMMIT; roll back if it raises."""
-    connection.execute(begin)
+    """Run a block between ``begin`` and COMMIT; roll back if it raises.
+
+    A transaction that an exception from outside, such as another thread's, left open is rolled back
+    first.
+    """
+    if connection.in_transaction:
+        connection.rollback()
     try:
+        connection.execute(begin)
         yield
         connection.execute("COMMIT")
     finally:
@@ -175,11 +216,17 @@ def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
             connection.rollback()
 
 
-def _checked_version(connection: sqlite3.Connection, path: str) -> int:
+def checked_version(connection: sqlite3.Connection, path: str, *, may_be_empty: bool) -> int:
+    """Return the schema version of a file, 0 if it is empty.
+
+    Raises:
+        MetastoreError: METASTORE_VERSION, a newer acidsql made the file; METASTORE_UNAVAILABLE, the
+            SQLite file belongs to another program, or is empty and may not be.
+    """
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    if application != APPLICATION_ID and not empty:
+    if application != APPLICATION_ID and not (empty and may_be_empty):
         raise MetastoreError(
             "METASTORE_UNAVAILABLE",
             f"{path!r} is a SQLite file but not an acidsql metastore; "

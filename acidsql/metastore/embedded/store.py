@@ -1,15 +1,20 @@
 """``EmbeddedMetastore``: the metastore in one SQLite file, composed of the other modules.
 
 Each method is one SQLite transaction over functions of ``catalog``, ``transactions``,
-``commit_abort``, ``write_ids``, ``write_set``, ``locks`` and ``compactions``.
+``commit_abort``, ``write_ids``, ``write_set``, ``locks`` and ``compactions``. Methods that look
+tables or partitions up first do the file operations that ended transactions left (``journal``).
 """
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore import failures
+from acidsql.metastore.changes import CatalogChange, Move, file_operations, moving, new_places
 from acidsql.metastore.embedded import (
     catalog,
     commit_abort,
@@ -20,6 +25,8 @@ from acidsql.metastore.embedded import (
     write_set,
 )
 from acidsql.metastore.embedded.database import Database
+from acidsql.metastore.embedded.journal import Journal
+from acidsql.metastore.file_moves import Files
 from acidsql.metastore.model import (
     RESERVED_WRITE_IDS,
     Capabilities,
@@ -33,8 +40,12 @@ from acidsql.metastore.model import (
     PlainTable,
     Table,
     TxnInfo,
+    TxnState,
     TxnType,
 )
+
+# No identifier begins like this without quotes, and SHOW TABLES leaves these tables out.
+_STAGED_PREFIX = "_acidsql_created_by_"
 
 _CAPABILITIES = Capabilities(
     is_id_authority=False,
@@ -52,8 +63,11 @@ class EmbeddedMetastore:
     Args:
         path: the SQLite file, on a local disk; created with the database ``default`` if missing.
         txn_timeout: seconds without a heartbeat after which a transaction is aborted.
+        synchronous: whether a method returns only when its change is on the disk.
         clock: returns seconds since 1970; all processes that share the file must use the same
             clock.
+        files: moves and deletes what changes of the catalog are about; without them only such
+            changes can be made as are about no files.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE, METASTORE_VERSION or METASTORE_BUSY, here and by
@@ -65,9 +79,13 @@ class EmbeddedMetastore:
         path: str,
         *,
         txn_timeout: float = 300.0,
+        synchronous: bool = True,
         clock: Callable[[], float] = time.time,
+        files: Files | None = None,
     ) -> None:
-        self._database = Database(path)
+        self._database = Database(path, synchronous=synchronous)
+        self._journal = Journal(self._database, files)
+        self._prepared: dict[int, tuple[CatalogChange, ...]] = {}
         self._txn_timeout = txn_timeout
         self._clock = clock
 
@@ -84,16 +102,36 @@ class EmbeddedMetastore:
             catalog.drop_database(connection, name)
 
     def databases(self) -> tuple[str, ...]:
-        with self._database.read() as connection:
-            return catalog.databases(connection)
+        return self._journal.read(catalog.databases)
 
     def database_location(self, name: str) -> str:
         with self._database.read() as connection:
             return catalog.database_location(connection, name)
 
-    def create_table(self, table: Table) -> None:
+    def create_table(
+        self,
+        table: Table,
+        partitions: Iterable[Partition] = (),
+        highest_write_id: int = 0,
+        highest_txn_id: int = 0,
+    ) -> None:
+        self._journal.check_free([table.location])
         with self._database.write() as connection:
-            catalog.create_table(connection, table)
+            self._create(connection, table, partitions, highest_write_id, highest_txn_id)
+
+    def stage_table(self, txn_id: int, table: Table) -> Table:
+        """See ``Metastore``; nobody finds it under its name before ``ShowTable``."""
+        self._journal.check_free([table.location])
+        staged = replace(table, name=f"{_STAGED_PREFIX}{txn_id}")
+        location = Move(source=table.location, keeps_directory=self._journal.exists(table.location))
+        undo = moving(txn_id, table.location.rpartition("/")[0], [location])
+        self._journal.enter([undo], TxnState.ABORTED)
+        with self._database.write() as connection:
+            transactions.require_open(connection, txn_id)
+            if catalog.find_table(connection, table.database, table.name) is not None:
+                raise failures.table_exists(table.database, table.name)
+            catalog.create_table(connection, staged, created_by_txn=txn_id)
+        return staged
 
     def drop_table(self, database: str, name: str) -> None:
         """See ``Metastore``; aborts open transactions that have a write id of the table or wait for
@@ -102,7 +140,7 @@ class EmbeddedMetastore:
         with self._database.write() as connection:
             table_id = catalog.table_id(connection, database, name)
             commit_abort.abort_users_of_dropped(connection, table_id, self._clock())
-            catalog.drop_table(connection, table_id)
+            catalog.drop_table(connection, database, name)
 
     def alter_table(self, table: Table) -> None:
         with self._database.write() as connection:
@@ -113,12 +151,10 @@ class EmbeddedMetastore:
             catalog.rename_table(connection, database, name, new_database, new_name)
 
     def table(self, database: str, name: str) -> Table:
-        with self._database.read() as connection:
-            return catalog.table(connection, database, name)
+        return self._journal.read(lambda connection: catalog.table(connection, database, name))
 
     def find_table(self, database: str, name: str) -> Table | None:
-        with self._database.read() as connection:
-            return catalog.find_table(connection, database, name)
+        return self._journal.read(lambda connection: catalog.find_table(connection, database, name))
 
     def plain_table(self, database: str, name: str) -> PlainTable | None:  # noqa: ARG002
         """See ``Metastore``; returns None, because every table is transactional."""
@@ -132,13 +168,11 @@ class EmbeddedMetastore:
             write_ids.seed(connection, table.database, table.name, RESERVED_WRITE_IDS + 1)
 
     def tables(self, database: str) -> tuple[str, ...]:
-        with self._database.read() as connection:
-            return catalog.tables(connection, database)
+        return self._journal.read(lambda connection: catalog.tables(connection, database))
 
     def table_at(self, location: str, database: str) -> Table | None:  # noqa: ARG002
         """See ``Metastore``; searches all databases."""
-        with self._database.read() as connection:
-            return catalog.table_at(connection, location)
+        return self._journal.read(lambda connection: catalog.table_at(connection, location))
 
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         with self._database.write() as connection:
@@ -161,14 +195,16 @@ class EmbeddedMetastore:
             catalog.rename_partition(connection, database, table, values, renamed)
 
     def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        with self._database.read() as connection:
-            return catalog.partition_values(connection, database, table)
+        return self._journal.read(
+            lambda connection: catalog.partition_values(connection, database, table)
+        )
 
     def partitions(
         self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
     ) -> tuple[Partition, ...]:
-        with self._database.read() as connection:
-            return catalog.partitions(connection, database, table, values)
+        return self._journal.read(
+            lambda connection: catalog.partitions(connection, database, table, values)
+        )
 
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
         with self._database.write() as connection:
@@ -176,11 +212,20 @@ class EmbeddedMetastore:
             commit_abort.reap(connection, self._txn_timeout, now)
             return transactions.open_txn(connection, user, host, txn_type, now)
 
+    def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
+        self._journal.check_free(new_places(changes))
+        self._journal.enter(file_operations(txn_id, changes), TxnState.COMMITTED)
+        self._prepared[txn_id] = tuple(changes)
+
     def commit_txn(self, txn_id: int) -> None:
+        changes = self._prepared.get(txn_id, ())
         with self._database.write() as connection:
-            conflict = commit_abort.commit(connection, txn_id, self._clock())
+            conflict = commit_abort.commit(connection, txn_id, changes, self._clock())
+        self._prepared.pop(txn_id, None)
         if conflict is not None:
             raise conflict
+        if changes:
+            self._journal.finish_quietly(f"transaction {txn_id} has committed")
 
     @property
     def waiting_may_conflict(self) -> bool:
@@ -189,6 +234,17 @@ class EmbeddedMetastore:
     def abort_txn(self, txn_id: int) -> None:
         with self._database.write() as connection:
             commit_abort.abort(connection, txn_id, self._clock())
+        self._prepared.pop(txn_id, None)
+        self._journal.finish_quietly(f"transaction {txn_id} was aborted")
+
+    def abort_txns(self, txn_ids: Sequence[int]) -> None:
+        """See ``Metastore``; aborts none of them if one is committed or unknown."""
+        with self._database.write() as connection:
+            commit_abort.kill(connection, txn_ids, self._clock())
+
+    def require_open(self, txn_id: int) -> None:
+        with self._database.read() as connection:
+            transactions.require_open(connection, txn_id)
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         with self._database.write() as connection:
@@ -230,6 +286,15 @@ class EmbeddedMetastore:
         with self._database.write() as connection:
             write_ids.seed(connection, database, table, next_write_id)
 
+    def write_ids_of(self, txn_id: int) -> dict[str, int]:
+        """Return the write ids of a transaction, by the full names of their tables."""
+        with self._database.read() as connection:
+            return write_ids.of_transaction(connection, txn_id)
+
+    def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
+        with self._database.read() as connection:
+            return write_ids.given_after(connection, database, table, write_id)
+
     def next_write_id(self, database: str, table: str) -> int:
         with self._database.read() as connection:
             return write_ids.next_write_id(connection, database, table)
@@ -263,15 +328,6 @@ class EmbeddedMetastore:
             transactions.require_open(connection, txn_id)
             table_id = catalog.table_id(connection, database, table)
             write_set.replace_placeholder(connection, txn_id, table_id, partitions, operation)
-
-    def record_writes(
-        self, txn_id: int, database: str, table: str, written: Sequence[Partition]
-    ) -> None:
-        """See ``Metastore``; there are no statistics to mark."""
-        with self._database.write() as connection:
-            transactions.require_open(connection, txn_id)
-            if catalog.table(connection, database, table).partition_columns:
-                catalog.add_partitions(connection, database, table, written)
 
     def request_compaction(
         self,
@@ -332,6 +388,19 @@ class EmbeddedMetastore:
 
     def close(self) -> None:
         self._database.close()
+
+    def _create(
+        self,
+        connection: sqlite3.Connection,
+        table: Table,
+        partitions: Iterable[Partition],
+        highest_write_id: int,
+        highest_txn_id: int,
+    ) -> None:
+        catalog.create_table(connection, table)
+        catalog.add_partitions(connection, table.database, table.name, partitions)
+        write_ids.seed(connection, table.database, table.name, highest_write_id + 1)
+        transactions.seed_txn_id(connection, highest_txn_id + 1)
 
     def _reap_expired(self) -> None:
         """Reap in a transaction of its own, which stays if the next request is rolled back."""

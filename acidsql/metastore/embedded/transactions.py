@@ -19,6 +19,7 @@ class AbortCause(StrEnum):
     """Cause of an abort, in words that follow "was aborted:"."""
 
     CLIENT = "it was rolled back"
+    KILLED = "somebody aborted it"
     CONFLICT = "another transaction had committed a conflicting change"
     TIMEOUT = "it sent no heartbeat within the time-out"
     TABLE_DROPPED = "a table that it was writing or waiting for was dropped"

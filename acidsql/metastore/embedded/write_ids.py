@@ -28,11 +28,35 @@ def allocate(connection: sqlite3.Connection, txn_id: int, database: str, table: 
     if row is not None:
         return int(row[0])
     write_id = next_write_id(connection, database, table)
-    connection.execute("INSERT INTO write_ids VALUES (?, ?, ?)", (table_id, write_id, txn_id))
+    connection.execute(
+        "INSERT INTO write_ids (table_id, write_id, txn_id) VALUES (?, ?, ?)",
+        (table_id, write_id, txn_id),
+    )
     connection.execute(
         "UPDATE tables SET next_write_id = ? WHERE table_id = ?", (write_id + 1, table_id)
     )
     return write_id
+
+
+def record_commit(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
+    """Record the commit of a transaction's write ids, if it has any, under the next number."""
+    row = connection.execute(
+        "SELECT value + 1 FROM counters WHERE name = 'commit_number'"
+    ).fetchone()
+    written = connection.execute(
+        "UPDATE write_ids SET outcome = ?, commit_number = ?, ended = ? WHERE txn_id = ?",
+        (TxnState.COMMITTED.value, row[0], now, txn_id),
+    )
+    if written.rowcount:
+        connection.execute("UPDATE counters SET value = ? WHERE name = 'commit_number'", (row[0],))
+
+
+def record_abort(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
+    """Record the abort of a transaction's write ids."""
+    connection.execute(
+        "UPDATE write_ids SET outcome = ?, ended = ? WHERE txn_id = ?",
+        (TxnState.ABORTED.value, now, txn_id),
+    )
 
 
 def next_write_id(connection: sqlite3.Connection, database: str, table: str) -> int:
@@ -44,6 +68,27 @@ def next_write_id(connection: sqlite3.Connection, database: str, table: str) -> 
     return int(row[0])
 
 
+def of_transaction(connection: sqlite3.Connection, txn_id: int) -> dict[str, int]:
+    """Return the write ids of a transaction, by the full names of their tables."""
+    rows = connection.execute(
+        "SELECT database_name || '.' || table_name, write_id FROM write_ids"
+        " JOIN tables ON tables.table_id = write_ids.table_id WHERE txn_id = ?",
+        (txn_id,),
+    )
+    return {str(row[0]): int(row[1]) for row in rows}
+
+
+def given_after(
+    connection: sqlite3.Connection, database: str, table: str, write_id: int
+) -> frozenset[int]:
+    """Return the write ids above one that were given (``Metastore.write_ids_after``)."""
+    rows = connection.execute(
+        "SELECT write_id FROM write_ids WHERE table_id = ? AND write_id > ?",
+        (catalog.table_id(connection, database, table), write_id),
+    )
+    return frozenset(row[0] for row in rows)
+
+
 def seed(connection: sqlite3.Connection, database: str, table: str, next_id: int) -> None:
     """Raise the next write id of a table (``Metastore.seed_write_id``)."""
     table_id = catalog.table_id(connection, database, table)
@@ -51,15 +96,11 @@ def seed(connection: sqlite3.Connection, database: str, table: str, next_id: int
         connection.execute(
             "UPDATE tables SET next_write_id = ? WHERE table_id = ?", (next_id, table_id)
         )
-        finalize(connection, table_id, next_id - 1)
-
-
-def finalize(connection: sqlite3.Connection, table_id: int, up_to: int) -> None:
-    """Make write ids up to ``up_to`` that belong to no known transaction count as committed."""
-    connection.execute(
-        "UPDATE tables SET settled_write_id = max(settled_write_id, ?) WHERE table_id = ?",
-        (up_to, table_id),
-    )
+        # Those that were skipped count as committed. What became of them is unknown.
+        connection.execute(
+            "UPDATE tables SET settled_write_id = max(settled_write_id, ?) WHERE table_id = ?",
+            (next_id - 1, table_id),
+        )
 
 
 def valid_write_ids(
@@ -120,7 +161,7 @@ def _write_ids_of(
     connection: sqlite3.Connection, table_id: int, txn_ids: Iterable[int]
 ) -> set[int]:
     rows = connection.execute(
-        "SELECT write_id FROM write_ids WHERE +table_id = ?"
+        "SELECT write_id FROM write_ids WHERE +table_id = ? AND cleaned = 0"
         " AND txn_id IN (SELECT value FROM json_each(?))",
         (table_id, json.dumps(sorted(txn_ids))),
     )

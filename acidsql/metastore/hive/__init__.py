@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from acidsql.metastore.file_moves import Files
 from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.sasl import kerberos_handshake
 from acidsql.metastore.hive.store import HiveMetastore
@@ -12,7 +13,12 @@ from acidsql.metastore.kerberos import Kerberos
 
 
 def connect(
-    uris: str, *, user: str, timeout: float, kerberos: Kerberos | None = None
+    uris: str,
+    *,
+    user: str,
+    timeout: float,
+    kerberos: Kerberos | None = None,
+    files: Files | None = None,
 ) -> HiveMetastore:
     """Return the client of a Hive Metastore; the first call connects.
 
@@ -21,10 +27,11 @@ def connect(
         user: user name of the caller.
         timeout: seconds to wait for an answer.
         kerberos: principal of the server, if it demands Kerberos.
+        files: deletes the sources of LOAD DATA.
 
     Raises:
         MetastoreError: METASTORE_URI.
     """
     handshake = None if kerberos is None else kerberos_handshake(kerberos)
     connections = Connections(parse_uris(uris), user=user, timeout=timeout, handshake=handshake)
-    return HiveMetastore(connections, user=user)
+    return HiveMetastore(connections, user=user, files=files)

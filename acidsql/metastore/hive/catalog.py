@@ -166,9 +166,9 @@ def convert(server: Server, table: Table) -> None:
     send_altered(server, existing, altered)
 
 
-def drop_table(server: Server, database_name: str, name: str) -> None:
-    """Drop a table (``Metastore.drop_table``)."""
-    arguments = (lowered(database_name), lowered(name), False, None)
+def drop_table(server: Server, database_name: str, name: str, *, delete_data: bool = False) -> None:
+    """Drop a table (``Metastore.drop_table``), and have the server delete its files or not."""
+    arguments = (lowered(database_name), lowered(name), delete_data, None)
     try:
         server.call("drop_table_with_environment_context", *arguments, repeatable=False)
     except hms.NoSuchObjectException as error:

@@ -128,6 +128,15 @@ class Connections:
         self._idle: list[_Connection] = []
         self._closed = False
 
+    def with_timeout(self, seconds: float) -> Connections:
+        """Return other connections to the same servers that wait at most so long for an answer."""
+        return Connections(
+            self._endpoints,
+            user=self._user,
+            timeout=min(seconds, self._timeout),
+            handshake=self._handshake,
+        )
+
     def __repr__(self) -> str:
         return f"thrift://{','.join(map(str, self._endpoints))}"
 

@@ -50,8 +50,12 @@ def add(server: Server, table: Any, added: Iterable[Partition]) -> None:
         server.call("add_partitions_req", request)
 
 
-def drop(server: Server, table: Any, dropped: Iterable[tuple[str, ...]]) -> None:
-    """Drop partitions (``Metastore.drop_partitions``)."""
+def drop(
+    server: Server, table: Any, dropped: Iterable[tuple[str, ...]], *, delete_data: bool = False
+) -> None:
+    """Drop partitions (``Metastore.drop_partitions``), and have the server delete their files or
+    not.
+    """
     values = list(dropped)
     if not values:
         return
@@ -65,7 +69,7 @@ def drop(server: Server, table: Any, dropped: Iterable[tuple[str, ...]]) -> None
             dbName=table.dbName,
             tblName=table.tableName,
             parts=hms.RequestPartsSpec(names=names),
-            deleteData=False,
+            deleteData=delete_data,
             ifExists=True,
             needResult=False,
         )

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from acidsql.errors import MetastoreError
+from acidsql.limits import limits
 from acidsql.metastore.hive.connection import Connections
 from acidsql.metastore.hive.idl import hms
 
@@ -37,6 +38,23 @@ class Server:
     def call(self, method: str, *arguments: object, repeatable: bool = True) -> Any:
         """See ``Connections.call``."""
         return self.connections.call(method, *arguments, repeatable=repeatable)
+
+    def beat(self, method: str, *arguments: object) -> Any:
+        """Call the server for a heartbeat, with a time-out that leaves time to send it again.
+
+        One that waited as long as other calls may would let every transaction time out.
+        """
+        return self._heartbeats.call(method, *arguments)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.connections.close()
+        if "_heartbeats" in vars(self):  # else no heartbeat was sent
+            self._heartbeats.close()
+
+    @cached_property
+    def _heartbeats(self) -> Connections:
+        return self.connections.with_timeout(self.txn_timeout * limits().heartbeat_timeout_part)
 
     @cached_property
     def version(self) -> str:

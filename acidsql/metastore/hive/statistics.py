@@ -21,16 +21,18 @@ from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import Partition
 
 
-def record_table(server: Server, table: Any, write_id: int) -> None:
-    """Record a write to a table without partitions, in Hive 4 (``Metastore.record_writes``)."""
-    altered = _without(table, write_id)
-    catalog.send_altered(server, table, altered, **_context(table, write_id))
+def record(server: Server, table: Any, write_id: int, written: Sequence[Partition]) -> None:
+    """Record a write to a table or to partitions of it (``RecordWrites``)."""
+    if table.partitionKeys:
+        _record_partitions(server, table, write_id, written)
+    elif server.is_hive4:
+        altered = _without(table, write_id)
+        catalog.send_altered(server, table, altered, **_context(table, write_id))
 
 
-def record_partitions(
+def _record_partitions(
     server: Server, table: Any, write_id: int, written: Sequence[Partition]
 ) -> None:
-    """Record writes to partitions of a table (``Metastore.record_writes``)."""
     existing = partitions.fetch(server, table, [p.values for p in written])
     present = {tuple(p.values) for p in existing}
     missing = [p for p in written if p.values not in present]

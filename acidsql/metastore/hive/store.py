@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from acidsql.errors import TransactionStateError, WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
+from acidsql.metastore.changes import CatalogChange, RecordWrites, tables_of
+from acidsql.metastore.file_moves import Files
 from acidsql.metastore.hive import (
     catalog,
     compactions,
@@ -17,6 +20,7 @@ from acidsql.metastore.hive import (
     transactions,
 )
 from acidsql.metastore.hive import partitions as hive_partitions
+from acidsql.metastore.hive.changes import UncommittedChanges, make, needs_lock
 from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.compactions import TakenCompactions
 from acidsql.metastore.hive.connection import Connections
@@ -60,17 +64,19 @@ class HiveMetastore:
     Args:
         connections: connections to the servers.
         user: user name of the caller, who owns what is created and written.
+        files: deletes the sources of LOAD DATA.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE, METASTORE_TIMEOUT, METASTORE_AUTHENTICATION,
             METASTORE_VERSION or METASTORE_ERROR, by every method.
     """
 
-    def __init__(self, connections: Connections, *, user: str) -> None:
+    def __init__(self, connections: Connections, *, user: str, files: Files | None = None) -> None:
         self._server = Server(connections, user=user)
         self._own = OwnTxns()
         self._taken = TakenCompactions()
         self._definitions = Definitions()
+        self._uncommitted = UncommittedChanges(files)
 
     def __repr__(self) -> str:
         return f"HiveMetastore({self._server.connections!r})"
@@ -90,9 +96,29 @@ class HiveMetastore:
     def database_location(self, name: str) -> str:
         return catalog.database_location(self._server, name)
 
-    def create_table(self, table: Table) -> None:
+    def create_table(
+        self,
+        table: Table,
+        partitions: Iterable[Partition] = (),
+        highest_write_id: int = 0,
+        highest_txn_id: int = 0,
+    ) -> None:
         """See ``Metastore``; the server makes the directory where it is missing."""
         catalog.create_table(self._server, table)
+        if added := tuple(partitions):
+            self.add_partitions(table.database, table.name, added)
+        if highest_write_id:
+            self.seed_write_id(table.database, table.name, highest_write_id + 1)
+        if highest_txn_id:
+            self.seed_txn_id(highest_txn_id + 1)
+
+    def stage_table(self, txn_id: int, table: Table) -> Table:
+        """See ``Metastore``; the table has its name at once."""
+        catalog.create_table(self._server, table)
+        # Hive 4 counts on where a dropped table of this name ended.
+        write_id = self.next_write_id(table.database, table.name)
+        self._uncommitted.staged(txn_id, table, write_id)
+        return table
 
     def drop_table(self, database: str, name: str) -> None:
         self._existing(database, name)
@@ -181,13 +207,25 @@ class HiveMetastore:
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
         return transactions.open_txn(self._server, self._own, user, host, txn_type)
 
+    def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
+        if needs_lock(changes):
+            self.check_lock(txn_id)
+        for change in changes:
+            self._uncommitted.made(txn_id, change)
+            self._make(txn_id, change)
+
     def commit_txn(self, txn_id: int) -> None:
         own = self._own.find(txn_id)
         if own is not None and own.state is TxnState.OPEN:
             for table in sorted(locks.unnamed(own)):
                 self._name_partitions(own, table)
-        transactions.commit_txn(self._server, self._own, txn_id)
+        try:
+            transactions.commit_txn(self._server, self._own, txn_id)
+        except (WriteConflictError, TransactionStateError):
+            self._uncommitted.take_back(self, txn_id)
+            raise
         self._definitions.released([txn_id])
+        self._uncommitted.committed(txn_id)
 
     @property
     def waiting_may_conflict(self) -> bool:
@@ -196,6 +234,18 @@ class HiveMetastore:
     def abort_txn(self, txn_id: int) -> None:
         self._definitions.released([txn_id])
         transactions.abort_txn(self._server, self._own, txn_id)
+        self._uncommitted.take_back(self, txn_id)
+
+    def abort_txns(self, txn_ids: Sequence[int]) -> None:
+        """See ``Metastore``; one call for each, because ``abort_txns`` does not tell which were not
+        open.
+        """
+        for txn_id in txn_ids:
+            self.abort_txn(txn_id)
+
+    def require_open(self, txn_id: int) -> None:
+        """See ``Metastore``; counts as a heartbeat."""
+        transactions.require_open(self._server, self._own, txn_id)
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         ended = transactions.heartbeat(self._server, txn_ids)
@@ -237,6 +287,10 @@ class HiveMetastore:
         self._remembered(database, table)
         seeding.seed_write_id(self._server, self._own, database, table, next_write_id)
 
+    def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
+        """See ``Metastore``; a server gives all ids itself, those of ``seed_write_id`` too."""
+        return frozenset(range(write_id + 1, self.next_write_id(database, table)))
+
     def next_write_id(self, database: str, table: str) -> int:
         self._remembered(database, table)
         return transactions.next_write_id(self._server, database, table)
@@ -272,18 +326,6 @@ class HiveMetastore:
         locks.add_dynamic_partitions(
             self._server, self._own, txn_id, key, write_id, partitions, operation
         )
-
-    def record_writes(
-        self, txn_id: int, database: str, table: str, written: Sequence[Partition]
-    ) -> None:
-        key = (lowered(database), lowered(table))
-        write_id = self._write_id(txn_id, key)
-        found = self._remembered(*key)
-        if found.partitionKeys:
-            statistics.record_partitions(self._server, found, write_id, written)
-        elif self._server.is_hive4:
-            # Fetched again: it is sent back as a whole, and others may have altered it.
-            statistics.record_table(self._server, self._existing(*key), write_id)
 
     # -- compaction queue -----------------------------------------------------------------------
     def request_compaction(
@@ -326,7 +368,7 @@ class HiveMetastore:
         return compactions.compactions(self._server)
 
     def close(self) -> None:
-        self._server.connections.close()
+        self._server.close()
 
     # -- the server's tables --------------------------------------------------------------------
     def _existing(self, database: str, name: str) -> Any:
@@ -353,6 +395,21 @@ class HiveMetastore:
             return own.write_ids[table]
         self._own.require_open(txn_id)
         return transactions.allocate_write_id(self._server, self._own, txn_id, *table)
+
+    def _make(self, txn_id: int, change: CatalogChange) -> None:
+        """Make a change of the catalog before the commit of its transaction."""
+        if isinstance(change, RecordWrites):
+            key = (change.table.database, change.table.name)
+            found = self._remembered(*key)
+            if not found.partitionKeys and self._server.is_hive4:
+                # Fetched again: it is sent back as a whole, and others may have altered it.
+                found = self._existing(*key)
+            write_id = self._write_id(txn_id, key)
+            statistics.record(self._server, found, write_id, change.written)
+            return
+        make(self._server, self._existing, change)
+        for table in tables_of(change):
+            self._forget(table.database, table.name)
 
     def _name_partitions(self, own: OwnTxn, table: TableKey) -> None:
         """Name every partition of a table that a transaction changed as a whole.

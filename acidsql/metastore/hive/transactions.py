@@ -166,14 +166,14 @@ def heartbeat(server: Server, txn_ids: Sequence[int]) -> tuple[int, ...]:
             ended |= set() if _beats(server, first) else {first}
         else:
             request = hms.HeartbeatTxnRangeRequest(min=first, max=last)
-            answer = server.call("heartbeat_txn_range", request)
+            answer = server.beat("heartbeat_txn_range", request)
             ended |= {*answer.aborted, *answer.nosuch}
     return tuple(txn_id for txn_id in txn_ids if txn_id in ended)
 
 
 def _beats(server: Server, txn_id: int) -> bool:
     try:
-        server.call("heartbeat", hms.HeartbeatRequest(txnid=txn_id))
+        server.beat("heartbeat", hms.HeartbeatRequest(txnid=txn_id))
     except (hms.TxnAbortedException, hms.NoSuchTxnException):
         return False
     return True

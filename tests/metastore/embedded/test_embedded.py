@@ -209,6 +209,22 @@ def test_aborts_of_a_partitioned_table_stay_until_all_partitions_are_clean(
     assert snapshot.to_string() == "db.p:3:9223372036854775807::2"
 
 
+def test_writers_that_somebody_else_aborted_are_never_forgotten(
+    store: EmbeddedMetastore, advance: Callable[[float], None]
+) -> None:
+    killed = store.open_txn("ann", "host")
+    store.allocate_write_id(killed, "db", "p")
+    store.lock(killed, [request(operation=Operation.INSERT, table="p", partition="year=1")])
+    store.abort_txns([killed])
+    with pytest.raises(TransactionStateError, match=r"TXN_ABORTED.*: somebody aborted it; nothing"):
+        store.commit_txn(killed)
+    clean(store, "year=1", highest_write_id=1)
+    advance(store.txn_timeout + 1)
+    store.reap()
+    assert [(t.txn_id, t.state) for t in store.open_txns()] == [(killed, TxnState.ABORTED)]
+    assert store.valid_write_ids("db", "p", store.valid_txns()).is_aborted(1)
+
+
 def test_timed_out_writers_are_never_forgotten(
     store: EmbeddedMetastore, advance: Callable[[float], None]
 ) -> None:

@@ -49,6 +49,13 @@ def test_commits_are_durable(store: EmbeddedMetastore) -> None:
         assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
 
 
+def test_commits_need_not_be_durable(path: str) -> None:
+    store = EmbeddedMetastore(path, synchronous=False)
+    with store._database.read() as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone()[0] == 0  # OFF
+    store.close()
+
+
 def test_newer_schema_is_refused(path: str) -> None:
     EmbeddedMetastore(path).close()
     connection = sqlite3.connect(path)

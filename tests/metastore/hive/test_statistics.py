@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from acidsql.metastore.changes import RecordWrites
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import Partition
@@ -94,7 +95,9 @@ def counted(hive: Hive) -> None:
 
 
 def record(store: HiveMetastore, txn_id: int) -> None:
-    store.record_writes(txn_id, "db", "t", [Partition(values=(), location="")])
+    table = store.table("db", "t")
+    written = (Partition(values=(), location=""),)
+    store.prepare_commit(txn_id, [RecordWrites(table=table, written=written)])
 
 
 def test_write_that_counts_nothing_would_be_believed(hive: Hive) -> None:
@@ -168,7 +171,8 @@ def test_partitions(store: HiveMetastore, call: Callable[..., Any]) -> None:
     store.commit_txn(first)
     second = store.open_txn("ann", "host")
     ours = store.allocate_write_id(second, "db", "p")
-    store.record_writes(second, "db", "p", store.partitions("db", "p", [("2",)]))
+    written = store.partitions("db", "p", [("2",)])
+    store.prepare_commit(second, [RecordWrites(table=store.table("db", "p"), written=written)])
     store.commit_txn(second)
     kept, written = call("get_partitions_by_names", "db", "p", names)
     assert COUNTED.items() <= kept.parameters.items()

@@ -1,0 +1,249 @@
+"""Changes of the catalog that a transaction makes at its commit, and their file operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from acidsql.metastore.model import Partition, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTable:
+    """Replace the definition of a table by another one of the same name.
+
+    Attributes:
+        before: its definition under the lock of the transaction.
+        after: its new definition.
+    """
+
+    before: Table
+    after: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameTable:
+    """Rename a table, and move it with the partitions below it.
+
+    Attributes:
+        table: its definition before.
+        database: database of the new name.
+        name: the new name.
+        location: its new directory; a server that chooses locations decides by itself.
+    """
+
+    table: Table
+    database: str
+    name: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTable:
+    """Drop a table or view, and delete its directory."""
+
+    table: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTable:
+    """Make a table visible under its name that was created for this transaction alone.
+
+    Attributes:
+        staged: its definition until then (``Metastore.stage_table``).
+        name: its name.
+    """
+
+    staged: Table
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropDatabase:
+    """Drop a database that is empty after the changes before this one."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddPartitions:
+    """Add partitions; those that exist already are left unchanged."""
+
+    table: Table
+    partitions: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterPartitions:
+    """Replace the location and columns of partitions.
+
+    Attributes:
+        before: the partitions under the lock of the transaction.
+        after: the same partitions, changed.
+    """
+
+    table: Table
+    before: tuple[Partition, ...]
+    after: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenamePartition:
+    """Change the values of a partition, and move its directory if the location changes."""
+
+    table: Table
+    before: Partition
+    after: Partition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropPartitions:
+    """Drop partitions, and delete their directories."""
+
+    table: Table
+    partitions: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordWrites:
+    """Record that the transaction wrote to partitions, which are added if they are missing.
+
+    Statistics from which others answer queries are marked as out of date.
+
+    Attributes:
+        written: the partitions; none for a table without partition columns.
+    """
+
+    table: Table
+    written: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedFile:
+    """File outside of all tables whose content a transaction has copied into one.
+
+    Attributes:
+        size: in bytes.
+        modified: time of modification, as ``FileSystem`` tells it.
+    """
+
+    path: str
+    size: int
+    modified: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteLoadedFiles:
+    """Delete the sources of LOAD DATA, except those that have changed since they were copied."""
+
+    files: tuple[LoadedFile, ...]
+
+
+CatalogChange = (
+    AlterTable
+    | RenameTable
+    | DropTable
+    | ShowTable
+    | DropDatabase
+    | AddPartitions
+    | AlterPartitions
+    | RenamePartition
+    | DropPartitions
+    | RecordWrites
+    | DeleteLoadedFiles
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Move of a directory or file.
+
+    Attributes:
+        source: its path.
+        target: its new path; None deletes it.
+        keeps_directory: whether an empty directory takes its place.
+    """
+
+    source: str
+    target: str | None = None
+    keeps_directory: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOperation:
+    """File operation that the outcome of a transaction decides on, and that is done after it.
+
+    Any process may do it, and several at once. All that is moved goes through the holding
+    directory, which exists before the outcome is known. Who finds the moves done takes the holding
+    directory away: a process that comes late can then move nothing any more, even if something else
+    has taken the place of what it was to move.
+
+    Attributes:
+        holding: hidden directory on the file system of the sources; '' if there are no moves.
+        moves: of the directories below one parent.
+        loaded: files that are deleted unless they have changed.
+        txn_id: the transaction, which is in the names of hidden files.
+    """
+
+    txn_id: int
+    holding: str = ""
+    moves: tuple[Move, ...] = ()
+    loaded: tuple[LoadedFile, ...] = ()
+
+
+# Readers and compactors pass over names that begin like this, in every engine.
+HOLDING_PREFIX = "_acidsql_holding_"
+
+
+def file_operations(txn_id: int, changes: Sequence[CatalogChange]) -> tuple[FileOperation, ...]:
+    """Return the file operations of changes, one for each directory in which something moves."""
+    grouped: dict[str, list[Move]] = {}
+    loaded: list[LoadedFile] = []
+    for change in changes:
+        if isinstance(change, DeleteLoadedFiles):
+            loaded += change.files
+        for move in _moves(change):
+            grouped.setdefault(move.source.rpartition("/")[0], []).append(move)
+    operations = [moving(txn_id, parent, moves) for parent, moves in grouped.items()]
+    if loaded:
+        operations.append(FileOperation(txn_id=txn_id, loaded=tuple(loaded)))
+    return tuple(operations)
+
+
+def tables_of(change: CatalogChange) -> tuple[Table, ...]:
+    """Return the tables whose definitions or partitions a change touches."""
+    match change:
+        case AlterTable(before=table) | ShowTable(staged=table):
+            return (table,)
+        case DropDatabase() | DeleteLoadedFiles():
+            return ()
+    return (change.table,)
+
+
+def new_places(changes: Sequence[CatalogChange]) -> tuple[str, ...]:
+    """Return the locations of the partitions that changes add, or may add."""
+    added: list[Partition] = []
+    for change in changes:
+        match change:
+            case AddPartitions(partitions=partitions) | RecordWrites(written=partitions):
+                added += partitions
+    return tuple(partition.location for partition in added)
+
+
+def moving(txn_id: int, parent: str, moves: Sequence[Move]) -> FileOperation:
+    """Return the operation that moves directories which lie in ``parent``."""
+    return FileOperation(
+        txn_id=txn_id, holding=f"{parent}/{HOLDING_PREFIX}{txn_id}", moves=tuple(moves)
+    )
+
+
+def _moves(change: CatalogChange) -> Iterator[Move]:
+    match change:
+        case DropTable(table=table) if table.location:
+            yield Move(source=table.location)
+        case RenameTable(table=table, location=location) if location != table.location:
+            yield Move(source=table.location, target=location)
+        case RenamePartition(before=before, after=after) if before.location != after.location:
+            yield Move(source=before.location, target=after.location)
+        case DropPartitions(partitions=partitions):
+            yield from (Move(source=partition.location) for partition in partitions)

@@ -1,0 +1,51 @@
+"""Changes of the catalog that a commit makes, in the same SQLite transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from acidsql.metastore.changes import (
+    AddPartitions,
+    AlterPartitions,
+    AlterTable,
+    CatalogChange,
+    DeleteLoadedFiles,
+    DropDatabase,
+    DropPartitions,
+    DropTable,
+    RecordWrites,
+    RenamePartition,
+    RenameTable,
+    ShowTable,
+)
+from acidsql.metastore.embedded import catalog
+
+
+def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
+    """Make one change; its file operations are in the journal."""
+    match change:
+        case AlterTable(after=after):
+            catalog.alter_table(connection, after)
+        case RenameTable(table=table, database=database, name=name, location=location):
+            catalog.rename_table(connection, table.database, table.name, database, name, location)
+        case DropTable(table=table):
+            catalog.drop_table(connection, table.database, table.name)
+        case ShowTable(staged=staged, name=name):
+            catalog.show_table(connection, staged, name)
+        case DropDatabase(name=name):
+            catalog.drop_database(connection, name)
+        case (
+            AddPartitions(table=table, partitions=added) | RecordWrites(table=table, written=added)
+        ):
+            if added and table.partition_columns:
+                catalog.add_partitions(connection, table.database, table.name, added)
+        case AlterPartitions(table=table, after=changed):
+            catalog.alter_partitions(connection, table.database, table.name, changed)
+        case RenamePartition(table=table, before=before, after=renamed):
+            place = table.database, table.name
+            catalog.rename_partition(connection, *place, before.values, renamed)
+        case DropPartitions(table=table, partitions=dropped):
+            values = [partition.values for partition in dropped]
+            catalog.drop_partitions(connection, table.database, table.name, values)
+        case DeleteLoadedFiles():
+            pass

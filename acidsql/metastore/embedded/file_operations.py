@@ -1,0 +1,75 @@
+"""Journal of file operations in the embedded metastore's file.
+
+A row is written before the outcome of its transaction, which decides whether the operation is done
+or dropped. It is removed when that has happened. So a process may end at any time: the next one
+that uses the metastore goes on from the journal.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import NamedTuple
+
+from acidsql.metastore.changes import FileOperation, LoadedFile, Move
+from acidsql.metastore.embedded.transactions import state_of
+from acidsql.metastore.model import TxnState
+
+
+class JournalEntry(NamedTuple):
+    """Operation whose transaction has ended.
+
+    Attributes:
+        is_due: whether it must be done; otherwise only its holding directory is removed.
+    """
+
+    operation_id: int
+    operation: FileOperation
+    is_due: bool
+
+
+def enter(
+    connection: sqlite3.Connection, operations: Sequence[FileOperation], outcome: TxnState
+) -> None:
+    """Enter operations that are to be done if their transaction ends with ``outcome``."""
+    for operation in operations:
+        connection.execute(
+            "INSERT INTO file_operations (txn_id, outcome, operation) VALUES (?, ?, ?)",
+            (operation.txn_id, outcome.value, json.dumps(asdict(operation))),
+        )
+
+
+def of_ended(connection: sqlite3.Connection) -> tuple[JournalEntry, ...]:
+    """Return the operations of transactions that have ended, in the order of their entry."""
+    rows = connection.execute(
+        "SELECT operation_id, txn_id, outcome, operation FROM file_operations"
+        " WHERE txn_id NOT IN (SELECT txn_id FROM txns WHERE state = ?) ORDER BY operation_id",
+        (TxnState.OPEN.value,),
+    ).fetchall()
+    return tuple(
+        JournalEntry(
+            row["operation_id"],
+            _operation_of(row["operation"]),
+            state_of(connection, row["txn_id"]).value == row["outcome"],
+        )
+        for row in rows
+    )
+
+
+def remove(connection: sqlite3.Connection, operation_ids: Sequence[int]) -> None:
+    """Remove operations that are done or dropped."""
+    connection.executemany(
+        "DELETE FROM file_operations WHERE operation_id = ?", [(i,) for i in operation_ids]
+    )
+
+
+def _operation_of(text: str) -> FileOperation:
+    read = json.loads(text)
+    return FileOperation(
+        txn_id=read["txn_id"],
+        holding=read["holding"],
+        moves=tuple(Move(**move) for move in read["moves"]),
+        loaded=tuple(LoadedFile(**loaded) for loaded in read["loaded"]),
+    )

@@ -1,0 +1,158 @@
+"""Changes of the catalog directly before a commit. A server knows no step that is both.
+
+If the commit fails, they are taken back from last to first; what somebody has changed since is left
+as it is, and what was dropped stays dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from acidsql.errors import AcidSqlError
+from acidsql.metastore import file_moves
+from acidsql.metastore.changes import (
+    AddPartitions,
+    AlterPartitions,
+    AlterTable,
+    CatalogChange,
+    DeleteLoadedFiles,
+    DropDatabase,
+    DropPartitions,
+    DropTable,
+    FileOperation,
+    RecordWrites,
+    RenamePartition,
+    RenameTable,
+    ShowTable,
+)
+from acidsql.metastore.file_moves import Files
+from acidsql.metastore.hive import catalog
+from acidsql.metastore.hive import partitions as hive_partitions
+from acidsql.metastore.hive.server import Server
+from acidsql.metastore.model import Table
+from acidsql.metastore.protocol import Metastore
+
+logger = logging.getLogger(__name__)
+
+# Changes of statements that write rows. They only add, and harm nobody if the commit fails.
+_HARMLESS = (AddPartitions, DeleteLoadedFiles, RecordWrites, ShowTable)
+
+
+def needs_lock(changes: Sequence[CatalogChange]) -> bool:
+    """Return whether changes are such that only the holder of an exclusive lock may make them."""
+    return any(not isinstance(change, _HARMLESS) for change in changes)
+
+
+def make(server: Server, existing: Callable[[str, str], Any], change: CatalogChange) -> None:
+    """Make one change; the server deletes and moves the files that it is about.
+
+    Args:
+        server: connections.
+        existing: fetches the server's table.
+        change: any but ``RecordWrites``, which needs the transaction's write id.
+    """
+    match change:
+        case AlterTable(before=before, after=after):
+            catalog.alter_table(server, existing(before.database, before.name), after)
+        case RenameTable(table=table, database=database, name=name):
+            old = existing(table.database, table.name)
+            catalog.rename_table(server, old, database, name)
+        case DropTable(table=table):
+            catalog.drop_table(server, table.database, table.name, delete_data=True)
+        case DropDatabase(name=name):
+            catalog.drop_database(server, name)
+        case AddPartitions(table=table, partitions=added):
+            hive_partitions.add(server, existing(table.database, table.name), added)
+        case AlterPartitions(table=table, after=after_all):
+            hive_partitions.alter(server, existing(table.database, table.name), after_all)
+        case RenamePartition(table=table, before=old_one, after=renamed):
+            owner = existing(table.database, table.name)
+            hive_partitions.rename(server, owner, old_one.values, renamed)
+        case DropPartitions(table=table, partitions=dropped):
+            owner = existing(table.database, table.name)
+            values = [partition.values for partition in dropped]
+            hive_partitions.drop(server, owner, values, delete_data=True)
+
+
+class UncommittedChanges:
+    """Changes that transactions have made in the catalog and not committed yet.
+
+    Args:
+        files: deletes the sources of LOAD DATA.
+    """
+
+    def __init__(self, files: Files | None) -> None:
+        self._files = files
+        self._made: dict[int, list[CatalogChange]] = {}
+        self._staged: dict[int, tuple[Table, int]] = {}
+
+    def made(self, txn_id: int, change: CatalogChange) -> None:
+        """Note a change that is about to be made."""
+        self._made.setdefault(txn_id, []).append(change)
+
+    def staged(self, txn_id: int, table: Table, own_write_id: int) -> None:
+        """Note a table that was created for a transaction, and the write id that it will get."""
+        self._staged[txn_id] = table, own_write_id
+
+    def committed(self, txn_id: int) -> None:
+        """Forget the changes of a transaction that has committed, and delete what it loaded."""
+        self._staged.pop(txn_id, None)
+        for change in self._made.pop(txn_id, []):
+            if isinstance(change, DeleteLoadedFiles) and self._files is not None:
+                try:
+                    operation = FileOperation(txn_id=txn_id, loaded=change.files)
+                    file_moves.perform(self._files, operation)
+                except (AcidSqlError, OSError):
+                    logger.exception("txn %s: committed, and a loaded file stays", txn_id)
+
+    def take_back(self, metastore: Metastore, txn_id: int) -> None:
+        """Take back the changes of a transaction that was aborted, from last to first."""
+        for change in reversed(self._made.pop(txn_id, [])):
+            _take_back(metastore, change)
+        if txn_id not in self._staged:
+            return
+        table, own_write_id = self._staged.pop(txn_id)
+        if metastore.next_write_id(table.database, table.name) > own_write_id + 1:
+            logger.error("%s stays: others wrote to it while it was filled", table.full_name)
+            return
+        metastore.drop_table(table.database, table.name)
+        if self._files is not None:
+            self._files.delete(table.location)
+
+
+def _take_back(metastore: Metastore, change: CatalogChange) -> None:
+    """Take a change back if nobody has changed the same since; an error is logged."""
+    try:
+        match change:
+            case AlterTable(before=before, after=after):
+                current = metastore.find_table(after.database, after.name)
+                if current is not None and _is(current, after):
+                    metastore.alter_table(before)
+            case RenameTable(table=table, database=database, name=name):
+                if metastore.find_table(table.database, table.name) is None:
+                    metastore.rename_table(database, name, table.database, table.name)
+            case AddPartitions(table=table, partitions=added):
+                metastore.drop_partitions(table.database, table.name, [p.values for p in added])
+            case AlterPartitions(table=table, before=before_all, after=after_all):
+                place = table.database, table.name
+                now = set(metastore.partitions(*place, [p.values for p in after_all]))
+                pairs = zip(before_all, after_all, strict=True)
+                metastore.alter_partitions(*place, [old for old, new in pairs if new in now])
+            case RenamePartition(table=table, before=old_one, after=renamed):
+                metastore.rename_partition(table.database, table.name, renamed.values, old_one)
+            case DropTable() | DropPartitions() | DropDatabase():
+                logger.error("%s stands, although the commit after it failed", change)
+    except AcidSqlError:
+        logger.exception("could not take back %s", change)
+
+
+def _is(current: Table, made: Table) -> bool:
+    """Return whether a table is as it was made; the server adds properties of its own."""
+    kept: Mapping[str, str] = {k: v for k, v in current.properties.items() if k in made.properties}
+    same = replace(made, properties=kept, location=current.location) == replace(
+        current, properties=kept
+    )
+    return same and kept == dict(made.properties)

@@ -1,0 +1,35 @@
+"""Names in the text of a view, which belong to the database in which it was made."""
+
+from __future__ import annotations
+
+from acidsql import bridge
+from acidsql.planning.name_resolution import CATALOG
+from acidsql.session.acid_session import AcidSession, mirror_database
+from acidsql.syntax.lexer import quote
+
+
+def make_database_known(session: AcidSession, database: str) -> None:
+    """Make the database of a view known to Spark, in which it looks up tables of its own."""
+    if session.metastore.capabilities.has_other_clients and session.has_database(database):
+        mirror_database(session, database)
+
+
+def qualify_functions(session: AcidSession, text: str, database: str) -> str:
+    """Qualify the names of persistent functions in the text of a view by its database.
+
+    Functions of Spark and temporary ones come first, as in Spark.
+    """
+    spark = session.spark
+    persistent = bridge.persistent_functions(spark, database)
+    if not persistent:
+        return text
+    text = bridge.substitute_variables(spark, text)
+    plan = bridge.parse(spark, text)
+    places = {
+        start
+        for name, start in bridge.unqualified_functions(plan)
+        if name.lower() in persistent and not bridge.is_session_function(spark, name)
+    }
+    for start in sorted(places, reverse=True):
+        text = f"{text[:start]}{quote(CATALOG)}.{quote(database)}.{text[start:]}"
+    return text

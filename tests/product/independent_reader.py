@@ -1,0 +1,85 @@
+"""Reader of tables without Spark: snapshots of the metastore, files as pyorc reads them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyorc
+
+from acidsql.format.bucket_codec import encode
+from acidsql.format.names import AcidDirectory, DirectoryKind, is_original_file, parse_bucket_file
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.metastore.embedded.store import EmbeddedMetastore
+from acidsql.metastore.model import Table
+from acidsql.scan.snapshot import PartitionSnapshot, take_snapshot
+from acidsql.storage.filesystem import FileSystem
+from acidsql.storage.listings import Listings
+
+Row = tuple[Any, ...]
+Tables = dict[str, tuple[Row, ...]]
+_Key = tuple[int, int, int]
+
+
+def read_tables(files: FileSystem, metastore: bytes, before: Path, now: Path) -> Tables:
+    """Read all tables of the database ``default``, each sorted.
+
+    Args:
+        metastore: content of the SQLite file; the tables lie below ``before`` there.
+        now: where they lie.
+    """
+    file = now.with_suffix(".sqlite")
+    file.write_bytes(metastore)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        for table in ("tables", "partitions"):
+            connection.execute(
+                f"UPDATE {table} SET location = replace(location, ?, ?)", (f"{before}/", f"{now}/")
+            )
+    store = EmbeddedMetastore(str(file), txn_timeout=1e9, synchronous=False)
+    try:
+        return {
+            name: tuple(sorted(_rows(files, store, store.table("default", name)), key=repr))
+            for name in sorted(store.tables("default"))
+        }
+    finally:
+        store.close()
+
+
+def _rows(files: FileSystem, store: EmbeddedMetastore, table: Table) -> Iterator[Row]:
+    snapshot = take_snapshot(files, store, table, store.valid_txns(), Listings(files, None))
+    for partition in snapshot.partitions:
+        rows: dict[_Key, Row] = {}
+        deleted = set()
+        for directory in partition.state.directories:
+            for key, row in _events(files, partition, directory, snapshot.write_ids):
+                if directory.kind is DirectoryKind.DELETE_DELTA:
+                    deleted.add(key)
+                else:
+                    assert key not in rows, f"{table.name} has two rows {key}"
+                    rows[key] = row
+        yield from (row + partition.values for key, row in rows.items() if key not in deleted)
+
+
+def _events(
+    files: FileSystem,
+    partition: PartitionSnapshot,
+    directory: AcidDirectory,
+    write_ids: ValidWriteIdList,
+) -> Iterator[tuple[_Key, Row]]:
+    path = files.local(partition.path(directory))
+    assert path is not None
+    for file in sorted(path.iterdir()):
+        original = is_original_file(file.name)
+        if not original and not parse_bucket_file(file.name):
+            continue
+        with file.open("rb") as stream:
+            for number, found in enumerate(pyorc.Reader(stream)):
+                if original:
+                    bucket = encode(int(file.name[:6]), directory.statement_id or 0)
+                    yield (directory.min_write_id, bucket, number), tuple(found)
+                elif write_ids.is_valid(found[4]):
+                    yield found[1:4], tuple(found[5] or ())

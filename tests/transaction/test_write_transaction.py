@@ -1,0 +1,241 @@
+"""What a write transaction checks before it publishes: no Spark, a real embedded metastore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from acidsql.errors import FormatError, TransactionStateError
+from acidsql.format.names import delta_name
+from acidsql.metastore.embedded.store import EmbeddedMetastore
+from acidsql.metastore.model import Column, CompactionType, LockType, Operation, Table, TxnType
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.heartbeat import Heartbeater
+from acidsql.storage.filesystem import child
+from acidsql.transaction.write_intent import WriteIntent
+from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
+from tests.metastore.local_files import LocalFiles
+
+Begin = Callable[[Operation], AbstractContextManager[WriteTransaction]]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """The directory of the table ``default.t``."""
+    (tmp_path / "t").mkdir()
+    return tmp_path / "t"
+
+
+@pytest.fixture
+def metastore(tmp_path: Path, place: Path) -> Iterator[EmbeddedMetastore]:
+    store = EmbeddedMetastore(str(tmp_path / "metastore.sqlite"))
+    column = Column(name="id", type="int")
+    store.create_table(
+        Table(database="default", name="t", columns=(column,), location=f"file:{place}")
+    )
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def begin(metastore: EmbeddedMetastore) -> Iterator[Begin]:
+    """Return a function that opens a write transaction on the table."""
+    heartbeater = Heartbeater(metastore)
+    session = SimpleNamespace(
+        metastore=metastore,
+        heartbeater=heartbeater,
+        user="ann",
+        host="host",
+        files=LocalFiles(),
+        settings=SimpleNamespace(lock_timeout=0.0),
+        learnt_places=set(),
+    )
+
+    def begun(operation: Operation) -> AbstractContextManager[WriteTransaction]:
+        intent = WriteIntent(
+            table=metastore.table("default", "t"),
+            operation=operation,
+            lock=LockType.SHARED_READ if operation is Operation.INSERT else LockType.SHARED_WRITE,
+        )
+        return write_transaction(cast("AcidSession", session), intent)
+
+    yield begun
+    heartbeater.stop()
+
+
+def publish(write: WriteTransaction) -> None:
+    """Move a delta with one file to its place."""
+    staged = child(write.staging, "delta")
+    write.session.files.write(child(staged, "bucket_00000"), b"rows")
+    write.place(staged, (), delta_name(write.write_id, write.write_id, 0))
+
+
+def write_one(
+    begin: Begin,
+    operation: Operation,
+    before: Callable[[WriteTransaction], object] = lambda _: None,
+) -> WriteTransaction:
+    """Publish and commit a delta, after ``before``."""
+    with begin(operation) as write:
+        before(write)
+        publish(write)
+        write.commit([(operation, [()])])
+    return write
+
+
+def names(place: Path) -> list[str]:
+    return sorted(path.name for path in place.iterdir())
+
+
+def committed_ids(store: EmbeddedMetastore) -> set[int]:
+    seen = store.valid_write_ids("default", "t", store.valid_txns())
+    return {w for w in range(1, seen.high_water_mark + 1) if seen.is_valid(w)}
+
+
+def clean_up(store: EmbeddedMetastore) -> None:
+    """Do what a compaction and the cleaner after it tell the metastore."""
+    entry = store.request_compaction("default", "t", None, CompactionType.MAJOR)
+    store.next_compaction("worker", entry.compaction_id)
+    compactor = store.open_txn("ann", "host", TxnType.COMPACTION)
+    highest = store.next_write_id("default", "t") - 1
+    store.compaction_started(entry.compaction_id, compactor, highest)
+    store.compaction_done(entry.compaction_id)
+    store.commit_txn(compactor)
+    store.compaction_cleaned(entry.compaction_id, highest)
+
+
+def test_an_aborted_transaction_publishes_nothing(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path
+) -> None:
+    def abort(write: WriteTransaction) -> None:
+        metastore.abort_txns([write.txn_id])
+        clean_up(metastore)
+
+    with pytest.raises(TransactionStateError, match=r"TXN_ABORTED.*somebody aborted it"):
+        write_one(begin, Operation.INSERT, abort)
+    assert names(place) == []
+    assert committed_ids(metastore) == set()
+
+
+def test_an_aborted_write_id_never_counts_as_committed(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if its client is stopped between the check and the move, and goes on much later."""
+    monkeypatch.setattr(metastore, "require_open", lambda _: None)
+    found: list[object] = []
+
+    def run() -> None:
+        with begin(Operation.INSERT) as write:
+            metastore.abort_txns([write.txn_id])
+            clean_up(metastore)
+            publish(write)
+            found.extend([names(place)[1:], committed_ids(metastore)])
+            write.commit([(Operation.INSERT, [()])])
+
+    with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
+        run()
+    assert found == [["delta_0000001_0000001_0000"], set()]
+    assert names(place) == []
+
+
+def test_a_transaction_is_looked_up_once_however_much_it_publishes(
+    begin: Begin, metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(metastore, "require_open", asked.append)
+    with begin(Operation.INSERT) as write:
+        for number in range(3):
+            staged = child(write.staging, "delta")
+            write.session.files.write(child(staged, "bucket_00000"), b"rows")
+            write.place(staged, (), delta_name(write.write_id, write.write_id, number))
+        write.commit([(Operation.INSERT, [()])])
+    assert asked == [write.txn_id]
+
+
+@pytest.mark.parametrize("operation", [Operation.INSERT, Operation.UPDATE, Operation.DELETE])
+@pytest.mark.parametrize(
+    ("left", "highest"),
+    [
+        ("base_0000005", 5),
+        ("base_0000005_v0000009", 5),
+        ("base_0000001", 1),
+        ("delta_0000006_0000006_0000", 6),
+        ("delta_0000001_0000005_v0000009", 5),
+        ("delete_delta_0000007_0000007_0000", 7),
+    ],
+)
+def test_nothing_is_published_below_what_an_older_file_does_not_know(
+    begin: Begin,
+    metastore: EmbeddedMetastore,
+    place: Path,
+    left: str,
+    highest: int,
+    operation: Operation,
+) -> None:
+    """As if the metastore's file had been restored from before that directory was made."""
+    with pytest.raises(FormatError, match=rf"WRITE_ID_IN_USE.*{left} .* gave 1 to .*older than"):
+        write_one(begin, operation, lambda _: (place / left).mkdir())
+    assert names(place) == [left]
+    write = write_one(begin, operation)
+    assert write.write_id == highest + 1
+    assert write.write_id in committed_ids(metastore)
+    assert len(names(place)) == 2
+
+
+def test_the_first_write_of_a_session_learns_the_ids_of_the_directories(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path
+) -> None:
+    (place / "base_0000005").mkdir()
+    write = write_one(begin, Operation.INSERT)
+    assert write.write_id == 6
+    assert committed_ids(metastore) == {1, 2, 3, 4, 5, 6}
+
+
+def test_the_highest_of_several_unknown_ids_is_learnt_at_once(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path
+) -> None:
+    def restore(_: WriteTransaction) -> None:
+        for left in ("base_0000003", "delta_0000007_0000007_0000", "delta_0000004_0000004_0000"):
+            (place / left).mkdir()
+
+    with pytest.raises(FormatError, match="WRITE_ID_IN_USE"):
+        write_one(begin, Operation.INSERT, restore)
+    assert metastore.next_write_id("default", "t") == 8
+
+
+def test_ids_that_were_learnt_meanwhile_are_unknown_too(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path
+) -> None:
+    """A query of somebody else lists the table, and raises the counter."""
+
+    def restore(_: WriteTransaction) -> None:
+        (place / "base_0000005").mkdir()
+        metastore.seed_write_id("default", "t", 6)
+
+    with pytest.raises(FormatError, match="WRITE_ID_IN_USE"):
+        write_one(begin, Operation.INSERT, restore)
+    assert names(place) == ["base_0000005"]
+
+
+@pytest.mark.parametrize("end", ["open", "committed", "aborted"])
+def test_a_transaction_that_began_later_may_publish_earlier(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path, end: str
+) -> None:
+    later = None
+    with begin(Operation.INSERT) as write:
+        later = metastore.open_txn("bob", "host")
+        assert metastore.allocate_write_id(later, "default", "t") == 2
+        (place / "delta_0000002_0000002_0000").mkdir()
+        if end == "committed":
+            metastore.commit_txn(later)
+        elif end == "aborted":
+            metastore.abort_txn(later)
+        publish(write)
+        write.commit([(Operation.INSERT, [()])])
+    assert 1 in committed_ids(metastore)
+    assert names(place) == ["delta_0000001_0000001_0000", "delta_0000002_0000002_0000"]
