@@ -6,6 +6,7 @@ rows, Rex and Tom, inserted one after the other.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.sql_formatter import SQLStringFormatter
 
-from acidsql import bridge
+from acidsql import bridge, dialects
 from acidsql.commands import dispatch
 from acidsql.compaction import cleaner, worker
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
@@ -30,6 +31,8 @@ def sql(
     spark: SparkSession,
     text: str,
     args: Mapping[str, Any] | Sequence[Any] | None = None,
+    *,
+    dialect: str = "spark",
     **frames: Any,
 ) -> DataFrame:
     """Run a SQL statement, as ``spark.sql`` does, with Hive ACID tables in it.
@@ -41,6 +44,8 @@ def sql(
         spark: the session.
         text: one statement.
         args: values of parameter markers: a mapping for ``:name``, a sequence for ``?``.
+        dialect: the dialect of the text: ``spark``, ``hive`` or ``trino``. Of the last two, what
+            would give other rows in Spark is edited or refused.
         **frames: DataFrames, columns and values that the text names in braces, as ``{source}``.
 
     Raises:
@@ -59,8 +64,49 @@ def sql(
     |      3|  2|Felix|
     |      4|  3|  Kim|
     +-------+---+-----+
+    >>> acidsql.sql(spark, "SELECT greatest(1, NULL) AS g", dialect="hive").collect()
+    [Row(g=None)]
     """
-    return run(spark, text, args, frames)
+    if dialect == "spark":
+        return run(spark, text, args, frames)
+    return _run_translated(spark, text, args, frames, dialect)
+
+
+def _run_translated(
+    spark: SparkSession,
+    text: str,
+    args: Mapping[str, Any] | Sequence[Any] | None,
+    frames: Mapping[str, Any],
+    dialect: str,
+) -> DataFrame:
+    """Run a statement of another dialect."""
+    dialects.check_dialect(dialect)
+    with working(spark):
+        text = bridge.substitute_variables(spark, text)
+        statement = dialects.translate(
+            _named_frames(text, frames), dialect, lambda key: spark.conf.get(key, None)
+        )
+        for warning in statement.warnings:
+            warnings.warn(warning, UserWarning, stacklevel=3)
+        with bridge.statement_settings(spark, statement.settings):
+            return run(spark, _braced_frames(statement.text, frames), args, frames)
+
+
+_FRAME = "acidsql_frame_{}"
+
+
+def _named_frames(text: str, frames: Mapping[str, Any]) -> str:
+    """Put names in the places of ``{source}``, which other dialects do not know."""
+    for name in frames:
+        text = text.replace(f"{{{name}}}", _FRAME.format(name))
+    return text
+
+
+def _braced_frames(text: str, frames: Mapping[str, Any]) -> str:
+    """Put braces around the names again."""
+    for name in frames:
+        text = text.replace(_FRAME.format(name), f"{{{name}}}")
+    return text
 
 
 def run(

@@ -6,6 +6,7 @@ step. The second column has the classes of PySpark and of Python that it is one 
     AcidSqlError                PySparkException                     root of all
     ├── AcidParseError          ParseException, ValueError           the text is not a statement
     ├── AcidAnalysisError       AnalysisException, ValueError        the statement cannot be done
+    │   ├── AcidDialectError    -                                    Spark has no such thing
     │   └── AcidLookupError     LookupError                          no such table or partition
     ├── ConcurrencyError        RuntimeError                         another transaction won
     │   ├── WriteConflictError  -                                    it changed the same partition
@@ -112,9 +113,7 @@ class AcidParseError(AcidSqlError, ParseException, ValueError):  # type: ignore[
         offset: int = 0,
         fragment: str = "",
     ) -> None:
-        super().__init__(
-            "PARSE_SYNTAX_ERROR", f"{message} (line {line}, column {column})\n{context}"
-        )
+        super().__init__("PARSE_SYNTAX_ERROR", _at_place(message, line, column, context))
         self.line = line
         self.column = column
         self.context = context
@@ -127,15 +126,23 @@ class AcidParseError(AcidSqlError, ParseException, ValueError):  # type: ignore[
         return [] if QueryContextType is None else [_Place(self)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        place = {name: getattr(self, name) for name in ("line", "column", "context")}
-        rest = {name: getattr(self, name) for name in ("offset", "fragment")}
-        return partial(type(self), **place, **rest), (self._sentence,)
+        return _made_again(self)
+
+
+def _at_place(message: str, line: int, column: int, context: str) -> str:
+    return f"{message} (line {line}, column {column})\n{context}"
+
+
+def _made_again(error: AcidParseError | AcidDialectError) -> tuple[Any, ...]:
+    names = ("line", "column", "context", "offset", "fragment")
+    place = {name: getattr(error, name) for name in names}
+    return partial(type(error), **place), (error._sentence,)
 
 
 class _Place(QueryContext):  # type: ignore[misc]
     """Place of an error in a statement, as PySpark 4 tells it."""
 
-    def __init__(self, error: AcidParseError) -> None:
+    def __init__(self, error: AcidParseError | AcidDialectError) -> None:
         self._error = error
 
     def contextType(self) -> Any:  # noqa: N802
@@ -166,6 +173,43 @@ class _Place(QueryContext):  # type: ignore[misc]
 
 class AcidAnalysisError(AcidSqlError, AnalysisException, ValueError):  # type: ignore[misc]
     """Error of a statement that is understood and cannot be executed."""
+
+
+class AcidDialectError(AcidAnalysisError):
+    """Error of a text of another dialect, something in which cannot be carried over to Spark.
+
+    Attributes:
+        line: 1-based line of the place where it stands.
+        column: 1-based column of that place.
+        context: that line, with a caret below the place.
+        offset: 0-based position of that place in the statement.
+        fragment: the word there.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int,
+        column: int,
+        context: str,
+        offset: int = 0,
+        fragment: str = "",
+    ) -> None:
+        super().__init__("UNSUPPORTED_DIALECT_FEATURE", _at_place(message, line, column, context))
+        self.line = line
+        self.column = column
+        self.context = context
+        self.offset = offset
+        self.fragment = fragment
+        self._sentence = message
+
+    def getQueryContext(self) -> list[Any]:  # noqa: N802
+        """Return the place of what cannot be carried over; PySpark 3.5 has no such thing."""
+        return [] if QueryContextType is None else [_Place(self)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again(self)
 
 
 class AcidLookupError(AcidAnalysisError, LookupError):

@@ -48,8 +48,13 @@ def in_order(found: Iterable[Identified]) -> list[Identified]:
 
 def rows(frame: DataFrame) -> list[Row]:
     """Return the rows of a table, sorted by their text."""
+    return sorted(rows_in_order(frame), key=repr)
+
+
+def rows_in_order(frame: DataFrame) -> list[Row]:
+    """Return the rows of a query in its order."""
     types = [field.dataType for field in frame.schema.fields]
-    return sorted((_row(row, types) for row in frame.select(*_texts(frame)).collect()), key=repr)
+    return [_row(row, types) for row in frame.select(*_texts(frame)).collect()]
 
 
 def row_of_hive(values: Sequence[Any], types: Sequence[DataType]) -> Row:

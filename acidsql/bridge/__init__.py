@@ -140,6 +140,7 @@ from acidsql.bridge.sql_text import (
     substitute_variables,
     type_sql,
 )
+from acidsql.bridge.statement_settings import statement_settings
 from acidsql.bridge.stripe_rewriter import StripeRows, rewrite_stripes
 from acidsql.bridge.subqueries import (
     DynamicPruning,
@@ -353,6 +354,7 @@ __all__ = [
     "set_long",
     "simple_name",
     "split_and",
+    "statement_settings",
     "subqueries_in",
     "substitute",
     "substitute_ctes",

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from IPython.core.error import UsageError
 
+from acidsql.dialects import DIALECTS, lexis_of
 from acidsql.repl.statements import Statement, split
 
 _OPTION = re.compile(r"\s*--(?P<name>\w[\w-]*)(?:\s*=\s*|\s+|$)(?P<value>\S*)")
 _VARIABLE = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*<<")
 
-OPTIONS = ("limit", "spark")
+OPTIONS = ("dialect", "limit", "spark")
 """The options of the magics, each with a value."""
 
 DEFAULT_LIMIT = 100
@@ -27,6 +28,7 @@ class Cell:
         statements: one or more, in order.
         spark: name of the variable with the Spark session, if one was given.
         limit: rows of the result to show at most.
+        dialect: dialect of the statements.
         variable: name of the variable that the last statement's DataFrame goes to; None to show its
             rows.
     """
@@ -34,6 +36,7 @@ class Cell:
     statements: tuple[Statement, ...]
     spark: str | None
     limit: int
+    dialect: str
     variable: str | None
 
 
@@ -50,13 +53,15 @@ def parse_cell(line: str, body: str | None) -> Cell:
     options, rest = _options(line)
     text = rest if body is None else f"{rest}\n{body}"
     variable = _VARIABLE.match(text)
-    statements = split(text[variable.end() :] if variable else text)
+    dialect = _dialect(options.get("dialect", "spark"))
+    statements = split(text[variable.end() :] if variable else text, lexis_of(dialect))
     if not statements:
         raise UsageError("there is no statement to run: see %acidsql?")
     return Cell(
         statements=statements,
         spark=options.get("spark"),
         limit=_limit(options.get("limit")),
+        dialect=dialect,
         variable=variable["name"] if variable else None,
     )
 
@@ -66,13 +71,19 @@ def _options(line: str) -> tuple[dict[str, str], str]:
     options: dict[str, str] = {}
     while option := _OPTION.match(line):
         if option["name"] not in OPTIONS:
-            known = " and ".join(f"--{name}" for name in OPTIONS)
+            known = ", ".join(f"--{name}" for name in OPTIONS)
             raise UsageError(f"there is no option --{option['name']}: the options are {known}")
         if not option["value"]:
             raise UsageError(f"--{option['name']} needs a value")
         options[option["name"]] = option["value"]
         line = line[option.end() :]
     return options, line
+
+
+def _dialect(name: str) -> str:
+    if name.lower() not in DIALECTS:
+        raise UsageError(f"--dialect is {name!r}: give one of {', '.join(DIALECTS)}")
+    return name.lower()
 
 
 def _limit(text: str | None) -> int:

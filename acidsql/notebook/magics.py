@@ -9,7 +9,7 @@ from typing import TypeVar
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import no_var_expand
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.api import sql
 from acidsql.notebook.cell import Cell, parse_cell
@@ -45,8 +45,9 @@ def register(shell: InteractiveShell) -> None:
 
         Options, before the SQL:
 
-        --limit N     rows to show at most (100)
-        --spark NAME  the variable that has the session
+        --dialect NAME  the dialect of the SQL: spark (the default), hive or trino
+        --limit N       rows to show at most (100)
+        --spark NAME    the variable that has the session
         """
         return _run(shell, parse_cell(line, cell))
 
@@ -63,8 +64,11 @@ def unregister(shell: InteractiveShell) -> None:
 def _run(shell: InteractiveShell, cell: Cell) -> ResultTable | None:
     spark = _session(shell, cell.spark)
 
+    def frame(session: SparkSession, text: str) -> DataFrame:
+        return sql(session, text, dialect=cell.dialect)
+
     def rows(session: SparkSession, text: str) -> ResultTable:
-        return ResultTable(fetch(sql(session, text), cell.limit))
+        return ResultTable(fetch(frame(session, text), cell.limit))
 
     *others, last = cell.statements
     with _without_stack_traces():
@@ -72,7 +76,7 @@ def _run(shell: InteractiveShell, cell: Cell) -> ResultTable | None:
             _answer(shell, spark, statement, rows)
         if cell.variable is None:
             return _answer(shell, spark, last, rows)
-        shell.user_ns[cell.variable] = _answer(shell, spark, last, sql)
+        shell.user_ns[cell.variable] = _answer(shell, spark, last, frame)
     return None
 
 

@@ -7,13 +7,16 @@ cancelled with Ctrl-C.
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
+from typing import Any
 
 import click
 from platformdirs import user_state_path
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from acidsql.dialects import DIALECTS
 from acidsql.repl import metastore_files
 from acidsql.repl.printer import FORMATS, summary
 from acidsql.repl.session import start_session
@@ -56,6 +59,21 @@ _INTERRUPTED = 130
     show_default=True,
     help="Rows of a result to show at most.",
 )
+@click.option(
+    "--dialect",
+    type=click.Choice(DIALECTS, case_sensitive=False),
+    default="spark",
+    show_default=True,
+    help="Dialect of the statements.",
+)
+@click.option(
+    "--hivevar",
+    "--hiveconf",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Variable of the statements, ${NAME}; may be repeated.",
+)
 @click.option("--timing", is_flag=True, help="Show how long every statement took.")
 @click.option("--traceback", "tracebacks", is_flag=True, help="Show tracebacks after errors.")
 @click.version_option(package_name="acidsql")
@@ -70,6 +88,8 @@ def main(  # noqa: PLR0913 - one argument for every option
     warehouse: Path | None,
     format_name: str,
     limit: int,
+    dialect: str,
+    variables: tuple[str, ...],
     timing: bool,
     tracebacks: bool,
 ) -> None:
@@ -78,7 +98,8 @@ def main(  # noqa: PLR0913 - one argument for every option
         return
     if text is not None and file is not None:
         raise click.UsageError("give -e or -f, not both")
-    options = _options(conf)
+    options = _options(conf, "--conf")
+    variable_values = _options(variables, "--hivevar")
     try:
         spark = start_session(master=master, warehouse=warehouse, conf=options)
     except (PySparkException, OSError) as error:
@@ -91,7 +112,11 @@ def main(  # noqa: PLR0913 - one argument for every option
         timing=timing,
         progress=sys.stderr.isatty(),
         tracebacks=tracebacks,
+        dialect=dialect,
     )
+    for name, value in variable_values.items():
+        spark.conf.set(name, value)
+    warnings.showwarning = _show_warning
     shell = Shell(spark=spark, execute=_acidsql, settings=settings)
     try:
         ending = _run(shell, text, file)
@@ -151,17 +176,21 @@ def _run(shell: Shell, text: str | None, file: Path | None) -> Ending:
     return Ending.DONE
 
 
-def _options(conf: tuple[str, ...]) -> dict[str, str]:
+def _options(conf: tuple[str, ...], option: str) -> dict[str, str]:
     options: dict[str, str] = {}
     for item in conf:
         key, equals, value = item.partition("=")
         if not (key.strip() and equals):
-            raise click.BadParameter(f"{item!r} is not KEY=VALUE", param_hint="--conf")
+            raise click.BadParameter(f"{item!r} is not KEY=VALUE", param_hint=option)
         options[key.strip()] = value
     return options
 
 
-def _acidsql(spark: SparkSession, text: str) -> DataFrame:
+def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
+    sys.stderr.write(f"warning: {message}\n")
+
+
+def _acidsql(spark: SparkSession, text: str, dialect: str) -> DataFrame:
     import acidsql  # noqa: PLC0415 - the shell starts and shows its help without the product
 
-    return acidsql.sql(spark, text)
+    return acidsql.sql(spark, text, dialect=dialect)

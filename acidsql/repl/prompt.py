@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -17,6 +17,7 @@ from pygments.lexers.sql import SqlLexer
 from pygments.token import Keyword, Name, _TokenType
 
 from acidsql.repl.statements import is_complete
+from acidsql.syntax.lexer import Lexis
 
 _PROMPT = "acidsql> "
 _CONTINUATION = "      -> "
@@ -39,12 +40,15 @@ class AcidSqlLexer(SqlLexer):  # type: ignore[misc] # Pygments has no type hints
             yield position, Keyword if known else kind, value
 
 
-def make_prompt(*, history: Path, completer: Completer) -> PromptSession[str]:
+def make_prompt(
+    *, history: Path, completer: Completer, lexis: Callable[[], Lexis] = lambda: Lexis.SPARK
+) -> PromptSession[str]:
     """Return a prompt whose Enter ends the input after a semicolon or a command.
 
     Args:
         history: file of earlier inputs; its directory is made where missing.
         completer: offers completions while typing.
+        lexis: returns the rules by which a statement ends.
     """
     history.parent.mkdir(parents=True, exist_ok=True)
     return PromptSession(
@@ -55,16 +59,16 @@ def make_prompt(*, history: Path, completer: Completer) -> PromptSession[str]:
         lexer=PygmentsLexer(AcidSqlLexer),
         completer=completer,
         complete_in_thread=True,
-        multiline=Condition(lambda: not is_submittable(get_app().current_buffer.text)),
+        multiline=Condition(lambda: not is_submittable(get_app().current_buffer.text, lexis())),
     )
 
 
-def is_submittable(text: str) -> bool:
+def is_submittable(text: str, lexis: Lexis = Lexis.SPARK) -> bool:
     r"""Return whether Enter ends the input: blank, a command (``\x``, exit, quit), or ``…;``."""
     stripped = text.strip()
     return (
         not stripped
         or stripped.startswith("\\")
         or _WORD_COMMAND.fullmatch(text) is not None
-        or is_complete(text)
+        or is_complete(text, lexis)
     )

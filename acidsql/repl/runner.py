@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from acidsql.limits import limits
 
-Execute = Callable[[SparkSession, str], DataFrame]
+Execute = Callable[[SparkSession, str, str], DataFrame]
 """Runs a statement; ``acidsql.sql`` outside tests."""
 
 Cell = str | int | bool | None

@@ -13,6 +13,7 @@ from prompt_toolkit import PromptSession
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from acidsql.dialects import DIALECTS, lexis_of
 from acidsql.repl.completer import StatementCompleter
 from acidsql.repl.printer import FORMATS, error_text, result_text
 from acidsql.repl.prompt import make_prompt
@@ -50,6 +51,7 @@ class Settings:
         timing: whether to show how long a statement took.
         progress: whether to draw a progress bar.
         tracebacks: whether to show Python's traceback after an error.
+        dialect: dialect of the statements, one of ``dialects.DIALECTS``.
     """
 
     format_name: str
@@ -57,6 +59,7 @@ class Settings:
     timing: bool
     progress: bool
     tracebacks: bool
+    dialect: str = "spark"
 
 
 class Shell:
@@ -64,7 +67,7 @@ class Shell:
 
     Args:
         spark: session to run in.
-        execute: runs one statement, as ``acidsql.sql`` does.
+        execute: runs one statement of a dialect, as ``acidsql.sql`` does.
         settings: initial settings; commands change them.
     """
 
@@ -76,7 +79,11 @@ class Shell:
 
     def interact(self, history: Path) -> None:
         """Read from a terminal until the user leaves."""
-        prompt = make_prompt(history=history, completer=self._completer())
+        prompt = make_prompt(
+            history=history,
+            completer=self._completer(),
+            lexis=lambda: lexis_of(self.settings.dialect),
+        )
         sys.stdout.write(_GREETING.format(version=self._spark.version))
         while True:
             try:
@@ -100,7 +107,7 @@ class Shell:
             text: the statements, separated by semicolons.
             source: name of the file they come from, to be shown with errors.
         """
-        for statement in split(text):
+        for statement in split(text, lexis_of(self.settings.dialect)):
             if statement.text.lower() in _EXIT_WORDS:
                 return Ending.EXIT
             ending = self._run_statement(statement, source)
@@ -112,7 +119,7 @@ class Shell:
         outcome = run_statement(
             self._spark,
             statement.text,
-            work=lambda spark, text: fetch(self._execute(spark, text), self.settings.limit),
+            work=self._rows,
             progress=TerminalBar() if self.settings.progress else None,
         )
         self._tables = None  # the statement may have made or dropped one
@@ -123,6 +130,9 @@ class Shell:
         if self.settings.timing:
             sys.stderr.write(f"{outcome.seconds:.2f} s\n")
         return ending
+
+    def _rows(self, spark: SparkSession, text: str) -> Result:
+        return fetch(self._execute(spark, text, self.settings.dialect), self.settings.limit)
 
     def _report(self, outcome: Outcome[Result], statement: Statement, source: str | None) -> Ending:
         if outcome.result is not None:
@@ -156,7 +166,7 @@ class Shell:
         """Return the tables and views of the current database, fetched once per statement."""
         if self._tables is None:
             try:
-                result = fetch(self._execute(self._spark, "SHOW TABLES"), limit=10_000)
+                result = fetch(self._execute(self._spark, "SHOW TABLES", "spark"), limit=10_000)
             except (PySparkException, ValueError, RuntimeError):
                 # The database may be gone; the next statement will report it.
                 self._tables = ()
@@ -222,5 +232,19 @@ def _format(shell: Shell, arguments: list[str]) -> Ending:
         shell.settings = replace(shell.settings, format_name=arguments[0])
     else:
         sys.stderr.write(f"error: no such format: {arguments[0]} (there are {names})\n")
+        return Ending.FAILED
+    return Ending.DONE
+
+
+@_command("\\dialect")
+def _dialect(shell: Shell, arguments: list[str]) -> Ending:
+    """Show or set the dialect of statements."""
+    names = ", ".join(DIALECTS)
+    if not arguments:
+        sys.stdout.write(f"dialect is {shell.settings.dialect} (of {names})\n")
+    elif arguments[0].lower() in DIALECTS:
+        shell.settings = replace(shell.settings, dialect=arguments[0].lower())
+    else:
+        sys.stderr.write(f"error: no such dialect: {arguments[0]} (there are {names})\n")
         return Ending.FAILED
     return Ending.DONE

@@ -1,31 +1,15 @@
 """Splitting of text into SQL statements at the semicolons that Spark's lexer would see.
 
-Strings (with backslash escapes, and raw ones), backtick identifiers, line comments and nested
-bracketed comments hide semicolons, by the rules of Spark's ``SqlBaseLexer.g4``. sqlglot's tokenizer
-is not used because it refuses unfinished text, and texts that Spark accepts. SQL scripts (``BEGIN …
-END``) are not supported.
+SQL scripts (``BEGIN … END``) are not supported.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_TOKEN = re.compile(
-    r"""
-      (?P<blank>\s+)
-    | (?P<comment>--(?:\\\n|[^\r\n])*)
-    | (?P<bracketed>/\*)
-    | (?P<literal>[rR]'[^']*' | [rR]"[^"]*" | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`)
-    | (?P<open>[rR]?['"] | `)
-    | (?P<word>\w+)
-    | (?P<end>;)
-    | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_BRACKET = re.compile(r"/\*|\*/")
+from acidsql.syntax.lexer import Kind, Lexis, Mark, marks
+from acidsql.syntax.nodes import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,51 +25,31 @@ class Statement:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Token:
-    kind: str
-    start: int
-    stop: int
-
-
-def split(source: str) -> tuple[Statement, ...]:
+def split(source: str, lexis: Lexis = Lexis.SPARK) -> tuple[Statement, ...]:
     """Return the statements of ``source``; the last one needs no semicolon.
+
+    What is unfinished, a string or a comment, reaches to the end.
 
     >>> [s.text for s in split("SELECT ';'; -- done;")]
     ["SELECT ';'"]
     """
-    statements: list[Statement] = []
-    start = 0
-    has_code = False
-    for token in _tokens(source):
-        if token.kind == "end":
-            if has_code:
-                statements.append(_statement(source, start, token.start))
-            start, has_code = token.stop, False
-        elif token.kind not in {"blank", "comment"}:
-            has_code = True
-    if has_code:
-        statements.append(_statement(source, start, len(source)))
-    return tuple(statements)
+    pieces = list(_pieces(source, lexis))
+    return tuple(_statement(source, start, stop) for start, stop, has_code in pieces if has_code)
 
 
-def is_complete(source: str) -> bool:
+def is_complete(source: str, lexis: Lexis = Lexis.SPARK) -> bool:
     """Return whether ``source`` ends with the semicolon of a statement; comments may follow."""
-    last = ""
-    for token in _tokens(source):
-        if token.kind not in {"blank", "comment"}:
-            last = token.kind
-    return last == "end"
+    *before, (_, _, has_code) = _pieces(source, lexis)
+    return bool(before) and not has_code
 
 
 def is_inside_literal(source: str) -> bool:
     """Return whether ``source`` ends inside a string, a backtick identifier or a comment."""
-    last = None
-    for token in _tokens(source):
-        last = token
-    if last is None:
-        return False
-    return last.kind == "open" or (last.kind == "comment" and not source.endswith("*/"))
+    found = list(_marks(source))
+    if any(mark.kind is Kind.UNFINISHED for mark in found):
+        return True
+    is_comment = bool(found) and found[-1].kind is Kind.COMMENT
+    return is_comment and found[-1].span.end == len(source) and not source.endswith("*/")
 
 
 def _statement(source: str, start: int, stop: int) -> Statement:
@@ -94,24 +58,38 @@ def _statement(source: str, start: int, stop: int) -> Statement:
     return Statement(text=text.strip(), line=source.count("\n", 0, start + blanks) + 1)
 
 
-def _tokens(source: str) -> Iterator[_Token]:
-    """Yield tokens that cover ``source``; an unfinished literal or comment reaches to its end."""
-    position = 0
-    while match := _TOKEN.match(source, position):
-        kind, stop = match.lastgroup or "other", match.end()
-        if kind == "bracketed":
-            kind, stop = _bracketed_comment(source, stop)
-        elif kind == "open":
-            stop = len(source)
-        yield _Token(kind=kind, start=position, stop=stop)
-        position = stop
+def _pieces(source: str, lexis: Lexis) -> Iterator[tuple[int, int, bool]]:
+    """Yield start and end of what semicolons separate, and whether there is code in it."""
+    start = position = 0
+    has_code = False
+    for mark in _marks(source, lexis):
+        has_code = has_code or not _is_blank(source[position : mark.span.start])
+        position = mark.span.end
+        if mark.kind is Kind.UNFINISHED:
+            yield start, len(source), True
+            return
+        if mark.kind is Kind.SEMICOLON:
+            yield start, mark.span.start, has_code
+            start, has_code = position, False
+        elif mark.kind is Kind.QUOTED:
+            has_code = True
+    yield start, len(source), has_code or not _is_blank(source[position:])
 
 
-def _bracketed_comment(source: str, position: int) -> tuple[str, int]:
-    """Return the kind and the end of the comment whose ``/*`` ends at ``position``."""
-    depth = 1
-    for match in _BRACKET.finditer(source, position):
-        depth += 1 if match.group() == "/*" else -1
-        if depth == 0:
-            return "comment", match.end()
-    return "open", len(source)
+def _is_blank(text: str) -> bool:
+    return not text or text.isspace()
+
+
+def _marks(source: str, lexis: Lexis = Lexis.SPARK) -> Iterator[Mark]:
+    """Yield the marks of ``source``, in which a hint is a comment: it hides semicolons, too."""
+    hint_end = 0
+    for mark in marks(source, lexis):
+        if mark.kind is Kind.HINT:
+            closing = source.find("*/", mark.span.end)
+            if closing < 0:
+                yield Mark(Kind.UNFINISHED, mark.span)
+                return
+            hint_end = closing + len("*/")
+            yield Mark(Kind.COMMENT, Span(start=mark.span.start, end=hint_end))
+        elif mark.span.start >= hint_end:
+            yield mark

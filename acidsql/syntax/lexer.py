@@ -4,20 +4,78 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
 
 from acidsql.syntax.nodes import Span
 
-_OPENING = re.compile(
-    r"""
-      (?P<line_comment>--(?:\\\n|[^\r\n])*)
-    | (?P<bracketed_comment>/\*(?!\+))
-    | (?P<quoted>(?<!\w)[rR](?:'[^']*'|"[^"]*")
-        | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_BACKSLASHED = r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`"""
+
+
+def _opening(*, comment: str, quoted: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""
+          (?P<COMMENT>{comment})
+        | (?P<HINT>/\*\+)
+        | (?P<BRACKETED>/\*)
+        | (?P<QUOTED>{quoted})
+        | (?P<UNFINISHED>['"`])
+        | (?P<SEMICOLON>;)
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+class Lexis(Enum):
+    """Rules of a dialect for comments and quotes."""
+
+    SPARK = _opening(
+        comment=r"--(?:\\\n|[^\r\n])*",
+        quoted=rf"""(?<!\w)[rR](?:'[^']*'|"[^"]*") | {_BACKSLASHED}""",
+    )
+    HIVE = _opening(comment=r"--[^\r\n]*", quoted=_BACKSLASHED)
+    TRINO = _opening(comment=r"--[^\r\n]*", quoted=r"""'[^']*' | "[^"]*" """)
+
+
 # `/*+` opens a hint, and nothing inside a comment.
 _BRACKET = re.compile(r"/\*(?!\+)|\*/")
+
+
+class Kind(Enum):
+    """Kind of a mark of the text.
+
+    Between the marks are words, numbers and operators.
+    """
+
+    COMMENT = "comment"
+    HINT = "``/*+``, which opens a hint"
+    QUOTED = "string literal or quoted name"
+    SEMICOLON = "semicolon"
+    UNFINISHED = "a quote or ``/*`` without its end"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A piece of the text that is not plain code."""
+
+    kind: Kind
+    span: Span
+
+
+def marks(text: str, lexis: Lexis = Lexis.SPARK) -> Iterator[Mark]:
+    """Yield comments, hints, quoted tokens and semicolons in order.
+
+    Of what is unfinished only the opening characters are marked, and the text behind them is read
+    as code, as Spark's lexer does.
+    """
+    position = 0
+    while match := lexis.value.search(text, position):
+        kind, position = match.lastgroup or "", match.end()
+        if kind == "BRACKETED":
+            end = _comment_end(text, position)
+            kind, position = ("UNFINISHED", position) if end is None else ("COMMENT", end)
+        yield Mark(Kind[kind], Span(start=match.start(), end=position))
+
 
 _ESCAPE = re.compile(
     r"\\(?:u(?P<utf16>[0-9a-fA-F]{4})|U(?P<utf32>00(?:10|0[0-9a-fA-F])[0-9a-fA-F]{4})"
@@ -28,7 +86,7 @@ _ESCAPE = re.compile(
 _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
-def blank_comments(text: str) -> str:
+def blank_comments(text: str, lexis: Lexis = Lexis.SPARK) -> str:
     """Return ``text`` with every comment replaced by as many blanks; hints (``/*+``) stay.
 
     A bracketed comment may hold others. One that is never closed stays as it is.
@@ -38,8 +96,9 @@ def blank_comments(text: str) -> str:
     """
     pieces: list[str] = []
     position = 0
-    for span, is_comment in _hidden(text):
-        if is_comment:
+    for mark in marks(text, lexis):
+        if mark.kind is Kind.COMMENT:
+            span = mark.span
             pieces.append(text[position : span.start])
             pieces.append(" " * (span.end - span.start))
             position = span.end
@@ -50,9 +109,10 @@ def blank_comments(text: str) -> str:
 def code_spans(text: str) -> Iterator[Span]:
     """Yield the parts of ``text`` outside comments, string literals and quoted names."""
     position = 0
-    for span, _ in _hidden(text):
-        yield Span(start=position, end=span.start)
-        position = span.end
+    for mark in marks(text):
+        if mark.kind in (Kind.COMMENT, Kind.QUOTED):
+            yield Span(start=position, end=mark.span.start)
+            position = mark.span.end
     yield Span(start=position, end=len(text))
 
 
@@ -92,19 +152,6 @@ def _unescaped(match: re.Match[str], quote: str) -> str:
         return chr(int(match["octal"], 8))
     other = match["other"]
     return match[0] if other in "%_" else _CONTROL.get(other, other)
-
-
-def _hidden(text: str) -> Iterator[tuple[Span, bool]]:
-    """Yield comments (with True) and quoted tokens (with False) in order."""
-    position = 0
-    while match := _OPENING.search(text, position):
-        position = match.end()
-        if match.lastgroup == "bracketed_comment":
-            end = _comment_end(text, position)
-            if end is None:
-                continue
-            position = end
-        yield Span(start=match.start(), end=position), match.lastgroup != "quoted"
 
 
 def _comment_end(text: str, position: int) -> int | None:

@@ -12,6 +12,7 @@ from acidsql.errors import AcidParseError
 from acidsql.syntax.builder import Builder, RepetitionError
 from acidsql.syntax.grammar import load_grammar
 from acidsql.syntax.lexer import blank_comments
+from acidsql.syntax.places import place_of
 from acidsql.syntax.statements import Statement
 
 # A text with a syntax error after one of these terminals or rules cannot be meant for Spark.
@@ -44,7 +45,6 @@ _TERMINALS = {
 }
 _LONGEST_HINT = 6
 _WORD = re.compile(r"\w+|(['\"`]).*?\1|.", re.DOTALL)
-_CONTEXT = 60
 
 
 def parse(text: str) -> Statement | None:
@@ -109,17 +109,5 @@ def _describe(err: UnexpectedInput, code: str) -> tuple[int, str]:
 
 
 def _parse_error(text: str, code: str, position: int, message: str) -> AcidParseError:
-    line_start = text.rfind("\n", 0, position) + 1
-    line_end = text.find("\n", position)
-    start = max(line_start, position - _CONTEXT)
-    end = min(line_end if line_end >= 0 else len(text), position + _CONTEXT)
-    indent = re.sub(r"[^\t]", " ", text[start:position])
     word = _WORD.match(code, position)
-    return AcidParseError(
-        message,
-        line=text.count("\n", 0, position) + 1,
-        column=position - line_start + 1,
-        context=f"{text[start:end]}\n{indent}^",
-        offset=position,
-        fragment=word[0].strip() if word else "",
-    )
+    return AcidParseError(message, **place_of(text, position, word[0].strip() if word else ""))

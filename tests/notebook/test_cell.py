@@ -30,6 +30,12 @@ def test_options_come_first(line: str) -> None:
     assert (cell.limit, cell.spark, texts(cell)) == (7, "s", ["SELECT 1"])
 
 
+def test_statements_of_a_dialect_end_by_its_rules() -> None:
+    cell = parse_cell("--dialect Trino", r"SELECT 'a\'; SELECT 2")
+    assert (cell.dialect, texts(cell)) == ("trino", [r"SELECT 'a\'", "SELECT 2"])
+    assert texts(parse_cell("", r"SELECT 'a\'; SELECT 2")) == [r"SELECT 'a\'; SELECT 2"]
+
+
 @pytest.mark.parametrize(
     ("line", "body"),
     [
@@ -49,7 +55,8 @@ def test_a_variable_for_the_dataframe(line: str, body: str | None) -> None:
     [
         ("", "-- nothing\n;", "there is no statement to run: see %acidsql?"),
         ("df <<", "", "there is no statement to run: see %acidsql?"),
-        ("--limits 3 SELECT 1", None, "no option --limits: the options are --limit and --spark"),
+        ("--limits 3 SELECT 1", None, "the options are --dialect, --limit, --spark"),
+        ("--dialect impala", "SELECT 1", "--dialect is 'impala': give one of spark, hive, trino"),
         ("--limit many", "SELECT 1", "--limit is 'many': give a number of rows"),
         ("--limit -1", "SELECT 1", "--limit is '-1': give a number of rows"),
         ("--spark", "SELECT 1", "--spark needs a value"),

@@ -46,6 +46,8 @@ def run(directory: Path, *arguments: str, text: str = "") -> subprocess.Complete
         (["-f", "/nosuch.sql"], "does not exist"),
         (["-e", "SELECT 1", "-f", "-"], "give -e or -f, not both"),
         (["--format", "nosuch"], "'nosuch' is not one of"),
+        (["--dialect", "impala"], "'impala' is not one of"),
+        (["--hivevar", "x"], "'x' is not KEY=VALUE"),
         (["--limit", "-1"], "is not in the range"),
         (["SELECT 1"], "No such command 'SELECT 1'"),
     ],
@@ -85,6 +87,27 @@ _ANSWER = [{"id": 1, "name": "a;b"}, {"id": 2, "name": None}]
 
 
 @pytest.mark.slow
+@pytest.mark.spark
+def test_a_file_in_hives_dialect(tmp_path: Path) -> None:
+    script = tmp_path / "script.hql"
+    script.write_text(
+        "-- a comment ends here \\\n"
+        "SET hive.exec.parallel=true;\n"
+        "SELECT greatest(${low}, 2) AS a, 'x;''y' AS b, add_months('${hivevar:day}', 1) AS c;\n"
+        "SELECT 1,\n  hash(1);\n"
+    )
+    answer = run(
+        tmp_path,
+        *("-f", str(script), "--dialect", "Hive", "--format", "csv"),
+        *("--hivevar", "low=1", "--hivevar", "day=2024-02-29"),
+    )
+    assert answer.stdout.splitlines()[-2:] == ["a,b,c", "2,x;y,2024-03-31"]
+    assert "warning: hive.exec.parallel is kept and has no effect on Spark" in answer.stderr
+    assert "UNSUPPORTED_DIALECT_FEATURE" in answer.stderr
+    assert "script.hql:5: error: [UNSUPPORTED_DIALECT_FEATURE] hash()" in answer.stderr
+    assert answer.returncode == 1
+
+
 @pytest.mark.spark
 def test_statements_from_the_command_line(tmp_path: Path) -> None:
     answer = run(tmp_path, *_STATEMENTS)

@@ -13,7 +13,7 @@ from acidsql.repl.shell import Ending, Settings, Shell
 pytestmark = pytest.mark.spark
 
 
-def plain_sql(spark: SparkSession, text: str) -> DataFrame:
+def plain_sql(spark: SparkSession, text: str, _dialect: str) -> DataFrame:
     return spark.sql(text)
 
 

@@ -24,6 +24,7 @@ HIDING = [
     "/* ; */",
     "/* a ; /* b ; */ ; */",
     "/*+ BROADCAST(t;) */",
+    "/* a ; /*+ b ; */",
     "-- a;b'\n",
     "-- a \\\n still ; hidden\n",
     "'line\nbreak;'",

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.syntax.lexer import blank_comments, code_spans, unquote_name, unquote_string
+from acidsql.syntax.lexer import (
+    Kind,
+    blank_comments,
+    code_spans,
+    marks,
+    unquote_name,
+    unquote_string,
+)
 
 COMMENTS = [
     ("a -- b\nc", "a     \nc"),
@@ -36,6 +43,19 @@ def test_comments_are_blanked_and_nothing_else(text: str, blanked: str) -> None:
 def test_code_is_what_is_outside_comments_and_quotes() -> None:
     text = "a'b'c--d\n`e`/* f */g"
     assert [span.of(text) for span in code_spans(text)] == ["a", "c", "\n", "", "g"]
+
+
+def test_marks_are_all_that_is_not_plain_code() -> None:
+    text = "a /*+ b(';') */ -- c\n; r'\\' `x /* y"
+    assert [(mark.kind, mark.span.of(text)) for mark in marks(text)] == [
+        (Kind.HINT, "/*+"),
+        (Kind.QUOTED, "';'"),
+        (Kind.COMMENT, "-- c"),
+        (Kind.SEMICOLON, ";"),
+        (Kind.QUOTED, r"r'\'"),
+        (Kind.UNFINISHED, "`"),
+        (Kind.UNFINISHED, "/*"),
+    ]
 
 
 STRINGS = [
