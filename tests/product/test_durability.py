@@ -127,7 +127,7 @@ class Failures:
         before = self._returned[number - 1] if number else self.moments[0]
         moment = replace(self._returned[number], synced=before.synced)
         random = Random(number)
-        return any(self.wrong(moment, chosen) for chosen in (None, *[random] * 50))
+        return any(self.wrong(moment, chosen) for chosen in (None, *[random] * 12))
 
     def goes_on(self, spark: SparkSession, moment: Moment, random: Random) -> None:
         """Check that Spark reads the same of what is left, and that statements go on with it."""
