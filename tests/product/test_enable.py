@@ -88,6 +88,7 @@ def test_every_handle_of_a_session_is_enabled(on: Lab) -> None:
     assert sees(SparkSession.builder.getOrCreate(), t)
     assert sees(on.spark.table(t).sparkSession, t)
     assert sees(on.spark.range(1).sparkSession, t)
+    on.spark.createDataFrame([(1,)], "id INT")  # makes the session the active one
     active = SparkSession.getActiveSession()
     assert active is not None
     assert sees(active, t)
