@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject, java_strings, jvm_class, same, session_state, simple_name
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def _os_errors(call: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Have a function raise errors of Java as those of Python's own file system: ``OSError``."""
+
+    @wraps(call)
+    def converted(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        try:
+            return call(*args, **kwargs)
+        except Py4JJavaError as error:
+            java = error.java_exception
+            missing = simple_name(java) == "FileNotFoundException"
+            raise (FileNotFoundError if missing else OSError)(str(java.toString())) from error
+        except PySparkException as error:  # PySpark converts a few of Java's
+            raise OSError(str(error)) from error
+
+    return converted
 
 
 def hadoop_conf(spark: SparkSession) -> JavaObject:
@@ -60,6 +82,7 @@ class FoundPath(NamedTuple):
     modified: int
 
 
+@_os_errors
 def list_paths(
     spark: SparkSession, filesystem: JavaObject, directories: Sequence[str]
 ) -> list[FoundPath] | None:
@@ -70,7 +93,7 @@ def list_paths(
     cannot be parsed safely, a few calls are made for each child.
 
     Raises:
-        Py4JJavaError: the listing failed for another reason.
+        OSError: the listing failed for another reason.
     """
     strings = jvm_class(spark, "org.apache.hadoop.util.StringUtils")
     try:
@@ -108,11 +131,13 @@ def path_text(path: JavaObject) -> str:
     return str(path.toString())
 
 
+@_os_errors
 def path_exists(filesystem: JavaObject, path: JavaObject) -> bool:
     """Return whether a file or directory exists."""
     return bool(filesystem.exists(path))
 
 
+@_os_errors
 def is_directory(filesystem: JavaObject, path: JavaObject) -> bool:
     """Return whether a path is an existing directory."""
     return bool(filesystem.exists(path)) and bool(filesystem.getFileStatus(path).isDirectory())
@@ -123,16 +148,19 @@ def is_same_file_system(one: JavaObject, other: JavaObject) -> bool:
     return same(one.getUri(), other.getUri())
 
 
+@_os_errors
 def file_size(filesystem: JavaObject, path: JavaObject) -> int:
     """Return the size of a file in bytes."""
     return int(filesystem.getFileStatus(path).getLen())
 
 
+@_os_errors
 def make_directories(filesystem: JavaObject, path: JavaObject) -> None:
     """Create a directory and its parents; one that exists is left as it is."""
     filesystem.mkdirs(path)
 
 
+@_os_errors
 def rename_path(filesystem: JavaObject, source: JavaObject, target: JavaObject) -> bool:
     """Rename a file or directory, and create the parents of the target.
 
@@ -143,6 +171,7 @@ def rename_path(filesystem: JavaObject, source: JavaObject, target: JavaObject) 
     return bool(filesystem.rename(source, target))
 
 
+@_os_errors
 def rename_below(filesystem: JavaObject, source: JavaObject, target: JavaObject) -> bool:
     """Rename a file or directory to a name below an existing directory.
 
@@ -157,11 +186,13 @@ def rename_below(filesystem: JavaObject, source: JavaObject, target: JavaObject)
         return False
 
 
+@_os_errors
 def delete_path(filesystem: JavaObject, path: JavaObject) -> None:
     """Delete a file, or a directory with all that is in it."""
     filesystem.delete(path, True)
 
 
+@_os_errors
 def read_bytes(
     spark: SparkSession, filesystem: JavaObject, path: JavaObject, start: int, length: int
 ) -> bytes:
@@ -174,6 +205,7 @@ def read_bytes(
         stream.close()
 
 
+@_os_errors
 def write_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
     """Create a file with this content; it must not exist yet."""
     stream = filesystem.create(path, False)
@@ -183,6 +215,7 @@ def write_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> Non
         stream.close()
 
 
+@_os_errors
 def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
     """Append to a file, where the file system supports it."""
     stream = filesystem.append(path)
@@ -192,6 +225,7 @@ def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> No
         stream.close()
 
 
+@_os_errors
 def copy_file(
     spark: SparkSession,
     source: tuple[JavaObject, JavaObject],
@@ -221,6 +255,7 @@ def copy_file(
         stream.close()
 
 
+@_os_errors
 def assemble_file(
     spark: SparkSession,
     target: tuple[JavaObject, JavaObject],
@@ -252,6 +287,7 @@ def assemble_file(
         written.close()
 
 
+@_os_errors
 def delete_if_empty(filesystem: JavaObject, path: JavaObject) -> bool:
     """Delete a directory unless it has children; return whether it is gone."""
     if filesystem.exists(path) and len(filesystem.listStatus(path)) > 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from acidsql.format.paths import parent
 from acidsql.metastore.changes import FileOperation, LoadedFile
 
 _DONE = "_done"
@@ -61,7 +62,7 @@ def perform(files: Files, operation: FileOperation) -> None:
         held = f"{operation.holding}/{number}"
         files.move(move.source, held)
         if move.target is not None:
-            files.make_directory(move.target.rpartition("/")[0])
+            files.make_directory(parent(move.target))
             files.move(held, move.target)
         elif move.keeps_directory:
             files.make_directory(move.source)
@@ -83,8 +84,8 @@ def discard(files: Files, operation: FileOperation) -> None:
 
 
 def _delete_loaded(files: Files, txn_id: int, loaded: LoadedFile) -> None:
-    parent, _, name = loaded.path.rpartition("/")
-    hidden = f"{parent}/{_LOADED_PREFIX}{txn_id}_{name}"
+    above, _, name = loaded.path.rpartition("/")
+    hidden = f"{above}/{_LOADED_PREFIX}{txn_id}_{name}"
     files.move(loaded.path, hidden)
     # Compared after the rename: nobody can put another file in its place now.
     found = files.version(hidden)
@@ -97,4 +98,4 @@ def _delete_loaded(files: Files, txn_id: int, loaded: LoadedFile) -> None:
 
 
 def _parents(paths: Iterable[str]) -> list[str]:
-    return sorted({path.rpartition("/")[0] for path in paths})
+    return sorted({parent(path) for path in paths})

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import FormatError
+from acidsql.format.paths import parent
 from acidsql.limits import limits
 
 
@@ -235,8 +236,8 @@ class FileSystem:
         Raises:
             FormatError: PATH_ALREADY_EXISTS, the target exists; RENAME_FAILED.
         """
-        parent = target.rpartition("/")[0]
-        if not self.exists(source) or not self.exists(parent):
+        above = parent(target)
+        if not self.exists(source) or not self.exists(above):
             return False
         if self.exists(target):
             raise _exists(source, target)
@@ -250,14 +251,13 @@ class FileSystem:
         filesystem, java_source = self.hadoop_path(source)
         if bridge.rename_below(filesystem, java_source, self.hadoop_path(target)[1]):
             return True
-        if self.exists(source) and self.exists(parent):
+        if self.exists(source) and self.exists(above):
             raise _rename_failed(source, target)
         return False
 
     def version(self, path: str) -> FileVersion | None:
         """Return the version of a file, or None if there is none."""
-        parent, _, name = path.rpartition("/")
-        return self.list(parent).files.get(name)
+        return self.list(parent(path)).files.get(path.rpartition("/")[2])
 
     def link(self, source: str, target: str) -> None:
         """Make a file of the same content; the target must not exist.
