@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from acidsql.errors import AcidSqlError, MetastoreError
@@ -33,7 +33,8 @@ class Journal:
     def __init__(self, database: Database, files: Files | None) -> None:
         self._database = database
         self._files = files
-        self._failed: set[int] = set()
+        # Errors by operation. These operations hold up only those whom they concern.
+        self._failed: dict[int, Exception] = {}
 
     def exists(self, path: str) -> bool:
         """Return whether a directory or file exists."""
@@ -53,18 +54,37 @@ class Journal:
         for operation in operations:
             file_moves.prepare(self._need_files(), operation)
 
-    def read(self, answer: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Read from the catalog when the files are where it says they are.
+    def read(
+        self,
+        answer: Callable[[sqlite3.Connection], _Answer],
+        places: Callable[[_Answer], Iterable[str]] = lambda _: (),
+    ) -> _Answer:
+        """Read from the catalog when the files are where the answer says they are.
+
+        Args:
+            answer: reads in a transaction.
+            places: returns the directories that an answer names.
 
         Raises:
-            MetastoreError: FILE_OPERATION_PENDING, a directory could not be moved.
+            MetastoreError: FILE_OPERATION_PENDING, one of these directories could not be moved to
+                its place.
         """
+        tried_again: set[int] = set()
         while True:
             with self._database.read() as connection:
-                pending = self._pending(connection)
-                if not pending:
-                    return answer(connection)
-            self._finish(pending)
+                ended = file_operations.of_ended(connection)
+                to_do = [entry for entry in ended if entry.operation_id not in self._failed]
+                if not to_do:
+                    found = answer(connection)
+                    to_do = [e for e in ended if _is_awaited(e, places(found))]
+                    if not to_do:
+                        return found
+            for entry in to_do:
+                if entry.operation_id in tried_again:
+                    raise self._pending_error(entry)
+                if entry.operation_id in self._failed:
+                    tried_again.add(entry.operation_id)
+            self._finish(to_do)
 
     def check_free(self, locations: Sequence[str]) -> None:
         """Do what ended transactions left, and check that nothing is left at some places.
@@ -82,7 +102,7 @@ class Journal:
         for entry in left:
             for move in entry.operation.moves:
                 if entry.is_due and any(_overlap(move.source, place) for place in locations):
-                    raise _pending_error(entry)
+                    raise self._pending_error(entry)
 
     def finish_quietly(self, occasion: str) -> None:
         """Do all operations of ended transactions; an error is logged, with its occasion.
@@ -96,14 +116,6 @@ class Journal:
         except (AcidSqlError, OSError):
             logger.exception("%s: its file operations wait for the next use", occasion)
 
-    def _pending(self, connection: sqlite3.Connection) -> Sequence[JournalEntry]:
-        """Return operations to do before an answer; deletions that failed are not waited for."""
-        return [
-            entry
-            for entry in file_operations.of_ended(connection)
-            if entry.operation_id not in self._failed or _moves_tables(entry)
-        ]
-
     def _finish(self, pending: Sequence[JournalEntry]) -> None:
         done = []
         for entry in pending:
@@ -113,16 +125,29 @@ class Journal:
                 else:
                     file_moves.discard(self._need_files(), entry.operation)
             except (AcidSqlError, OSError) as error:
-                if _moves_tables(entry):
-                    raise _pending_error(entry) from error
                 if entry.operation_id not in self._failed:
-                    logger.exception("could not delete what %s has dropped", entry.operation)
-                self._failed.add(entry.operation_id)
+                    logger.exception("could not do %s", entry.operation)
+                self._failed[entry.operation_id] = error
             else:
+                self._failed.pop(entry.operation_id, None)
                 done.append(entry.operation_id)
         if done:
             with self._database.write() as connection:
                 file_operations.remove(connection, done)
+
+    def _pending_error(self, entry: JournalEntry) -> MetastoreError:
+        reason = self._failed.get(entry.operation_id)
+        moves = "; ".join(
+            f"{move.source} to {move.target}" if move.target else f"{move.source} to be deleted"
+            for move in entry.operation.moves
+        )
+        error = MetastoreError(
+            "FILE_OPERATION_PENDING",
+            f"transaction {entry.operation.txn_id} has ended, and a file operation of it fails "
+            f"({moves}: {reason}): check the permissions",
+        )
+        error.__cause__ = reason
+        return error
 
     def _need_files(self) -> Files:
         if self._files is None:
@@ -140,18 +165,7 @@ def _overlap(one: str, other: str) -> bool:
     return first.startswith(second) or second.startswith(first)
 
 
-def _moves_tables(entry: JournalEntry) -> bool:
-    """Return whether the catalog has places that exist only after the operation."""
-    return entry.is_due and any(move.target is not None for move in entry.operation.moves)
-
-
-def _pending_error(entry: JournalEntry) -> MetastoreError:
-    moves = "; ".join(
-        f"{move.source} to {move.target}" if move.target else f"{move.source} to be deleted"
-        for move in entry.operation.moves
-    )
-    return MetastoreError(
-        "FILE_OPERATION_PENDING",
-        f"transaction {entry.operation.txn_id} has ended, and a file operation of it fails: "
-        f"{moves or entry.operation.loaded}; see the log, and check the permissions",
-    )
+def _is_awaited(entry: JournalEntry, places: Iterable[str]) -> bool:
+    """Return whether an operation moves something to one of these places, or above it."""
+    targets = [f"{move.target}/" for move in entry.operation.moves if move.target]
+    return entry.is_due and any(f"{p}/".startswith(target) for p in places for target in targets)

@@ -151,10 +151,14 @@ class EmbeddedMetastore:
             catalog.rename_table(connection, database, name, new_database, new_name)
 
     def table(self, database: str, name: str) -> Table:
-        return self._journal.read(lambda connection: catalog.table(connection, database, name))
+        return self._journal.read(
+            lambda connection: catalog.table(connection, database, name), _location
+        )
 
     def find_table(self, database: str, name: str) -> Table | None:
-        return self._journal.read(lambda connection: catalog.find_table(connection, database, name))
+        return self._journal.read(
+            lambda connection: catalog.find_table(connection, database, name), _location
+        )
 
     def plain_table(self, database: str, name: str) -> PlainTable | None:  # noqa: ARG002
         """See ``Metastore``; returns None, because every table is transactional."""
@@ -202,8 +206,10 @@ class EmbeddedMetastore:
     def partitions(
         self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
     ) -> tuple[Partition, ...]:
+        wanted = None if values is None else tuple(values)
         return self._journal.read(
-            lambda connection: catalog.partitions(connection, database, table, values)
+            lambda connection: catalog.partitions(connection, database, table, wanted),
+            lambda found: [partition.location for partition in found],
         )
 
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
@@ -408,3 +414,8 @@ class EmbeddedMetastore:
             expired = commit_abort.expired(connection, self._clock() - self._txn_timeout)
         if expired:
             self.reap()
+
+
+def _location(table: Table | None) -> tuple[str, ...]:
+    """Return the directory of a table, if there is a table and it has one."""
+    return (table.location,) if table is not None and table.location else ()

@@ -374,9 +374,14 @@ def test_a_table_that_cannot_be_moved_is_not_read_as_empty(
     with monkeypatch.context() as patch, world.process() as metastore:
         patch.setattr(LocalFiles, "move", lambda *_: (_ for _ in ()).throw(OSError("read-only")))
         change(world, metastore, "rename table")
-        with pytest.raises(MetastoreError) as caught:
-            metastore.table("default", "u")
-        assert caught.value.condition == "FILE_OPERATION_PENDING"
+        for read in (metastore.table, metastore.find_table, metastore.partitions):
+            with pytest.raises(MetastoreError, match="read-only") as caught:
+                read("default", "u")
+            assert caught.value.condition == "FILE_OPERATION_PENDING"
+        assert metastore.tables("default") == ("u",)
+        other = replace(world.table, name="other", location=world.uri("db/other"))
+        metastore.create_table(other)
+        assert metastore.table("db", "other") == other
     with world.process() as metastore:
         assert metastore.table("default", "u").location == world.uri("default/u")
     assert (world.root / "default/u/p=1/delta_1/bucket_0").exists()
