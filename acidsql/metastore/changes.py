@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acidsql.metastore.model import Partition, Table
@@ -195,14 +195,24 @@ class FileOperation:
 HOLDING_PREFIX = "_acidsql_holding_"
 
 
-def file_operations(txn_id: int, changes: Sequence[CatalogChange]) -> tuple[FileOperation, ...]:
-    """Return the file operations of changes, one for each directory in which something moves."""
+def file_operations(
+    txn_id: int,
+    changes: Sequence[CatalogChange],
+    exists: Callable[[str], bool] = lambda _: True,
+) -> tuple[FileOperation, ...]:
+    """Return the file operations of changes, one for each directory in which something moves.
+
+    Args:
+        txn_id: the transaction.
+        changes: of its commit.
+        exists: returns whether a directory exists; what does not is not moved.
+    """
     grouped: dict[str, list[Move]] = {}
     loaded: list[LoadedFile] = []
     for change in changes:
         if isinstance(change, DeleteLoadedFiles):
             loaded += change.files
-        for move in _moves(change):
+        for move in filter(lambda move: exists(move.source), _moves(change)):
             grouped.setdefault(move.source.rpartition("/")[0], []).append(move)
     operations = [moving(txn_id, parent, moves) for parent, moves in grouped.items()]
     if loaded:

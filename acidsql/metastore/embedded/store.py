@@ -220,7 +220,8 @@ class EmbeddedMetastore:
 
     def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
         self._journal.check_free(new_places(changes))
-        self._journal.enter(file_operations(txn_id, changes), TxnState.COMMITTED)
+        operations = file_operations(txn_id, changes, self._journal.exists)
+        self._journal.enter(operations, TxnState.COMMITTED)
         self._prepared[txn_id] = tuple(changes)
 
     def commit_txn(self, txn_id: int) -> None:

@@ -385,3 +385,11 @@ def test_a_table_that_cannot_be_moved_is_not_read_as_empty(
     with world.process() as metastore:
         assert metastore.table("default", "u").location == world.uri("default/u")
     assert (world.root / "default/u/p=1/delta_1/bucket_0").exists()
+
+
+def test_a_partition_without_a_directory_leaves_none_when_it_is_dropped(world: World) -> None:
+    shutil.rmtree(world.root / "db/t")
+    with world.process() as metastore:
+        change(world, metastore, "drop partitions")
+        assert metastore.partitions("db", "t") == ()
+    assert [path.name for path in (world.root / "db").glob("*")] == []
