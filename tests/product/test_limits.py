@@ -310,6 +310,9 @@ _LIMITS = {
 # Rows that no statement by itself can be for; they have a test each below.
 _NO_STATEMENT = {
     "a metastore that is neither a local SQLite file nor `thrift://`": {"UNSUPPORTED_METASTORE"},
+    "`CREATE TABLE` without `LOCATION`, or `AS SELECT`, where files are": {
+        "LOCATION_ALREADY_EXISTS"  # test_catalog_safety
+    },
     "on a Hive Metastore: a place, a name or a format that it does not allow": {
         "LOCATION_OUTSIDE_WAREHOUSE",
         "INVALID_OBJECT",

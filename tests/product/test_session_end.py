@@ -97,6 +97,7 @@ def test_sessions_that_nobody_reaches_end_when_another_is_created(lab: Lab) -> N
     assert [reference() is None for reference in kept] == [True] * 4
 
 
+@pytest.mark.slow
 def test_a_frame_keeps_its_session(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     frame = acidsql.table(lab.spark.newSession(), t)

@@ -108,6 +108,7 @@ def test_a_file_in_hives_dialect(tmp_path: Path) -> None:
     assert answer.returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_statements_from_the_command_line(tmp_path: Path) -> None:
     answer = run(tmp_path, *_STATEMENTS)
