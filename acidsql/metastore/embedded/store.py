@@ -231,7 +231,7 @@ class EmbeddedMetastore:
         self._prepared.pop(txn_id, None)
         if conflict is not None:
             raise conflict
-        if changes:
+        if file_operations(txn_id, changes):
             self._journal.finish_quietly(f"transaction {txn_id} has committed")
 
     @property
