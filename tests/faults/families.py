@@ -1,0 +1,7 @@
+"""All families of faults, by name."""
+
+from __future__ import annotations
+
+from tests.faults.campaign import Family
+
+FAMILIES: dict[str, Family] = {}
