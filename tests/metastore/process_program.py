@@ -3,14 +3,19 @@
 write  opens, allocates and commits <count> transactions; prints "txn id, write id" of each
 take   takes compactions until none is left; prints their ids
 hang   writes inside a SQLite transaction, prints "ready" and waits to be killed
+hold   opens a transaction with an EXCLUSIVE lock on t and takes a compaction, if there is one;
+       prints "ready" and waits to be killed
+fork   does the same in front of a child; prints the child's process id and waits to be killed
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
 from acidsql.metastore.embedded.store import EmbeddedMetastore
+from acidsql.metastore.model import LockRequest, LockType, Operation
 
 
 def write(store: EmbeddedMetastore, count: int) -> None:
@@ -34,6 +39,33 @@ def hang(store: EmbeddedMetastore) -> None:
         time.sleep(600)
 
 
+def hold(store: EmbeddedMetastore) -> None:
+    txn_id = store.open_txn("ann", "host")
+    store.allocate_write_id(txn_id, "default", "t")
+    request = LockRequest(
+        database="default",
+        table="t",
+        partition=None,
+        type=LockType.EXCLUSIVE,
+        operation=Operation.SELECT,
+    )
+    store.lock(txn_id, [request])
+    store.next_compaction("worker")
+
+
+def wait(said: object) -> None:
+    print(said, flush=True)
+    time.sleep(600)
+
+
+def fork(store: EmbeddedMetastore) -> None:
+    hold(store)
+    child = os.fork()
+    if child == 0:
+        time.sleep(600)
+    wait(child)
+
+
 def main() -> None:
     path, task, *arguments = sys.argv[1:]
     store = EmbeddedMetastore(path)
@@ -41,6 +73,11 @@ def main() -> None:
         write(store, int(arguments[0]))
     elif task == "take":
         take(store)
+    elif task == "hold":
+        hold(store)
+        wait("ready")
+    elif task == "fork":
+        fork(store)
     else:
         hang(store)
     store.close()

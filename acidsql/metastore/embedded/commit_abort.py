@@ -8,7 +8,7 @@ transaction is in no list any more would be taken for committed.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore import failures
@@ -32,7 +32,8 @@ from acidsql.metastore.model import LockState, TxnState, TxnType
 
 # Causes after which the client writes nothing any more: it ended the transaction itself. A client
 # that timed out, whose transaction somebody else aborted or whose table was dropped may still move
-# a directory to its place. Its write id must never count as committed.
+# a directory to its place, and so may the JVM of a process that has ended. Its write id must never
+# count as committed.
 _CLIENT_HAS_STOPPED = (AbortCause.CLIENT.value, AbortCause.CONFLICT.value)
 
 
@@ -79,27 +80,41 @@ def kill(connection: sqlite3.Connection, txn_ids: Iterable[int], now: float) -> 
         _abort_unless_ended(connection, txn_id, AbortCause.KILLED, now)
 
 
-def expired(connection: sqlite3.Connection, heartbeat_before: float) -> tuple[int, ...]:
-    """Return the open transactions whose last heartbeat is before ``heartbeat_before``."""
+def expired(
+    connection: sqlite3.Connection, heartbeat_before: float, ended: Collection[str]
+) -> dict[int, AbortCause]:
+    """Return the open transactions that nobody keeps open, with the cause for an abort.
+
+    Args:
+        connection: to the metastore's file.
+        heartbeat_before: time before which a last heartbeat is too old.
+        ended: clients whose processes have ended.
+    """
     rows = connection.execute(
-        "SELECT txn_id FROM txns WHERE state = ? AND last_heartbeat < ? ORDER BY txn_id",
-        (TxnState.OPEN.value, heartbeat_before),
+        "SELECT txn_id, client, last_heartbeat FROM txns WHERE state = ? ORDER BY txn_id",
+        (TxnState.OPEN.value,),
     )
-    return tuple(row[0] for row in rows)
+    return {
+        txn_id: AbortCause.CLIENT_ENDED if client in ended else AbortCause.TIMEOUT
+        for txn_id, client, last_heartbeat in rows
+        if client in ended or last_heartbeat < heartbeat_before
+    }
 
 
-def reap(connection: sqlite3.Connection, timeout: float, now: float) -> tuple[int, ...]:
+def reap(
+    connection: sqlite3.Connection, timeout: float, now: float, ended: Collection[str]
+) -> tuple[int, ...]:
     """Abort expired transactions (``Metastore.reap``, Hive's PerformTimeoutsFunction).
 
     Also gives back the queue entries of workers that are gone, and forgets aborted transactions
     without write ids.
     """
-    reaped = expired(connection, now - timeout)
-    for txn_id in reaped:
-        _abort(connection, txn_id, AbortCause.TIMEOUT, now)
-    compactions.give_back(connection, now - timeout)
+    reaped = expired(connection, now - timeout, ended)
+    for txn_id, cause in reaped.items():
+        _abort(connection, txn_id, cause, now)
+    compactions.give_back(connection, now - timeout, ended)
     _forget_aborts(connection, now - timeout)
-    return reaped
+    return tuple(reaped)
 
 
 def abort_users_of_dropped(

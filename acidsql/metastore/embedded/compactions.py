@@ -8,6 +8,7 @@ INITIATED ─▶ WORKING ─▶ READY_FOR_CLEANING ─▶ SUCCEEDED
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from dataclasses import replace
 
 from acidsql.errors import AcidLookupError, TransactionStateError
@@ -85,9 +86,13 @@ def request(
 
 
 def take_next(
-    connection: sqlite3.Connection, worker: str, compaction_id: int | None, now: float
+    connection: sqlite3.Connection,
+    worker: str,
+    compaction_id: int | None,
+    now: float,
+    client: str,
 ) -> Compaction | None:
-    """Take an INITIATED entry (``Metastore.next_compaction``).
+    """Take an INITIATED entry for a client (``Metastore.next_compaction``).
 
     None if there is no such entry, or it is not INITIATED.
     """
@@ -100,8 +105,9 @@ def take_next(
     if row is None:
         return None
     connection.execute(
-        "UPDATE compactions SET state = ?, worker = ?, started = ? WHERE compaction_id = ?",
-        (CompactionState.WORKING.value, worker, now, row[0]),
+        "UPDATE compactions SET state = ?, worker = ?, started = ?, client = ?"
+        " WHERE compaction_id = ?",
+        (CompactionState.WORKING.value, worker, now, client, row[0]),
     )
     return _get(connection, row[0])
 
@@ -193,14 +199,17 @@ def txn_aborted(connection: sqlite3.Connection, txn_id: int, cause: str, now: fl
         _end(connection, row[0], CompactionState.FAILED, error, now)
 
 
-def give_back(connection: sqlite3.Connection, started_before: float) -> None:
+def give_back(
+    connection: sqlite3.Connection, started_before: float, ended: Collection[str]
+) -> None:
     """Return entries to the queue that a worker took and never began (Hive's
-    revokeTimedoutWorkers).
+    revokeTimedoutWorkers), or whose client has ended before.
     """
     connection.execute(
-        "UPDATE compactions SET state = ?, worker = NULL, started = NULL"
-        " WHERE state = ? AND txn_id IS NULL AND started < ?",
-        (CompactionState.INITIATED.value, CompactionState.WORKING.value, started_before),
+        "UPDATE compactions SET state = ?, worker = NULL, started = NULL, client = NULL"
+        " WHERE state = ? AND txn_id IS NULL"
+        f" AND (started < ? OR client IN ({', '.join('?' * len(ended))}))",
+        (CompactionState.INITIATED.value, CompactionState.WORKING.value, started_before, *ended),
     )
 
 

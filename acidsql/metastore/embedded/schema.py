@@ -174,7 +174,13 @@ _VERSION_3 = (
     "ALTER TABLE tables ADD COLUMN created_by_txn INTEGER",  # NULL once it has committed
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
+# Which client opened a transaction, or took a compaction: its name in ``client_lock``.
+_VERSION_4 = (
+    "ALTER TABLE txns ADD COLUMN client TEXT",
+    "ALTER TABLE compactions ADD COLUMN client TEXT",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 SCHEMA_VERSION = len(MIGRATIONS)
 
 

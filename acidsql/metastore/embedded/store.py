@@ -1,8 +1,7 @@
 """``EmbeddedMetastore``: the metastore in one SQLite file, composed of the other modules.
 
 Each method is one SQLite transaction over functions of ``catalog``, ``transactions``,
-``commit_abort``, ``write_ids``, ``write_set``, ``locks`` and ``compactions``. Methods that look
-tables or partitions up first do the file operations that ended transactions left (``journal``).
+``commit_abort``, ``write_ids``, ``write_set``, ``locks`` and ``compactions``.
 """
 
 from __future__ import annotations
@@ -24,11 +23,12 @@ from acidsql.metastore.embedded import (
     write_ids,
     write_set,
 )
+from acidsql.metastore.embedded.catalog_store import CatalogStore
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.journal import Journal
+from acidsql.metastore.embedded.reaper import Reaper
 from acidsql.metastore.file_moves import Files
 from acidsql.metastore.model import (
-    RESERVED_WRITE_IDS,
     Capabilities,
     Compaction,
     CompactionType,
@@ -37,7 +37,6 @@ from acidsql.metastore.model import (
     LockState,
     Operation,
     Partition,
-    PlainTable,
     Table,
     TxnInfo,
     TxnState,
@@ -57,7 +56,7 @@ _CAPABILITIES = Capabilities(
 )
 
 
-class EmbeddedMetastore:
+class EmbeddedMetastore(CatalogStore):
     """Metastore for the processes of one machine, in one SQLite file.
 
     Args:
@@ -83,30 +82,14 @@ class EmbeddedMetastore:
         clock: Callable[[], float] = time.time,
         files: Files | None = None,
     ) -> None:
-        self._database = Database(path, synchronous=synchronous)
-        self._journal = Journal(self._database, files)
+        database = Database(path, synchronous=synchronous)
+        super().__init__(database, Journal(database, files))
         self._prepared: dict[int, tuple[CatalogChange, ...]] = {}
-        self._txn_timeout = txn_timeout
+        self._reaper = Reaper(self._database, txn_timeout, clock)
         self._clock = clock
 
     def __repr__(self) -> str:
         return f"EmbeddedMetastore({self._database.path!r})"
-
-    def create_database(self, name: str, location: str, comment: str | None = None) -> None:
-        with self._database.write() as connection:
-            catalog.create_database(connection, name, location, comment)
-
-    def drop_database(self, name: str) -> None:
-        """See ``Metastore``; ``default`` cannot be dropped."""
-        with self._database.write() as connection:
-            catalog.drop_database(connection, name)
-
-    def databases(self) -> tuple[str, ...]:
-        return self._journal.read(catalog.databases)
-
-    def database_location(self, name: str) -> str:
-        with self._database.read() as connection:
-            return catalog.database_location(connection, name)
 
     def create_table(
         self,
@@ -142,81 +125,12 @@ class EmbeddedMetastore:
             commit_abort.abort_users_of_dropped(connection, table_id, self._clock())
             catalog.drop_table(connection, database, name)
 
-    def alter_table(self, table: Table) -> None:
-        with self._database.write() as connection:
-            catalog.alter_table(connection, table)
-
-    def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
-        with self._database.write() as connection:
-            catalog.rename_table(connection, database, name, new_database, new_name)
-
-    def table(self, database: str, name: str) -> Table:
-        return self._journal.read(
-            lambda connection: catalog.table(connection, database, name), _location
-        )
-
-    def find_table(self, database: str, name: str) -> Table | None:
-        return self._journal.read(
-            lambda connection: catalog.find_table(connection, database, name), _location
-        )
-
-    def plain_table(self, database: str, name: str) -> PlainTable | None:  # noqa: ARG002
-        """See ``Metastore``; returns None, because every table is transactional."""
-        return None
-
-    def convert_table(self, plain: PlainTable) -> None:
-        table = plain.table
-        with self._database.write() as connection:
-            catalog.create_table(connection, table)
-            catalog.add_partitions(connection, table.database, table.name, plain.partitions)
-            write_ids.seed(connection, table.database, table.name, RESERVED_WRITE_IDS + 1)
-
-    def tables(self, database: str) -> tuple[str, ...]:
-        return self._journal.read(lambda connection: catalog.tables(connection, database))
-
-    def table_at(self, location: str, database: str) -> Table | None:  # noqa: ARG002
-        """See ``Metastore``; searches all databases."""
-        return self._journal.read(lambda connection: catalog.table_at(connection, location))
-
-    def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        with self._database.write() as connection:
-            catalog.add_partitions(connection, database, table, partitions)
-
-    def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """See ``Metastore``; drops nothing if one of the partitions does not exist."""
-        with self._database.write() as connection:
-            catalog.drop_partitions(connection, database, table, values)
-
-    def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """See ``Metastore``; alters nothing if one of the partitions does not exist."""
-        with self._database.write() as connection:
-            catalog.alter_partitions(connection, database, table, partitions)
-
-    def rename_partition(
-        self, database: str, table: str, values: tuple[str, ...], renamed: Partition
-    ) -> None:
-        with self._database.write() as connection:
-            catalog.rename_partition(connection, database, table, values, renamed)
-
-    def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        return self._journal.read(
-            lambda connection: catalog.partition_values(connection, database, table)
-        )
-
-    def partitions(
-        self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
-    ) -> tuple[Partition, ...]:
-        wanted = None if values is None else tuple(values)
-        return self._journal.read(
-            lambda connection: catalog.partitions(connection, database, table, wanted),
-            lambda found: [partition.location for partition in found],
-        )
-
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
-        with self._database.write() as connection:
-            now = self._clock()
-            commit_abort.reap(connection, self._txn_timeout, now)
-            return transactions.open_txn(connection, user, host, txn_type, now)
+        return self._reaper.begin(
+            lambda connection, now, client: transactions.open_txn(
+                connection, user, host, txn_type, now, client
+            )
+        )
 
     def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
         self._journal.check_free(new_places(changes))
@@ -266,12 +180,11 @@ class EmbeddedMetastore:
             return transactions.open_txns(connection)
 
     def reap(self) -> tuple[int, ...]:
-        with self._database.write() as connection:
-            return commit_abort.reap(connection, self._txn_timeout, self._clock())
+        return self._reaper.reap()
 
     @property
     def txn_timeout(self) -> float:
-        return self._txn_timeout
+        return self._reaper.timeout
 
     @property
     def capabilities(self) -> Capabilities:
@@ -307,11 +220,12 @@ class EmbeddedMetastore:
             return write_ids.next_write_id(connection, database, table)
 
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
-        self._reap_expired()
+        self._reaper.reap_expired()
         with self._database.write() as connection:
             return locks.request(connection, txn_id, requests, self._clock())
 
     def check_lock(self, txn_id: int) -> LockState:
+        self._reaper.reap_expired()
         with self._database.write() as connection:
             return locks.check(connection, txn_id, self._clock())
 
@@ -354,7 +268,9 @@ class EmbeddedMetastore:
 
     def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
         with self._database.write() as connection:
-            return compactions.take_next(connection, worker, compaction_id, self._clock())
+            return compactions.take_next(
+                connection, worker, compaction_id, self._clock(), self._reaper.name()
+            )
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
         with self._database.write() as connection:
@@ -394,6 +310,7 @@ class EmbeddedMetastore:
             return compactions.compactions(connection)
 
     def close(self) -> None:
+        self._reaper.close()
         self._database.close()
 
     def _create(
@@ -408,15 +325,3 @@ class EmbeddedMetastore:
         catalog.add_partitions(connection, table.database, table.name, partitions)
         write_ids.seed(connection, table.database, table.name, highest_write_id + 1)
         transactions.seed_txn_id(connection, highest_txn_id + 1)
-
-    def _reap_expired(self) -> None:
-        """Reap in a transaction of its own, which stays if the next request is rolled back."""
-        with self._database.read() as connection:
-            expired = commit_abort.expired(connection, self._clock() - self._txn_timeout)
-        if expired:
-            self.reap()
-
-
-def _location(table: Table | None) -> tuple[str, ...]:
-    """Return the directory of a table, if there is a table and it has one."""
-    return (table.location,) if table is not None and table.location else ()

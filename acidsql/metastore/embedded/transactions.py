@@ -12,7 +12,7 @@ from enum import StrEnum
 from acidsql.errors import TransactionStateError
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore import failures
-from acidsql.metastore.model import TxnInfo, TxnState, TxnType
+from acidsql.metastore.model import CompactionState, TxnInfo, TxnState, TxnType
 
 
 class AbortCause(StrEnum):
@@ -22,17 +22,18 @@ class AbortCause(StrEnum):
     KILLED = "somebody aborted it"
     CONFLICT = "another transaction had committed a conflicting change"
     TIMEOUT = "it sent no heartbeat within the time-out"
+    CLIENT_ENDED = "the process that ran it had ended"
     TABLE_DROPPED = "a table that it was writing or waiting for was dropped"
 
 
 def open_txn(
-    connection: sqlite3.Connection, user: str, host: str, txn_type: TxnType, now: float
+    connection: sqlite3.Connection, user: str, host: str, txn_type: TxnType, now: float, client: str
 ) -> int:
     """Open a transaction (``Metastore.open_txn``); the caller reaps before."""
     cursor = connection.execute(
-        "INSERT INTO txns (state, type, user, host, started, last_heartbeat)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (TxnState.OPEN.value, txn_type.value, user, host, now, now),
+        "INSERT INTO txns (state, type, user, host, started, last_heartbeat, client)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (TxnState.OPEN.value, txn_type.value, user, host, now, now, client),
     )
     return int(cursor.lastrowid or 0)
 
@@ -149,6 +150,19 @@ def open_txns(connection: sqlite3.Connection) -> tuple[TxnInfo, ...]:
         )
         for row in rows
     )
+
+
+def clients_at_work(connection: sqlite3.Connection) -> frozenset[str]:
+    """Return the clients that have open transactions or compactions to work on, if they are known.
+
+    Transactions of acidsql up to schema version 3 are of unknown clients.
+    """
+    rows = connection.execute(
+        "SELECT client FROM txns WHERE state = ? AND client IS NOT NULL"
+        " UNION SELECT client FROM compactions WHERE state = ? AND client IS NOT NULL",
+        (TxnState.OPEN.value, CompactionState.WORKING.value),
+    )
+    return frozenset(row[0] for row in rows)
 
 
 def _ids_in(connection: sqlite3.Connection, state: TxnState, up_to: int) -> frozenset[int]:

@@ -1,0 +1,118 @@
+"""The catalog of the embedded metastore: databases, tables and partitions, without transactions.
+
+Methods that look tables or partitions up first do the file operations that ended transactions left
+(``journal``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from acidsql.metastore.embedded import catalog, write_ids
+from acidsql.metastore.embedded.database import Database
+from acidsql.metastore.embedded.journal import Journal
+from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, PlainTable, Table
+
+
+class CatalogStore:
+    """Part of ``EmbeddedMetastore`` that knows no transactions.
+
+    Args:
+        database: the metastore's file.
+        journal: of the same file.
+    """
+
+    def __init__(self, database: Database, journal: Journal) -> None:
+        self._database = database
+        self._journal = journal
+
+    def create_database(self, name: str, location: str, comment: str | None = None) -> None:
+        with self._database.write() as connection:
+            catalog.create_database(connection, name, location, comment)
+
+    def drop_database(self, name: str) -> None:
+        """See ``Metastore``; ``default`` cannot be dropped."""
+        with self._database.write() as connection:
+            catalog.drop_database(connection, name)
+
+    def databases(self) -> tuple[str, ...]:
+        return self._journal.read(catalog.databases)
+
+    def database_location(self, name: str) -> str:
+        with self._database.read() as connection:
+            return catalog.database_location(connection, name)
+
+    def alter_table(self, table: Table) -> None:
+        with self._database.write() as connection:
+            catalog.alter_table(connection, table)
+
+    def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
+        with self._database.write() as connection:
+            catalog.rename_table(connection, database, name, new_database, new_name)
+
+    def table(self, database: str, name: str) -> Table:
+        return self._journal.read(
+            lambda connection: catalog.table(connection, database, name), _location
+        )
+
+    def find_table(self, database: str, name: str) -> Table | None:
+        return self._journal.read(
+            lambda connection: catalog.find_table(connection, database, name), _location
+        )
+
+    def plain_table(self, database: str, name: str) -> PlainTable | None:  # noqa: ARG002
+        """See ``Metastore``; returns None, because every table is transactional."""
+        return None
+
+    def convert_table(self, plain: PlainTable) -> None:
+        table = plain.table
+        with self._database.write() as connection:
+            catalog.create_table(connection, table)
+            catalog.add_partitions(connection, table.database, table.name, plain.partitions)
+            write_ids.seed(connection, table.database, table.name, RESERVED_WRITE_IDS + 1)
+
+    def tables(self, database: str) -> tuple[str, ...]:
+        return self._journal.read(lambda connection: catalog.tables(connection, database))
+
+    def table_at(self, location: str, database: str) -> Table | None:  # noqa: ARG002
+        """See ``Metastore``; searches all databases."""
+        return self._journal.read(lambda connection: catalog.table_at(connection, location))
+
+    def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
+        with self._database.write() as connection:
+            catalog.add_partitions(connection, database, table, partitions)
+
+    def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
+        """See ``Metastore``; drops nothing if one of the partitions does not exist."""
+        with self._database.write() as connection:
+            catalog.drop_partitions(connection, database, table, values)
+
+    def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
+        """See ``Metastore``; alters nothing if one of the partitions does not exist."""
+        with self._database.write() as connection:
+            catalog.alter_partitions(connection, database, table, partitions)
+
+    def rename_partition(
+        self, database: str, table: str, values: tuple[str, ...], renamed: Partition
+    ) -> None:
+        with self._database.write() as connection:
+            catalog.rename_partition(connection, database, table, values, renamed)
+
+    def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
+        return self._journal.read(
+            lambda connection: catalog.partition_values(connection, database, table)
+        )
+
+    def partitions(
+        self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
+    ) -> tuple[Partition, ...]:
+        wanted = None if values is None else tuple(values)
+        return self._journal.read(
+            lambda connection: catalog.partitions(connection, database, table, wanted),
+            lambda found: [partition.location for partition in found],
+        )
+
+
+def _location(table: Table | None) -> tuple[str, ...]:
+    """Return the directory of a table, if there is a table and it has one."""
+    return (table.location,) if table is not None and table.location else ()
