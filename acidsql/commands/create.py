@@ -29,6 +29,7 @@ from acidsql.planning.name_resolution import (
 from acidsql.planning.statement import leased_snapshot
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.table_owner import check_owner
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
@@ -311,6 +312,7 @@ def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
             f"{table.full_name} is a view: use DROP VIEW",
             {"viewName": quoted_name([table.database, table.name]), "operation": "DROP TABLE"},
         )
+    check_owner(session, table)
     with transaction(session) as opened:
         opened.wait_for_locks([exclusive_request(table)])
         opened.commit([changes.DropTable(table=table)])

@@ -34,6 +34,7 @@ from acidsql.planning.statement import (
     parse_and_resolve,
 )
 from acidsql.session.acid_session import AcidSession, mirror_database
+from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
@@ -87,13 +88,14 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
         )
     if not statement.cascade and _spark_tables(session, name):
         session.spark.sql(statement.text)  # raises
-    made: list[changes.CatalogChange] = [
-        changes.DropTable(table=session.metastore.table(name, table)) for table in tables
-    ]
+    dropped = [session.metastore.table(name, table) for table in tables]
+    for table in dropped:
+        check_owner(session, table)
+    made: list[changes.CatalogChange] = [changes.DropTable(table=table) for table in dropped]
     if not session.metastore.capabilities.has_other_clients:
         made.append(changes.DropDatabase(name=name))
     with transaction(session) as opened:
-        held = [exclusive_request(session.metastore.table(name, table)) for table in tables]
+        held = [exclusive_request(table) for table in dropped]
         if held:
             opened.wait_for_locks(held)
         opened.commit(made)

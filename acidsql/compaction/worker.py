@@ -40,6 +40,7 @@ from acidsql.scan.snapshot import (
 from acidsql.schema.columns import data_schema
 from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.table_owner import check_owner, check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
@@ -80,6 +81,7 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
         return
     opened = None
     try:
+        check_owner(session, table)
         with transaction(session, TxnType.COMPACTION, aborts_in_doubt=True) as opened:
             _work(opened, compaction, table)
     except BaseException as error:
@@ -120,6 +122,7 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     )
     opened.wait_for_locks([lock])
     snapshot = _snapshot(session, table, compaction, opened.txn_id)
+    check_partition(session, table, snapshot.partitions[0].location)
     metastore.compaction_started(
         compaction.compaction_id, opened.txn_id, snapshot.write_ids.high_water_mark
     )

@@ -19,6 +19,7 @@ METADATA_FILE = "_metadata_acid"
 TRUNCATED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"truncated"}'
 COMPACTED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"compacted"}'
 STAGING_PREFIX = "_acidsql_staging_"
+OWNER_FILE = "_acidsql_owner"
 
 LONG_MIN = -(2**63)
 LONG_MAX = 2**63 - 1

@@ -199,6 +199,21 @@ class PlainTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableOwner:
+    """Table of a metastore, whatever names it has or gets.
+
+    Attributes:
+        metastore_id: given to the metastore's file when it was made; copies have the same.
+        file: path of the metastore's file.
+        table_id: of the table in it, never given to another one.
+    """
+
+    metastore_id: str
+    file: str
+    table_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LockRequest:
     """Lock component: a table, or one partition of it, with the type of lock and the operation.
 

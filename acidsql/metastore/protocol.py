@@ -23,6 +23,7 @@ from acidsql.metastore.model import (
     Partition,
     PlainTable,
     Table,
+    TableOwner,
     TxnInfo,
     TxnType,
 )
@@ -289,6 +290,11 @@ class Metastore(Protocol):
 
         Ids that were never allocated here then count as committed. For tables whose directories
         have higher write ids than this metastore knows.
+        """
+
+    def table_owner(self, database: str, table: str) -> TableOwner | None:
+        """Return which table of which metastore a table's directory belongs to; None if nobody else
+        can take it for its own, as on a server.
         """
 
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:

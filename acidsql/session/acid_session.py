@@ -55,6 +55,7 @@ class AcidSession:
         temp_views: temporary views over ACID tables.
         learnt_places: directories of tables and partitions whose write ids the metastore has been
             compared with.
+        owned_places: directories of tables that are known to belong to this metastore.
         time_zone: zone of the local times in files.
     """
 
@@ -84,6 +85,7 @@ class AcidSession:
         )
         self.temp_views = TempViews(self.spark)
         self.learnt_places: set[str] = set()
+        self.owned_places: set[str] = set()
         # Zone of the local times that Hive reads in files. A later SET TIME ZONE changes how
         # instants are parsed and printed, as in Spark, not the instants in the tables.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))

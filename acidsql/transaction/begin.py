@@ -12,6 +12,7 @@ from acidsql.metastore import failures
 from acidsql.metastore.model import LockType, Operation
 from acidsql.scan.snapshot import keep_write_ids_ahead
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child
 from acidsql.transaction.transaction import Transaction, transaction
 from acidsql.transaction.write_intent import WriteIntent
@@ -136,6 +137,7 @@ def _begin_exclusive(
 def _allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
     allocate = opened.session.metastore.allocate_write_id
     for intent in intents:
+        check_owner(opened.session, intent.table)
         _learn_write_ids(opened.session, intent)
     tables = [intent.table for intent in intents]
     return {t.full_name: allocate(opened.txn_id, t.database, t.name) for t in tables}

@@ -20,6 +20,7 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites, ShowTable
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.table_owner import check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
@@ -119,12 +120,14 @@ class WriteTransaction:
             name: of the directory in the partition.
 
         Raises:
+            AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
             FormatError: WRITE_ID_IN_USE.
             TransactionStateError: TXN_ABORTED, somebody aborted the transaction, or it timed out.
         """
         if values not in self.touched:
             self.announce(self.intent.operation, [values])
         partition = self._known[values]
+        check_partition(self.session, self.table, partition.location)
         self._check_write_id_is_new(partition.location)
         if not self.placed:
             # An aborted one may be cleaned already, and nobody would remove what is moved now.

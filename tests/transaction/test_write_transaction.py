@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from acidsql.errors import FormatError, TransactionStateError
-from acidsql.format.names import delta_name
+from acidsql.format.names import OWNER_FILE, delta_name
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, CompactionType, LockType, Operation, Table, TxnType
 from acidsql.session.acid_session import AcidSession
@@ -54,6 +54,7 @@ def begin(metastore: EmbeddedMetastore) -> Iterator[Begin]:
         files=LocalFiles(),
         settings=SimpleNamespace(lock_timeout=0.0),
         learnt_places=set(),
+        owned_places=set(),
     )
 
     def begun(operation: Operation) -> AbstractContextManager[WriteTransaction]:
@@ -89,7 +90,7 @@ def write_one(
 
 
 def names(place: Path) -> list[str]:
-    return sorted(path.name for path in place.iterdir())
+    return sorted(path.name for path in place.iterdir() if path.name != OWNER_FILE)
 
 
 def committed_ids(store: EmbeddedMetastore) -> set[int]:

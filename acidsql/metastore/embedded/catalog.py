@@ -176,6 +176,11 @@ def table_at(connection: sqlite3.Connection, location: str) -> Table | None:
     return None if row is None else _table_of(row)
 
 
+def metastore_id(connection: sqlite3.Connection) -> str:
+    """Return the id that was given to the metastore's file when it was made."""
+    return str(connection.execute("SELECT metastore_id FROM identity").fetchone()[0])
+
+
 def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
     """Return the internal id of a table, which no later table of the same name gets again."""
     row = connection.execute(

@@ -6,12 +6,13 @@ Methods that look tables or partitions up first do the file operations that ende
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from acidsql.metastore.embedded import catalog, write_ids
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.journal import Journal
-from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, PlainTable, Table
+from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, PlainTable, Table, TableOwner
 
 
 class CatalogStore:
@@ -70,6 +71,14 @@ class CatalogStore:
             catalog.create_table(connection, table)
             catalog.add_partitions(connection, table.database, table.name, plain.partitions)
             write_ids.seed(connection, table.database, table.name, RESERVED_WRITE_IDS + 1)
+
+    def table_owner(self, database: str, table: str) -> TableOwner:
+        with self._database.read() as connection:
+            return TableOwner(
+                metastore_id=catalog.metastore_id(connection),
+                file=os.path.realpath(self._database.path),
+                table_id=catalog.table_id(connection, database, table),
+            )
 
     def tables(self, database: str) -> tuple[str, ...]:
         return self._journal.read(lambda connection: catalog.tables(connection, database))

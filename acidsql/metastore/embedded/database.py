@@ -20,6 +20,7 @@ from acidsql.errors import MetastoreError
 from acidsql.limits import limits
 from acidsql.metastore.embedded import schema
 from acidsql.metastore.embedded.deferred_signals import DeferredSignals
+from acidsql.metastore.embedded.mounts import network_type
 
 
 class Database:
@@ -31,6 +32,7 @@ class Database:
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE or METASTORE_VERSION, the file cannot be used;
+            METASTORE_NOT_LOCAL, it is on a network disk;
             METASTORE_BUSY, other processes held its write lock for ``sqlite_busy_seconds``.
     """
 
@@ -40,6 +42,14 @@ class Database:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._closed = False
+        network = network_type(Path(path))
+        if network is not None:
+            raise MetastoreError(
+                "METASTORE_NOT_LOCAL",
+                f"the metastore file {path!r} is on a file system of type {network} that other "
+                "machines share, where SQLite would damage it: set spark.acidsql.metastore to a "
+                "file on a local disk, or use a Hive Metastore",
+            )
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as err:

@@ -174,10 +174,13 @@ _VERSION_3 = (
     "ALTER TABLE tables ADD COLUMN created_by_txn INTEGER",  # NULL once it has committed
 )
 
-# Which client opened a transaction, or took a compaction: its name in ``client_lock``.
+# Which client opened a transaction, or took a compaction: its name in ``client_lock``. Which
+# metastore this is: directories of tables say so (``table_owner``).
 _VERSION_4 = (
     "ALTER TABLE txns ADD COLUMN client TEXT",
     "ALTER TABLE compactions ADD COLUMN client TEXT",
+    f"CREATE TABLE identity (metastore_id TEXT NOT NULL) {_STRICT}",
+    "INSERT INTO identity VALUES (lower(hex(randomblob(16))))",
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)

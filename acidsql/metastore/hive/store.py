@@ -287,6 +287,9 @@ class HiveMetastore:
         self._remembered(database, table)
         seeding.seed_write_id(self._server, self._own, database, table, next_write_id)
 
+    def table_owner(self, database: str, table: str) -> None:
+        """See ``Metastore``; the server is the only one that knows its tables."""
+
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
         """See ``Metastore``; a server gives all ids itself, those of ``seed_write_id`` too."""
         return frozenset(range(write_id + 1, self.next_write_id(database, table)))

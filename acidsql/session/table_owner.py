@@ -1,0 +1,145 @@
+"""File in a table's directory that says which metastore and table the directory belongs to.
+
+An embedded metastore's file is not found from a table's directory, so two of them could each give
+the same write ids for it, and clean away each other's rows. A Hive Metastore is its only one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.names import OWNER_FILE
+from acidsql.metastore.model import Table, TableOwner
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage.filesystem import child
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """Content of the file.
+
+    Attributes:
+        owner: of the directory.
+        location: of the directory when the file was written. In a copy of the directory, or after
+            it was moved, it is another one: then the claim is about another directory.
+    """
+
+    owner: TableOwner
+    location: str
+
+
+def check_owner(session: AcidSession, table: Table) -> None:
+    """Check that a table's directory belongs to it, once for a place and session.
+
+    Raises:
+        AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
+    """
+    if not table.location or table.location in session.owned_places:
+        return
+    owner = session.metastore.table_owner(table.database, table.name)
+    if owner is not None:
+        mine = _Claim(owner=owner, location=_real(session, table.location))
+        found = _read(session, table.location)
+        if found != mine:
+            if found is not None and _contradicts(found, mine):
+                raise _another(table.location, found)
+            _write(session, table.location, mine)
+    session.owned_places.add(table.location)
+
+
+def check_unowned(session: AcidSession, location: str) -> None:
+    """Check that the directory of a new table belongs to no other one, and lies in none.
+
+    Raises:
+        AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
+    """
+    session.owned_places.discard(location)
+    found = _claimed_above(session, location)
+    if found is not None:
+        raise _another(location, found)
+
+
+def check_partition(session: AcidSession, table: Table, location: str) -> None:
+    """Check that a partition's directory does not lie in another table, once for a place and
+    session.
+
+    A symbolic link may lead there.
+
+    Raises:
+        AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
+    """
+    if location in session.owned_places:
+        return
+    found = _claimed_above(session, location)
+    if found is not None and found.location != _real(session, table.location):
+        raise _another(location, found)
+    session.owned_places.add(location)
+
+
+def _contradicts(found: _Claim, mine: _Claim) -> bool:
+    """Return whether a claim is about the same directory, and by another metastore or table.
+
+    A metastore's file that was moved keeps its id. If there is another one at its old place, one of
+    them is a copy.
+    """
+    if found.location != mine.location:
+        return False
+    if (found.owner.metastore_id, found.owner.table_id) != (
+        mine.owner.metastore_id,
+        mine.owner.table_id,
+    ):
+        return True
+    return os.path.exists(found.owner.file) and not os.path.samefile(  # noqa: PTH110, PTH121
+        found.owner.file, mine.owner.file
+    )
+
+
+def _another(location: str, found: _Claim) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        "TABLE_OF_ANOTHER_METASTORE",
+        f"{location} belongs to table {found.owner.table_id} of the metastore {found.owner.file} "
+        f"(see {child(location, OWNER_FILE)}): use that metastore, by spark.acidsql.metastore. If "
+        "it is lost or its table is gone, delete that file; everything in the directory then "
+        "counts as committed",
+    )
+
+
+def _claimed_above(session: AcidSession, location: str) -> _Claim | None:
+    """Return the claim on a directory or, on this machine, on one above it."""
+    local = session.files.local(location)
+    places = [location]
+    if local is not None:
+        real = local.resolve()
+        places = [f"file:{place}" for place in (real, *real.parents)]
+    for place in places:
+        found = _read(session, place)
+        if found is not None and found.location == _real(session, place):
+            return found
+    return None
+
+
+def _real(session: AcidSession, location: str) -> str:
+    """Return a directory's own path, without symbolic links."""
+    local = session.files.local(location)
+    return location if local is None else str(local.resolve())
+
+
+def _read(session: AcidSession, location: str) -> _Claim | None:
+    """Read the claim on a directory; None if there is none, or it is damaged."""
+    path = child(location, OWNER_FILE)
+    if not session.files.exists(path):
+        return None
+    try:
+        content = json.loads(session.files.read(path))
+        return _Claim(owner=TableOwner(**content["owner"]), location=content["location"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(session: AcidSession, location: str, claim: _Claim) -> None:
+    path = child(location, OWNER_FILE)
+    session.files.delete(path)
+    session.files.write(path, json.dumps(asdict(claim)).encode())
