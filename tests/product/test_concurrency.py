@@ -274,3 +274,24 @@ def test_a_writer_whose_transaction_timed_out_is_told_so(
         lab.sql(f"UPDATE {t} SET id = 2")
     assert lab.rows(t) == [(1,)]
     assert lab.directories(t) == ["delta_0000001_0000001_0000"]
+
+
+def test_write_skew_is_possible(
+    lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
+) -> None:
+    """Each reads the partition that the other one changes: one after the other, one would change
+    nothing.
+    """
+    t = partitioned(lab)
+    leave = f"DELETE FROM {t} WHERE p = {{p}} AND (SELECT count(*) FROM {t}) > 1"
+    before_commit(lambda: other.sql(leave.format(p=2)))
+    lab.sql(leave.format(p=1))
+    assert lab.rows(t) == []
+
+
+def test_a_query_from_before_a_drop_fails(lab: Lab, other: Lab) -> None:
+    t = lab.create("id int", values="(1)")
+    frame = lab.frame(f"SELECT * FROM {t}")
+    other.sql(f"DROP TABLE {t}")
+    with pytest.raises(Exception, match=r"FAILED_READ_FILE|FILE_NOT_EXIST|FileNotFound"):
+        frame.collect()
