@@ -4,9 +4,10 @@ Each has a condition name as Spark's have (``getCondition``), an SQLSTATE, a sen
 step. The second column has the classes of PySpark and of Python that it is one of as well::
 
     AcidSqlError                PySparkException                     root of all
-    ├── AcidParseError          ParseException, ValueError           the text is not a statement
+    ├── AcidTextError           -                                    a place in the text is at fault
+    │   └── AcidParseError      ParseException, ValueError           the text is not a statement
     ├── AcidAnalysisError       AnalysisException, ValueError        the statement cannot be done
-    │   ├── AcidDialectError    -                                    Spark has no such thing
+    │   ├── AcidDialectError    AcidTextError                        Spark has no such thing
     │   └── AcidLookupError     LookupError                          no such table or partition
     ├── ConcurrencyError        RuntimeError                         another transaction won
     │   ├── WriteConflictError  -                                    it changed the same partition
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from pyspark.errors import (
     AnalysisException,
@@ -92,16 +93,18 @@ class AcidSqlError(PySparkException):  # type: ignore[misc] # PySpark is not che
         return type(self), (self.condition, self.message, self.parameters)
 
 
-class AcidParseError(AcidSqlError, ParseException, ValueError):  # type: ignore[misc]
-    """Error of a text that is not a statement.
+class AcidTextError(AcidSqlError):
+    """Error at a place in the text of a statement.
 
     Attributes:
-        line: 1-based line of the place where it goes wrong.
+        line: 1-based line of the place.
         column: 1-based column of that place.
         context: that line, with a caret below the place.
         offset: 0-based position of that place in the statement.
-        fragment: the word that should not stand there, empty at the end of the text.
+        fragment: the word there, empty at the end of the text.
     """
+
+    _CONDITION: ClassVar[str] = "PARSE_SYNTAX_ERROR"
 
     def __init__(
         self,
@@ -113,7 +116,7 @@ class AcidParseError(AcidSqlError, ParseException, ValueError):  # type: ignore[
         offset: int = 0,
         fragment: str = "",
     ) -> None:
-        super().__init__("PARSE_SYNTAX_ERROR", _at_place(message, line, column, context))
+        super().__init__(self._CONDITION, f"{message} (line {line}, column {column})\n{context}")
         self.line = line
         self.column = column
         self.context = context
@@ -122,27 +125,19 @@ class AcidParseError(AcidSqlError, ParseException, ValueError):  # type: ignore[
         self._sentence = message
 
     def getQueryContext(self) -> list[Any]:  # noqa: N802
-        """Return the place where the text goes wrong; PySpark 3.5 has no such thing."""
+        """Return the place; PySpark 3.5 has no such thing."""
         return [] if QueryContextType is None else [_Place(self)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again(self)
-
-
-def _at_place(message: str, line: int, column: int, context: str) -> str:
-    return f"{message} (line {line}, column {column})\n{context}"
-
-
-def _made_again(error: AcidParseError | AcidDialectError) -> tuple[Any, ...]:
-    names = ("line", "column", "context", "offset", "fragment")
-    place = {name: getattr(error, name) for name in names}
-    return partial(type(error), **place), (error._sentence,)
+        names = ("line", "column", "context", "offset", "fragment")
+        place = {name: getattr(self, name) for name in names}
+        return partial(type(self), **place), (self._sentence,)
 
 
 class _Place(QueryContext):  # type: ignore[misc]
     """Place of an error in a statement, as PySpark 4 tells it."""
 
-    def __init__(self, error: AcidParseError | AcidDialectError) -> None:
+    def __init__(self, error: AcidTextError) -> None:
         self._error = error
 
     def contextType(self) -> Any:  # noqa: N802
@@ -171,45 +166,18 @@ class _Place(QueryContext):  # type: ignore[misc]
         return f"== SQL (line {error.line}, position {error.column}) ==\n{error.context}\n"
 
 
+class AcidParseError(AcidTextError, ParseException, ValueError):  # type: ignore[misc]
+    """Error of a text that is not a statement, at the word that should not stand there."""
+
+
 class AcidAnalysisError(AcidSqlError, AnalysisException, ValueError):  # type: ignore[misc]
     """Error of a statement that is understood and cannot be executed."""
 
 
-class AcidDialectError(AcidAnalysisError):
-    """Error of a text of another dialect, something in which cannot be carried over to Spark.
+class AcidDialectError(AcidAnalysisError, AcidTextError):
+    """Error of a text of another dialect, something in which cannot be carried over to Spark."""
 
-    Attributes:
-        line: 1-based line of the place where it stands.
-        column: 1-based column of that place.
-        context: that line, with a caret below the place.
-        offset: 0-based position of that place in the statement.
-        fragment: the word there.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        line: int,
-        column: int,
-        context: str,
-        offset: int = 0,
-        fragment: str = "",
-    ) -> None:
-        super().__init__("UNSUPPORTED_DIALECT_FEATURE", _at_place(message, line, column, context))
-        self.line = line
-        self.column = column
-        self.context = context
-        self.offset = offset
-        self.fragment = fragment
-        self._sentence = message
-
-    def getQueryContext(self) -> list[Any]:  # noqa: N802
-        """Return the place of what cannot be carried over; PySpark 3.5 has no such thing."""
-        return [] if QueryContextType is None else [_Place(self)]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again(self)
+    _CONDITION = "UNSUPPORTED_DIALECT_FEATURE"
 
 
 class AcidLookupError(AcidAnalysisError, LookupError):

@@ -12,7 +12,7 @@ import pyspark.errors
 import pytest
 
 from acidsql import errors
-from acidsql.errors import AcidDialectError, AcidParseError, AcidSqlError
+from acidsql.errors import AcidParseError, AcidSqlError, AcidTextError
 from acidsql.metastore.failures import table_not_found
 from acidsql.syntax import parse
 from tests import spark_conditions
@@ -43,7 +43,7 @@ def test_the_tree_in_the_docstring_is_that_of_the_classes() -> None:
 
 
 def made(kind: type[AcidSqlError]) -> AcidSqlError:
-    if issubclass(kind, AcidParseError | AcidDialectError):
+    if issubclass(kind, AcidTextError):
         return kind("unexpected 'x'", line=2, column=3, context="a x\n  ^", offset=9, fragment="x")
     return kind("LOCK_TIMEOUT", "a lock was not granted", {"table": "db.t"})
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from cli_helpers.tabular_output import TabularOutputFormatter
 from prompt_toolkit.utils import get_cwidth
 
-from acidsql.errors import AcidDialectError, AcidParseError
+from acidsql.errors import AcidTextError
 from acidsql.repl.runner import Cell, Result
 from acidsql.repl.statements import Statement
 
@@ -104,7 +104,7 @@ def locate(error: Exception, text: str) -> Position | None:
     Spark may have seen a rewritten text, so a position counts only where that text agrees with the
     user's.
     """
-    if isinstance(error, AcidParseError | AcidDialectError):
+    if isinstance(error, AcidTextError):
         lines = text.split("\n")
         inside = 1 <= error.line <= len(lines)
         return Position(line=error.line, column=error.column - 1) if inside else None

@@ -6,13 +6,11 @@ the checksum files that Hadoop keeps beside local files. All others go through H
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
-import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
@@ -22,35 +20,10 @@ from acidsql import bridge
 from acidsql.errors import FormatError
 from acidsql.format.paths import parent
 from acidsql.limits import limits
+from acidsql.storage.directory import FileVersion, Listing, child, list_local, listing_of
+from acidsql.storage.range_reader import open_ranges
 
-
-class FileVersion(NamedTuple):
-    """Size in bytes and time of modification, which tell a file from an earlier one of the same
-    path.
-    """
-
-    size: int
-    modified: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """Listing of a directory.
-
-    Attributes:
-        names: names of all files and directories, sorted.
-        files: version of each file by its name, in the order of the names.
-        exists: whether the directory exists.
-    """
-
-    path: str
-    names: tuple[str, ...]
-    files: Mapping[str, FileVersion]
-    exists: bool = True
-
-    def scanned(self, name: str, ordinal: int = 0) -> bridge.ScanFile:
-        """Return one of the files for a scan; each of its rows has the number ``ordinal``."""
-        return bridge.ScanFile(child(self.path, name), self.files[name].size, ordinal)
+__all__ = ["FilePart", "FileSystem", "FileVersion", "Listing", "check_free", "child"]
 
 
 class FilePart(NamedTuple):
@@ -59,11 +32,6 @@ class FilePart(NamedTuple):
     path: str
     start: int
     length: int
-
-
-def child(path: str, *names: str) -> str:
-    """Return the path of ``names`` below ``path``."""
-    return "/".join([path.rstrip("/"), *names])
 
 
 def check_free(files: FileSystem, source: str, target: str) -> None:
@@ -122,7 +90,7 @@ class FileSystem:
 
     def list_all(self, paths: Sequence[str]) -> Sequence[Listing]:
         """List directories; those of one remote file system are listed together."""
-        listed = {path: _list_local(path, local) for path in paths if (local := _local(path))}
+        listed = {path: list_local(path, local) for path in paths if (local := _local(path))}
         remote = [path for path in paths if path not in listed]
         for own in _by_filesystem(remote).values():
             listed.update(self._list_remote(own))
@@ -132,14 +100,14 @@ class FileSystem:
         """List directories of one file system, with a few calls for all of them."""
         found = bridge.list_paths(self.spark, self.hadoop_path(paths[0])[0], paths)
         if len(paths) == 1:
-            return {paths[0]: _listing(paths[0], found)}
+            return {paths[0]: listing_of(paths[0], found)}
         places: dict[str, list[bridge.FoundPath]] = {path: [] for path in paths}
         for one in found or ():
             places.setdefault(one.path.rpartition("/")[0], []).append(one)
         # One of them does not exist, or the file system spells their paths in another way.
         if found is None or len(places) > len(paths):
             return {path: self.list(path) for path in paths}
-        return {path: _listing(path, own) for path, own in places.items()}
+        return {path: listing_of(path, own) for path, own in places.items()}
 
     def names(self, path: str) -> Sequence[str]:
         """Return the names in a directory, sorted; one that does not exist is empty."""
@@ -171,7 +139,7 @@ class FileSystem:
         local = _local(path)
         if local is not None:
             return local.open("rb")
-        return cast(BinaryIO, io.BufferedReader(_RangeReader(self, path), 256 * 1024))
+        return open_ranges(partial(self.read, path), self.size(path))
 
     def write(self, path: str, content: bytes) -> None:
         """Create a file, with its parent directories; it must not exist."""
@@ -373,35 +341,6 @@ def _rename_failed(source: str, target: str) -> FormatError:
     )
 
 
-def _list_local(path: str, local: Path) -> Listing:
-    """List a local directory, without the checksum files of Hadoop; a file has no names in it."""
-    names, files = [], {}
-    try:
-        with os.scandir(local) as entries:
-            for entry in entries:
-                if entry.name.startswith(".") and entry.name.endswith(".crc"):
-                    continue
-                with suppress(FileNotFoundError):  # deleted since the listing
-                    found = entry.stat()
-                    names.append(entry.name)
-                    if not stat.S_ISDIR(found.st_mode):
-                        files[entry.name] = FileVersion(found.st_size, found.st_mtime_ns)
-    except (FileNotFoundError, NotADirectoryError):
-        return Listing(path=path, names=(), files={}, exists=local.exists())
-    return Listing(path=path, names=tuple(sorted(names)), files=dict(sorted(files.items())))
-
-
-def _listing(path: str, found: Sequence[bridge.FoundPath] | None) -> Listing:
-    """Return the listing of a directory; ``found`` is None if it does not exist."""
-    named = sorted((one.path.rpartition("/")[2], one) for one in found or ())
-    return Listing(
-        path=path,
-        names=tuple(name for name, _ in named),
-        files={n: FileVersion(f.size, f.modified) for n, f in named if not f.is_directory},
-        exists=found is not None,
-    )
-
-
 def _by_filesystem(paths: Sequence[str]) -> dict[str, list[str]]:
     """Group paths by scheme and authority."""
     found: dict[str, list[str]] = {}
@@ -427,36 +366,3 @@ def _copy_part(source: Path, part: FilePart, written: BinaryIO) -> None:
         while left and (content := stream.read(min(left, limits().copy_buffer_bytes))):
             written.write(content)
             left -= len(content)
-
-
-class _RangeReader(io.RawIOBase):
-    """Stream that reads ranges of a remote file."""
-
-    def __init__(self, files: FileSystem, path: str) -> None:
-        self._files = files
-        self._path = path
-        self._size = files.size(path)
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = start + offset
-        return self._position
-
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]  # any writable buffer
-        wanted = min(len(buffer), self._size - self._position)
-        if wanted <= 0:
-            return 0
-        content = self._files.read(self._path, self._position, wanted)
-        buffer[: len(content)] = content
-        self._position += len(content)
-        return len(content)

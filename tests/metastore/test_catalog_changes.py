@@ -22,8 +22,9 @@ from acidsql.metastore.changes import (
     RenameTable,
     ShowTable,
 )
-from acidsql.metastore.model import Column, LockRequest, LockType, Operation, Partition, Table
+from acidsql.metastore.model import Column, Partition, Table
 from acidsql.metastore.protocol import Metastore
+from tests.metastore.exclusive import lock_table
 from tests.metastore.local_files import LocalFiles
 
 FILE = "delta_0000001_0000001_0000/bucket_00000"
@@ -48,14 +49,7 @@ def locked(metastore: Metastore, table: Table) -> int:
     """Open a transaction that holds an EXCLUSIVE lock on a table."""
     txn_id = metastore.open_txn("ann", "host")
     metastore.allocate_write_id(txn_id, table.database, table.name)
-    request = LockRequest(
-        database=table.database,
-        table=table.name,
-        partition=None,
-        type=LockType.EXCLUSIVE,
-        operation=Operation.SELECT,
-    )
-    metastore.lock(txn_id, [request])
+    lock_table(metastore, txn_id, table)
     return txn_id
 
 

@@ -223,6 +223,14 @@ def lab(spark: SparkSession) -> Iterator[Lab]:
 
 
 @pytest.fixture
+def on(lab: Lab) -> Iterator[Lab]:
+    """Yield the shared session, enabled."""
+    acidsql.enable(lab.spark)
+    yield lab
+    acidsql.disable(lab.spark)
+
+
+@pytest.fixture
 def new_lab(spark: SparkSession) -> Iterator[Callable[..., Lab]]:
     """Open another session over the same warehouse and metastore.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,14 +23,6 @@ pytestmark = pytest.mark.spark
 
 NAMES = ("sql", "table", "read", "readStream", "catalog")
 FRAME_NAMES = ("write", "writeTo", "writeStream", "mergeInto")
-
-
-@pytest.fixture
-def on(lab: Lab) -> Iterator[Lab]:
-    """Yield the shared session, enabled."""
-    acidsql.enable(lab.spark)
-    yield lab
-    acidsql.disable(lab.spark)
 
 
 def methods(spark: SparkSession) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from acidsql.errors import TransactionStateError, WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
@@ -26,7 +25,7 @@ from acidsql.metastore.hive.compactions import TakenCompactions
 from acidsql.metastore.hive.connection import Connections
 from acidsql.metastore.hive.conversions import is_plain, plain_from_hive
 from acidsql.metastore.hive.server import Server
-from acidsql.metastore.hive.table_cache import Definitions
+from acidsql.metastore.hive.tables import ServerTables
 from acidsql.metastore.model import (
     RESERVED_WRITE_IDS,
     Capabilities,
@@ -75,7 +74,7 @@ class HiveMetastore:
         self._server = Server(connections, user=user)
         self._own = OwnTxns()
         self._taken = TakenCompactions()
-        self._definitions = Definitions()
+        self._tables = ServerTables(self._server)
         self._uncommitted = UncommittedChanges(files)
 
     def __repr__(self) -> str:
@@ -121,19 +120,19 @@ class HiveMetastore:
         return table
 
     def drop_table(self, database: str, name: str) -> None:
-        self._existing(database, name)
+        self._tables.existing(database, name)
         catalog.drop_table(self._server, database, name)
-        self._forget(database, name)
+        self._tables.forget(database, name)
 
     def alter_table(self, table: Table) -> None:
-        existing = self._existing(table.database, table.name)
+        existing = self._tables.existing(table.database, table.name)
         catalog.alter_table(self._server, existing, table)
-        self._forget(table.database, table.name)
+        self._tables.forget(table.database, table.name)
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
-        existing = self._existing(database, name)
+        existing = self._tables.existing(database, name)
         catalog.rename_table(self._server, existing, new_database, new_name)
-        self._forget(database, name)
+        self._tables.forget(database, name)
 
     def table(self, database: str, name: str) -> Table:
         found = self.find_table(database, name)
@@ -142,20 +141,7 @@ class HiveMetastore:
         return found
 
     def find_table(self, database: str, name: str) -> Table | None:
-        key = (lowered(database), lowered(name))
-        held = self._definitions.under_lock(key)
-        if held is not None:
-            return held
-        found = catalog.fetch_table(self._server, *key)
-        if found is None:
-            self._definitions.forget(key)
-            return None
-        known = self._definitions.unchanged(found)
-        self._definitions.fetched(found)
-        table = catalog.convert_table(self._server, found) if known is None else known
-        if known is None or self._definitions.under_lock(key) is None:
-            self._definitions.converted(key, table)
-        return table
+        return self._tables.find(database, name)
 
     def plain_table(self, database: str, name: str) -> PlainTable | None:
         found = catalog.fetch_any(self._server, database, name)
@@ -170,7 +156,7 @@ class HiveMetastore:
         """See ``Metastore``; the server checks the names of the files too."""
         table = plain.table
         catalog.convert(self._server, table)
-        self._forget(table.database, table.name)
+        self._tables.forget(table.database, table.name)
         self.seed_write_id(table.database, table.name, RESERVED_WRITE_IDS + 1)
 
     def tables(self, database: str) -> tuple[str, ...]:
@@ -180,28 +166,32 @@ class HiveMetastore:
         return catalog.table_at(self._server, location, database)
 
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        hive_partitions.add(self._server, self._remembered(database, table), partitions)
+        hive_partitions.add(self._server, self._tables.remembered(database, table), partitions)
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
         """See ``Metastore``; drops nothing if one of the partitions does not exist."""
-        hive_partitions.drop(self._server, self._remembered(database, table), values)
+        hive_partitions.drop(self._server, self._tables.remembered(database, table), values)
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         """See ``Metastore``; alters nothing if one of the partitions does not exist."""
-        hive_partitions.alter(self._server, self._existing(database, table), partitions)
+        hive_partitions.alter(self._server, self._tables.existing(database, table), partitions)
 
     def rename_partition(
         self, database: str, table: str, values: tuple[str, ...], renamed: Partition
     ) -> None:
-        hive_partitions.rename(self._server, self._existing(database, table), values, renamed)
+        hive_partitions.rename(
+            self._server, self._tables.existing(database, table), values, renamed
+        )
 
     def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        return hive_partitions.all_values(self._server, self._remembered(database, table))
+        return hive_partitions.all_values(self._server, self._tables.remembered(database, table))
 
     def partitions(
         self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
     ) -> tuple[Partition, ...]:
-        return hive_partitions.partitions(self._server, self._remembered(database, table), values)
+        return hive_partitions.partitions(
+            self._server, self._tables.remembered(database, table), values
+        )
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
@@ -224,7 +214,7 @@ class HiveMetastore:
         except (WriteConflictError, TransactionStateError):
             self._uncommitted.take_back(self, txn_id)
             raise
-        self._definitions.released([txn_id])
+        self._tables.definitions.released([txn_id])
         self._uncommitted.committed(txn_id)
 
     @property
@@ -232,7 +222,7 @@ class HiveMetastore:
         return not self._server.is_hive4
 
     def abort_txn(self, txn_id: int) -> None:
-        self._definitions.released([txn_id])
+        self._tables.definitions.released([txn_id])
         transactions.abort_txn(self._server, self._own, txn_id)
         self._uncommitted.take_back(self, txn_id)
 
@@ -249,7 +239,7 @@ class HiveMetastore:
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         ended = transactions.heartbeat(self._server, txn_ids)
-        self._definitions.released(ended)
+        self._tables.definitions.released(ended)
         return ended
 
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
@@ -276,15 +266,15 @@ class HiveMetastore:
 
     # -- write ids ------------------------------------------------------------------------------
     def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
-        self._remembered(database, table)
+        self._tables.remembered(database, table)
         return transactions.allocate_write_id(self._server, self._own, txn_id, database, table)
 
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
-        self._remembered(database, table)
+        self._tables.remembered(database, table)
         return transactions.valid_write_ids(self._server, database, table, txns)
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
-        self._remembered(database, table)
+        self._tables.remembered(database, table)
         seeding.seed_write_id(self._server, self._own, database, table, next_write_id)
 
     def table_owner(self, database: str, table: str) -> None:
@@ -295,7 +285,7 @@ class HiveMetastore:
         return frozenset(range(write_id + 1, self.next_write_id(database, table)))
 
     def next_write_id(self, database: str, table: str) -> int:
-        self._remembered(database, table)
+        self._tables.remembered(database, table)
         return transactions.next_write_id(self._server, database, table)
 
     # -- locks ----------------------------------------------------------------------------------
@@ -303,7 +293,7 @@ class HiveMetastore:
         state = locks.lock(self._server, self._own, txn_id, requests)
         if state is LockState.ACQUIRED:
             keys = [(lowered(r.database), lowered(r.table)) for r in requests]
-            self._definitions.locked(txn_id, keys)
+            self._tables.definitions.locked(txn_id, keys)
         return state
 
     def check_lock(self, txn_id: int) -> LockState:
@@ -339,7 +329,7 @@ class HiveMetastore:
         compaction_type: CompactionType,
         worker: str | None = None,
     ) -> Compaction:
-        self._remembered(database, table)
+        self._tables.remembered(database, table)
         return compactions.request(
             self._server, database, table, partition, compaction_type, worker
         )
@@ -373,25 +363,6 @@ class HiveMetastore:
     def close(self) -> None:
         self._server.close()
 
-    # -- the server's tables --------------------------------------------------------------------
-    def _existing(self, database: str, name: str) -> Any:
-        """Fetch the server's table now, and remember it."""
-        found = catalog.fetch_table(self._server, database, name)
-        if found is None:
-            raise failures.table_not_found(database, name)
-        self._definitions.fetched(found)
-        return found
-
-    def _remembered(self, database: str, name: str) -> Any:
-        """Return the server's table as it was last fetched: most calls of the server do not check
-        names.
-        """
-        known = self._definitions.remembered((lowered(database), lowered(name)))
-        return known if known is not None else self._existing(database, name)
-
-    def _forget(self, database: str, name: str) -> None:
-        self._definitions.forget((lowered(database), lowered(name)))
-
     def _write_id(self, txn_id: int, table: TableKey) -> int:
         own = self._own.find(txn_id)
         if own is not None and table in own.write_ids:
@@ -403,23 +374,23 @@ class HiveMetastore:
         """Make a change of the catalog before the commit of its transaction."""
         if isinstance(change, RecordWrites):
             key = (change.table.database, change.table.name)
-            found = self._remembered(*key)
+            found = self._tables.remembered(*key)
             if not found.partitionKeys and self._server.is_hive4:
                 # Fetched again: it is sent back as a whole, and others may have altered it.
-                found = self._existing(*key)
+                found = self._tables.existing(*key)
             write_id = self._write_id(txn_id, key)
             statistics.record(self._server, found, write_id, change.written)
             return
-        make(self._server, self._existing, change)
+        make(self._server, self._tables.existing, change)
         for table in tables_of(change):
-            self._forget(table.database, table.name)
+            self._tables.forget(table.database, table.name)
 
     def _name_partitions(self, own: OwnTxn, table: TableKey) -> None:
         """Name every partition of a table that a transaction changed as a whole.
 
         Otherwise the server would find no conflict with the change of a single partition.
         """
-        found = self._remembered(*table)
+        found = self._tables.remembered(*table)
         if found.tableType != TableType.MANAGED.value or not found.partitionKeys:
             return
         names = [

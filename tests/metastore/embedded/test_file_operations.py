@@ -29,7 +29,8 @@ from acidsql.metastore.changes import (
 )
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.store import EmbeddedMetastore
-from acidsql.metastore.model import Column, LockRequest, LockType, Operation, Partition, Table
+from acidsql.metastore.model import Column, Partition, Table
+from tests.metastore.exclusive import lock_table
 from tests.metastore.local_files import LocalFiles
 
 TIMEOUT = 300.0
@@ -114,17 +115,6 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def lock(metastore: EmbeddedMetastore, txn_id: int, table: Table) -> None:
-    request = LockRequest(
-        database=table.database,
-        table=table.name,
-        partition=None,
-        type=LockType.EXCLUSIVE,
-        operation=Operation.SELECT,
-    )
-    metastore.lock(txn_id, [request])
-
-
 def loaded(world: World) -> LoadedFile:
     version = LocalFiles().version(world.uri("land/f"))
     assert version is not None
@@ -154,7 +144,7 @@ CHANGES: dict[str, Callable[[World], Sequence[CatalogChange]]] = {
 
 def change(world: World, metastore: EmbeddedMetastore, kind: str) -> None:
     txn_id = metastore.open_txn("ann", "host")
-    lock(metastore, txn_id, world.table)
+    lock_table(metastore, txn_id, world.table)
     metastore.prepare_commit(txn_id, CHANGES[kind](world))
     metastore.commit_txn(txn_id)
 
@@ -301,7 +291,7 @@ def test_a_transaction_that_was_aborted_changes_nothing(world: World) -> None:
     for changes in CHANGES.values():
         with world.process() as metastore:
             txn_id = metastore.open_txn("ann", "host")
-            lock(metastore, txn_id, world.table)
+            lock_table(metastore, txn_id, world.table)
             metastore.abort_txn(txn_id)
             with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
                 metastore.commit_txn(txn_id)

@@ -35,7 +35,7 @@ def ann(client: Callable[[str], Client]) -> Client:
 
 def sent(ann: Client, calls: Calls, statement: str) -> list[str]:
     """Return the calls of a statement when no table is cached."""
-    ann.session.metastore._definitions._known.clear()  # type: ignore[attr-defined]
+    ann.session.metastore._tables.definitions._known.clear()  # type: ignore[attr-defined]
     calls.clear()
     ann.sql(statement)
     return [name for name in calls.names if name not in ("heartbeat", "heartbeat_txn_range")]

@@ -261,7 +261,7 @@ def test_partitions_get_what_hive_expects(
     store = connected(metastore_server("4.1.0"))
     call = store._server.call
     (partition,) = call("get_partitions_by_names", database, "t", ["p=7"])
-    table = store._existing(database, "t")
+    table = store._tables.existing(database, "t")
     assert (table.owner, table.ownerType) == (ann.session.user, 1)
     assert table.parameters["bucketing_version"] == "2"
     for descriptor in (table.sd, partition.sd):
