@@ -7,8 +7,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -25,7 +24,7 @@ from acidsql.metastore.model import (
     TxnType,
 )
 from acidsql.session.acid_session import AcidSession
-from tests.metastore.local_files import LocalFiles
+from tests.metastore.local_files import LocalFiles, session_without_spark
 
 ID = Column(name="id", type="int")
 P = Column(name="p", type="int")
@@ -53,10 +52,7 @@ def metastore(tmp_path: Path) -> Iterator[EmbeddedMetastore]:
 @pytest.fixture
 def session(metastore: EmbeddedMetastore) -> AcidSession:
     """What the cleaner needs of a session."""
-    leases = SimpleNamespace(prune=lambda *, collect: None)  # noqa: ARG005
-    files = LocalFiles()
-    made = SimpleNamespace(metastore=metastore, leases=leases, files=files)
-    return cast("AcidSession", made)
+    return session_without_spark(metastore, LocalFiles())
 
 
 def compacted(store: EmbeddedMetastore, place: Path, table: str, partition: str | None) -> int:

@@ -1,9 +1,14 @@
-"""Local file system without Spark."""
+"""Local file system without Spark, and the session of programs that need no more."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
+from acidsql.metastore.protocol import Metastore
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.heartbeat import Heartbeater
 from acidsql.storage.filesystem import FileSystem
 
 
@@ -14,5 +19,30 @@ class LocalFiles(FileSystem):
         """Need no session."""
         self.synchronous = False
 
+    def qualify(self, path: str) -> str:
+        """Return the path as it is: tests give qualified ones."""
+        return path
+
     def sync_names(self, directories: Sequence[str]) -> None:
         """Sync nothing: these tests end no machine."""
+
+
+def session_without_spark(metastore: Metastore, files: FileSystem) -> AcidSession:
+    """Return what transactions, compactions and the cleaner need of a session.
+
+    A transaction starts its heartbeater.
+    """
+    return cast(
+        "AcidSession",
+        SimpleNamespace(
+            metastore=metastore,
+            heartbeater=Heartbeater(metastore),
+            user="ann",
+            host="host",
+            files=files,
+            settings=SimpleNamespace(lock_timeout=0.0),
+            learnt_places=set(),
+            owned_places=set(),
+            leases=SimpleNamespace(prune=lambda *, collect: None),  # noqa: ARG005
+        ),
+    )

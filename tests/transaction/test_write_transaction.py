@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
@@ -14,12 +12,10 @@ from acidsql.errors import FormatError, TransactionStateError
 from acidsql.format.names import OWNER_FILE, delta_name
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, CompactionType, LockType, Operation, Table, TxnType
-from acidsql.session.acid_session import AcidSession
-from acidsql.session.heartbeat import Heartbeater
 from acidsql.storage.filesystem import child
 from acidsql.transaction.write_intent import WriteIntent
 from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
-from tests.metastore.local_files import LocalFiles
+from tests.metastore.local_files import LocalFiles, session_without_spark
 
 Begin = Callable[[Operation], AbstractContextManager[WriteTransaction]]
 
@@ -45,17 +41,7 @@ def metastore(tmp_path: Path, place: Path) -> Iterator[EmbeddedMetastore]:
 @pytest.fixture
 def begin(metastore: EmbeddedMetastore) -> Iterator[Begin]:
     """Return a function that opens a write transaction on the table."""
-    heartbeater = Heartbeater(metastore)
-    session = SimpleNamespace(
-        metastore=metastore,
-        heartbeater=heartbeater,
-        user="ann",
-        host="host",
-        files=LocalFiles(),
-        settings=SimpleNamespace(lock_timeout=0.0),
-        learnt_places=set(),
-        owned_places=set(),
-    )
+    session = session_without_spark(metastore, LocalFiles())
 
     def begun(operation: Operation) -> AbstractContextManager[WriteTransaction]:
         intent = WriteIntent(
@@ -63,10 +49,10 @@ def begin(metastore: EmbeddedMetastore) -> Iterator[Begin]:
             operation=operation,
             lock=LockType.SHARED_READ if operation is Operation.INSERT else LockType.SHARED_WRITE,
         )
-        return write_transaction(cast("AcidSession", session), intent)
+        return write_transaction(session, intent)
 
     yield begun
-    heartbeater.stop()
+    session.heartbeater.stop()
 
 
 def publish(write: WriteTransaction) -> None:
