@@ -53,6 +53,8 @@ def _save(report: Report, place: Path) -> None:
     """Write figures, samples and their chart into a directory."""
     place.mkdir(parents=True, exist_ok=True)
     (place / "report.txt").write_text("\n".join([str(report), *report.violations, ""]))
+    figures = {name: value for name, value in asdict(report).items() if name != "samples"}
+    (place / "report.json").write_text(json.dumps(figures))
     with (place / "samples.jsonl").open("w") as lines:
         for sample in report.samples:
             lines.write(json.dumps(asdict(sample)) + "\n")

@@ -37,7 +37,7 @@ class Sample:
 
 
 def of_processes(processes: Mapping[str, int]) -> dict[str, float]:
-    """Return memory in MiB and threads of some processes and their JVMs.
+    """Return memory in MiB, threads and open files of some processes and their JVMs.
 
     Args:
         processes: process ids by name.
@@ -50,6 +50,7 @@ def of_processes(processes: Mapping[str, int]) -> dict[str, float]:
             if process is not None:
                 found[f"memory of {name} {kind}"] = process.memory_info().rss / MIB
                 found[f"threads of {name} {kind}"] = process.num_threads()
+                found[f"open files of {name} {kind}"] = process.num_fds()
     return found
 
 
@@ -72,6 +73,7 @@ def of_metastore(path: Path) -> dict[str, float]:
             "SELECT count(*) FROM write_ids WHERE outcome IS NULL"
         )
     found["metastore in KiB"] = path.stat().st_size / 1024
+    found["files beside the metastore"] = len(list(path.parent.glob(f"{path.name}*")))
     return found
 
 

@@ -70,6 +70,7 @@ class Report:
         statements: number of statements, by kind.
         failures: number of failures, by condition.
         commits: number of commits.
+        overlapping: number of commits before which another one was made while they were at work.
         readings: number of evaluated queries.
         needless: conflicts that were reported where none was, by kind of statement.
         violations: what was wrong.
@@ -80,6 +81,7 @@ class Report:
     statements: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     commits: int = 0
+    overlapping: int = 0
     readings: int = 0
     needless: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
@@ -90,7 +92,8 @@ class Report:
         per_second = sum(self.statements.values()) / max(self.seconds, 1)
         lines = [
             f"{sum(self.statements.values())} statements ({per_second:.1f} a second), "
-            f"{self.commits} commits, {self.readings} queries, in {self.seconds:.0f} s",
+            f"{self.commits} commits, {self.overlapping} of them after others that overlapped, "
+            f"{self.readings} queries, in {self.seconds:.0f} s",
             f"statements: {_counted(self.statements)}",
             f"failures: {_counted(self.failures)}",
             f"conflicts without a change in common: {_counted(self.needless)}",
@@ -167,12 +170,12 @@ class _Run:
 
     def _round(self, number: int, state: State) -> Verdict:
         seed = self.plan.seed * 1_000_000 + number
-        began = time.monotonic()
+        started = time.monotonic()
         clients: list[Workers | Process] = [self.own, *self.others]
         with ThreadPoolExecutor(len(clients)) as pool:
             asked = [pool.submit(c.work, seed, self.plan.round_seconds) for c in clients]
             parts = [future.result() for future in asked]
-        self.report.seconds += time.monotonic() - began
+        self.report.seconds += time.monotonic() - started
         parts.append(self._final())
         statements = tuple(s for part in parts for s in part.statements)
         readings = tuple(r for part in parts for r in part.readings)
@@ -184,6 +187,8 @@ class _Run:
         report.failures += Counter(s.failure for s in statements if s.failure is not None)
         report.needless += Counter(type(s.change).__name__ for s in verdict.needless)
         report.commits += len(commits)
+        began = {s.txn_id: s.began for s in statements}
+        report.overlapping += sum(c.number > began.get(c.txn_id, 0) + 1 for c in commits)
         report.readings += len(readings)
         return verdict
 
