@@ -1,0 +1,80 @@
+"""Command of the concurrency soak: ``python -m tests.concurrency --minutes M --seed S``.
+
+Writers, readers and compactors work on shared tables; a checker replays what they did. It exits
+with 1 if something was seen, written or kept that snapshot isolation does not allow, or if memory,
+threads, Java objects, transactions, locks, directories or the metastore grew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.concurrency.chart import draw
+from tests.concurrency.checker import Unit
+from tests.concurrency.sessions import open_session
+from tests.concurrency.soak import Plan, Report, soak
+from tests.concurrency.workers import Role
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a soak; return the exit status."""
+    options = _parser().parse_args(arguments)
+    here = [Role.WRITER] * options.threads + [Role.NEW_SESSION] * options.sessions
+    plan = Plan(
+        seconds=options.minutes * 60,
+        seed=options.seed,
+        roles=[*here, Role.READER, Role.COMPACTOR],
+        processes=[[Role.WRITER, Role.WRITER, Role.READER]] * options.processes,
+        round_seconds=options.round,
+        unit=Unit(options.unit),
+    )
+    with tempfile.TemporaryDirectory(prefix="acidsql-concurrency-") as temporary:
+        home = Path(temporary)
+        spark = open_session(home, "main")
+        print(f"--seed {plan.seed}, tables in {home}", flush=True)
+        report = soak(spark, home, plan, lambda text: print(text, flush=True))
+        spark.stop()
+    print(report)
+    for text in report.violations:
+        print(f"VIOLATION: {text}")
+    if options.report is not None:
+        _save(report, options.report)
+    return 1 if report.violations else 0
+
+
+def _save(report: Report, place: Path) -> None:
+    """Write figures, samples and their chart into a directory."""
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "report.txt").write_text("\n".join([str(report), *report.violations, ""]))
+    figures = {name: value for name, value in asdict(report).items() if name != "samples"}
+    (place / "report.json").write_text(json.dumps(figures))
+    with (place / "samples.jsonl").open("w") as lines:
+        for sample in report.samples:
+            lines.write(json.dumps(asdict(sample)) + "\n")
+    draw(report.samples, place / "soak.svg")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.concurrency", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="of work, without the checks")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="of the statements")
+    parser.add_argument("--threads", type=int, default=2, help="writers that share a session")
+    parser.add_argument(
+        "--sessions", type=int, default=2, help="writers with sessions of their own"
+    )
+    parser.add_argument("--processes", type=int, default=1, help="others, with two writers each")
+    parser.add_argument("--round", type=float, default=20, help="seconds between two checks")
+    parser.add_argument("--unit", choices=list(Unit), default=Unit.PARTITION, help="of conflicts")
+    parser.add_argument("--report", type=Path, help="directory for figures, samples and a chart")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
