@@ -21,7 +21,6 @@ from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, Table
 from acidsql.scan.directories import file_tails, row_names
 from acidsql.scan.snapshot import with_nested_originals
 from acidsql.session.acid_session import AcidSession
-from acidsql.session.table_owner import check_unowned
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.tails import read_tail
@@ -37,7 +36,7 @@ def check_location(session: AcidSession, table: Table) -> None:
     other's rows.
 
     Raises:
-        AcidAnalysisError: LOCATION_IN_USE; TABLE_OF_ANOTHER_METASTORE.
+        AcidAnalysisError: LOCATION_IN_USE.
     """
     other = session.metastore.table_at(table.location, table.database)
     if other is not None:
@@ -46,7 +45,6 @@ def check_location(session: AcidSession, table: Table) -> None:
             f"{table.location} belongs to {other.full_name}, which lies in {other.location}: "
             "choose another LOCATION, or drop that table first",
         )
-    check_unowned(session, table.location)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from acidsql.planning.name_resolution import names_temp_view, qualified
 from acidsql.scan.snapshot import with_nested_originals
 from acidsql.schema.columns import columns_of, data_schema, has_timestamp
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.table_owner import check_unowned
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.parallel import in_parallel
@@ -129,6 +130,7 @@ def _check(
     check_columns(session, table.columns, table.partition_columns)
     if of_spark:
         check_location(session, table)
+        check_unowned(session, table.location)
         _check_time_zone(session, table)
 
 

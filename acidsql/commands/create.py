@@ -29,7 +29,7 @@ from acidsql.planning.name_resolution import (
 from acidsql.planning.statement import leased_snapshot
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
-from acidsql.session.table_owner import check_owner
+from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
@@ -204,6 +204,7 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
     """
     if not adopts:
         _check_empty(session, table)
+    check_unowned(session, table.location)
     found = existing(session, table)
     make_directory(session.files, table.location)
     session.metastore.create_table(
@@ -287,6 +288,7 @@ def _create_as_select(
     check_columns(session, columns, partition_columns)
     table = _defined(session, statement, database, name, columns, partition_columns)
     _check_empty(session, table)
+    check_unowned(session, table.location)
     with transaction(session) as opened:
         staged = session.metastore.stage_table(opened.txn_id, with_codec(session, table, None))
         make_directory(session.files, table.location)

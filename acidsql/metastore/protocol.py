@@ -297,6 +297,9 @@ class Metastore(Protocol):
         can take it for its own, as on a server.
         """
 
+    def has_dropped(self, owner: TableOwner) -> bool:
+        """Return whether a table was one of this metastore, and is gone."""
+
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
         """Return the write ids above one that were given to transactions of this metastore.
 

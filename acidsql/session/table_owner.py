@@ -44,7 +44,11 @@ def check_owner(session: AcidSession, table: Table) -> None:
         mine = _Claim(owner=owner, location=_real(session, table.location))
         found = _read(session, table.location)
         if found != mine:
-            if found is not None and _contradicts(found, mine):
+            if (
+                found is not None
+                and _contradicts(found, mine)
+                and not session.metastore.has_dropped(found.owner)
+            ):
                 raise _another(table.location, found)
             _write(session, table.location, mine)
     session.owned_places.add(table.location)
@@ -58,7 +62,7 @@ def check_unowned(session: AcidSession, location: str) -> None:
     """
     session.owned_places.discard(location)
     found = _claimed_above(session, location)
-    if found is not None:
+    if found is not None and not session.metastore.has_dropped(found.owner):
         raise _another(location, found)
 
 

@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
+from acidsql.format.names import OWNER_FILE
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.write_transaction import WriteTransaction
@@ -140,15 +141,22 @@ class Lab:
         return Path(urlparse(acidsql.location(self.spark, table)).path)
 
     def tree(self, table: str) -> list[str]:
-        """Return everything below a table's directory; directories end with a slash."""
+        """Return everything below a table's directory, but the file that says whose it is;
+        directories end with a slash.
+        """
         root = self.root(table)
         return sorted(
-            str(path.relative_to(root)) + ("/" if path.is_dir() else "") for path in root.rglob("*")
+            str(path.relative_to(root)) + ("/" if path.is_dir() else "")
+            for path in root.rglob("*")
+            if path.name != OWNER_FILE
         )
 
     def directories(self, table: str) -> list[str]:
-        """Return the names in the directory of a table, sorted."""
-        return sorted(path.name for path in self.root(table).iterdir())
+        """Return the names in the directory of a table, sorted, but the file that says whose it
+        is.
+        """
+        names = (path.name for path in self.root(table).iterdir())
+        return sorted(name for name in names if name != OWNER_FILE)
 
     def file(self, path: Path) -> AcidFile:
         """Look into a bucket file."""

@@ -151,6 +151,15 @@ def test_without_the_file_the_directory_can_be_adopted(
         acidsql.sql(reopened(owner), "INSERT INTO t VALUES (3)")
 
 
+def test_the_directory_of_a_table_that_is_gone_can_be_adopted(
+    owner: SparkSession, place: Path
+) -> None:
+    AcidSession.of(owner).metastore.drop_table("default", "t")
+    create(owner, "again", place)
+    acidsql.sql(owner, "INSERT INTO again VALUES (2)")
+    assert ids(owner, "again") == [1, 2]
+
+
 def test_a_copy_of_the_metastore_is_another_metastore(
     owner: SparkSession, other: SparkSession, tmp_path: Path
 ) -> None:

@@ -181,6 +181,12 @@ def metastore_id(connection: sqlite3.Connection) -> str:
     return str(connection.execute("SELECT metastore_id FROM identity").fetchone()[0])
 
 
+def has_table_id(connection: sqlite3.Connection, wanted: int) -> bool:
+    """Return whether there is a table with an id."""
+    found = connection.execute("SELECT 1 FROM tables WHERE table_id = ?", (wanted,)).fetchone()
+    return found is not None
+
+
 def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
     """Return the internal id of a table, which no later table of the same name gets again."""
     row = connection.execute(

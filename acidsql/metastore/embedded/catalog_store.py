@@ -80,6 +80,14 @@ class CatalogStore:
                 table_id=catalog.table_id(connection, database, table),
             )
 
+    def has_dropped(self, owner: TableOwner) -> bool:
+        with self._database.read() as connection:
+            is_mine = (owner.metastore_id, owner.file) == (
+                catalog.metastore_id(connection),
+                os.path.realpath(self._database.path),
+            )
+            return is_mine and not catalog.has_table_id(connection, owner.table_id)
+
     def tables(self, database: str) -> tuple[str, ...]:
         return self._journal.read(lambda connection: catalog.tables(connection, database))
 

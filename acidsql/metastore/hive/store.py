@@ -38,6 +38,7 @@ from acidsql.metastore.model import (
     Partition,
     PlainTable,
     Table,
+    TableOwner,
     TableType,
     TxnInfo,
     TxnState,
@@ -279,6 +280,10 @@ class HiveMetastore:
 
     def table_owner(self, database: str, table: str) -> None:
         """See ``Metastore``; the server is the only one that knows its tables."""
+
+    def has_dropped(self, owner: TableOwner) -> bool:  # noqa: ARG002
+        """See ``Metastore``; tables of a server are nobody's in this sense."""
+        return False
 
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
         """See ``Metastore``; a server gives all ids itself, those of ``seed_write_id`` too."""
