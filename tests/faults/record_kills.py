@@ -1,0 +1,16 @@
+"""Command that counts the named steps of each statement anew: ``python -m tests.faults.record_kills``.
+
+What it counts (``kill_steps.json``) are the cells that a whole campaign must hit.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from tests.faults.kill_steps import record
+from tests.faults.kills import count_steps
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="acidsql-kills-") as home:
+        record(count_steps(Path(home)))
