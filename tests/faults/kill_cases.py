@@ -88,6 +88,7 @@ _MODEL = (
     *(text for text in WORLD if not text.startswith("CREATE")),
 )
 # Rows of the files to load.
+LANDED: tuple[str, ...] = ("one.orc", "two.orc")
 LOADED = ((70, "l70"), (71, "l71"))
 
 Row = tuple[str, ...]
@@ -120,7 +121,7 @@ class State:
 
     databases: tuple[str, ...]
     tables: dict[str, TableState]
-    landed: tuple[str, ...] = ("one.orc", "two.orc")
+    landed: tuple[str, ...]
 
 
 class Model:
@@ -129,7 +130,7 @@ class Model:
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None)
         self._dropped: set[str] = set()
-        self._landed = State.__dataclass_fields__["landed"].default
+        self._landed = LANDED
         for statement in _MODEL:
             self._connection.execute(statement)
 

@@ -100,19 +100,23 @@ def _named(name: str) -> Name:
     return lambda *_: name
 
 
-def _rename(_: FileSystem, source: str, target: str) -> str | None:
+def _rename(_: FileSystem, _source: str, target: str) -> str | None:
     return None if _is_staged(target) else "rename"
 
 
-def _staged_rename(_: FileSystem, source: str, target: str) -> str | None:
+def _staged_rename(_: FileSystem, _source: str, target: str) -> str | None:
     return "staged file" if _is_staged(target) else None
 
 
-def _move(_: FileSystem, source: str, target: str) -> str | None:
+def _write(_: FileSystem, path: str, *_content: bytes) -> str:
+    return "staged file" if _is_staged(path) else "owner file"
+
+
+def _move(_: FileSystem, _source: str, target: str) -> str | None:
     return None if target.endswith("_done") else "move"
 
 
-def _away(_: FileSystem, source: str, target: str) -> str | None:
+def _away(_: FileSystem, _source: str, target: str) -> str | None:
     return "holding directory away" if target.endswith("_done") else None
 
 
@@ -154,7 +158,7 @@ _CALLS: tuple[tuple[Any, str, Name], ...] = (
     (staging, "_save", _named("write")),
     (bridge, "write_orc", _named("write")),
     (FileSystem, "assemble", _named("write")),
-    (FileSystem, "write", _named("staged file")),
+    (FileSystem, "write", _write),
     (FileSystem, "append", _named("stamp")),
     (FileSystem, "rename", _staged_rename),
     (FileSystem, "link", _named("link")),

@@ -100,7 +100,7 @@ def _end(shot: Shot) -> None:
     try:
         run(shot, tell=lambda text: print(text, flush=True))
         status = 0
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - nothing may go on in a copy of the warm process
         traceback.print_exc()
     finally:
         sys.stderr.flush()
@@ -111,6 +111,7 @@ def run(shot: Shot, tell: Callable[[str], None]) -> None:
     """Run a statement; be killed at its step, if it has one."""
     spark = attached(*shot.gateway) if shot.gateway else _own_jvm(shot)
     spark.conf.set("spark.acidsql.metastore", shot.metastore)
+    spark.conf.set("spark.acidsql.synchronous", "off")  # what a kill leaves is in memory
     if shot.by_jobs:
         limits._LIMITS = replace(
             limits.limits(), driver_rows=0, driver_events=0, compaction_events=0

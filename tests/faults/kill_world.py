@@ -17,13 +17,14 @@ import pyarrow.orc as pa_orc
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.format.names import OWNER_FILE
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import CompactionState, Partition, TxnState
 from acidsql.scan.snapshot import take_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import SyncedFiles
-from tests.faults.kill_cases import LOADED, WORLD, State, TableState, texts
+from tests.faults.kill_cases import LANDED, LOADED, WORLD, State, TableState, texts
 from tests.metastore.local_files import LocalFiles
 from tests.product.independent_reader import read_rows
 
@@ -67,15 +68,10 @@ class World:
         return made
 
     @contextmanager
-    def opened(self, clock: float = 0.0) -> Iterator[EmbeddedMetastore]:
-        """Open the metastore as another process, whose clock is some seconds ahead."""
-        import time  # noqa: PLC0415
-
+    def opened(self) -> Iterator[EmbeddedMetastore]:
+        """Open the metastore as another process does."""
         store = EmbeddedMetastore(
-            str(self.metastore),
-            synchronous=False,
-            clock=lambda: time.time() + clock,
-            files=SyncedFiles(LocalFiles()),
+            str(self.metastore), synchronous=False, files=SyncedFiles(LocalFiles())
         )
         try:
             yield store
@@ -91,7 +87,9 @@ class World:
             for database in databases:
                 for name in store.tables(database):
                     table = store.table(database, name)
-                    names = [table.partition_name(v) for v in store.partition_values(database, name)]
+                    names = [
+                        table.partition_name(v) for v in store.partition_values(database, name)
+                    ]
                     tables[table.full_name] = TableState(
                         columns=tuple(c.name for c in (*table.columns, *table.partition_columns)),
                         rows=texts(read_rows(files, store, table)),
@@ -140,8 +138,10 @@ class World:
                 continue
             if any(p / name in above for p, names in kept.items() for name in names):
                 continue
-            if place not in owned:
+            if place not in owned and not (place.name == OWNER_FILE and place.parent in owned):
                 found.append(str(place.relative_to(self.root)))
+        clients = self.root.glob(f"{self.metastore.name}-client-*")
+        found += [str(path.relative_to(self.root)) for path in clients]
         found += [str(p.relative_to(self.root)) for p in self.land.rglob("*acidsql*")]
         return found
 
@@ -154,11 +154,12 @@ def make_world(spark: SparkSession, root: Path) -> World:
     """Make the world in which each shot begins."""
     world = World(root)
     world.land.mkdir(parents=True)
-    for name, row in zip(("one.orc", "two.orc"), LOADED, strict=True):
+    for name, row in zip(LANDED, LOADED, strict=True):
         rows = pa.table({"id": pa.array([row[0]], pa.int32()), "v": [row[1]]})
         pa_orc.write_table(rows, world.land / name)
     session = spark.newSession()
     session.conf.set("spark.acidsql.metastore", str(world.metastore))
+    session.conf.set("spark.acidsql.synchronous", "off")
     for database in ("d", "w"):
         place = world.warehouse / database
         acidsql.sql(session, f"CREATE DATABASE {database} LOCATION '{place}'")

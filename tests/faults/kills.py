@@ -12,15 +12,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import acidsql
@@ -28,92 +26,14 @@ from acidsql import limits
 from acidsql.session.acid_session import AcidSession
 from tests.faults.campaign import Family, Fault, Options
 from tests.faults.kill_cases import CASES, Case, State, next_insert, states
-from tests.faults.kill_steps import COMMITS_AND_RENAMES, RANDOM, recorded
-from tests.faults.kill_worker import BOTH, JVM, PYTHON, SPARK, Shot, execute
+from tests.faults.kill_plan import Plan, cells, plan
+from tests.faults.kill_steps import RANDOM
+from tests.faults.kill_worker import JVM, PYTHON, SPARK, Shot, execute
 from tests.faults.kill_world import World, make_world
 
-HITS = 5
 # A JVM is replaced after this number of shots: what dead processes held there is never freed.
 _SHOTS_OF_A_JVM = 150
-# One of this number of shots has a JVM of its own, which is killed too.
-_OWN_JVM = 10
 _PATIENCE = 120.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """Plan of a shot, made of its seed alone.
-
-    Attributes:
-        case: the statement.
-        step: at which it is killed.
-        occurrence: of the step.
-        moment: part of the statement's time after which it is killed, if the step is ``RANDOM``.
-        kills: what is killed.
-        own_jvm: whether the worker has a JVM of its own.
-        number: in the texts.
-        cleans_first: whether the next process compacts and cleans before it writes.
-    """
-
-    case: Case
-    step: str
-    occurrence: int
-    moment: float
-    kills: str
-    own_jvm: bool
-    number: int
-    cleans_first: bool
-
-    def __str__(self) -> str:
-        where = f"{self.step} {self.occurrence}" if self.step != RANDOM else f"{self.moment:.0%}"
-        own = " with its JVM" if self.own_jvm else ""
-        return f"{self.case.name}: {self.kills} killed{own} at {where}"
-
-
-def cells() -> dict[tuple[str, str], int]:
-    """Return the cells (step, kind of statement) that can occur, each with the hits it needs."""
-    kinds = {case.name: case.kind for case in CASES}
-    steps = recorded()
-    found = {(step, kinds[name]) for name in steps if name in kinds for step in steps[name]}
-    return dict.fromkeys(sorted(found | {(RANDOM, kind) for kind in kinds.values()}), HITS)
-
-
-@cache
-def _slots() -> tuple[tuple[str, str], ...]:
-    """Return the cells in an order of which each part is a sample.
-
-    Those around commits and renames are repeated until they are half of all.
-    """
-    near = [cell for cell in cells() if cell[0] in COMMITS_AND_RENAMES]
-    far = [cell for cell in cells() if cell[0] not in COMMITS_AND_RENAMES]
-    repeated = [near[i % len(near)] for i in range(max(len(near), len(far)))] if near else []
-    slots = [*far, *repeated]
-    Random(0).shuffle(slots)
-    return tuple(slots)
-
-
-def plan(seed: int) -> Plan:
-    """Return the plan of a seed: as many seeds in a row as there are slots hit each cell once."""
-    step, kind = _slots()[seed % len(_slots())]
-    random = Random(seed)
-    steps = recorded()
-    able = [
-        case
-        for case in CASES
-        if case.kind == kind and (step == RANDOM or step in steps.get(case.name, {}))
-    ]
-    case = random.choice(able)
-    own_jvm = random.randrange(_OWN_JVM) == 0
-    return Plan(
-        case=case,
-        step=step,
-        occurrence=random.randint(1, steps[case.name][step]) if step != RANDOM else 0,
-        moment=random.random(),
-        kills=random.choice((PYTHON, JVM, BOTH)) if own_jvm else PYTHON,
-        own_jvm=own_jvm,
-        number=random.randrange(100, 1000),
-        cleans_first=random.random() < 0.5,
-    )
 
 
 class Workers:
@@ -131,7 +51,7 @@ class Workers:
     def _expect(self, word: str) -> str:
         assert self._process.stdout is not None
         line = self._process.stdout.readline().split()
-        assert line and line[0] == word, f"{word} was expected, not {line}"
+        assert line[:1] == [word], f"{word} was expected, not {line}"
         return line[-1]
 
     def run(self, shot: Shot, delay: float | None = None) -> int:
@@ -140,17 +60,16 @@ class Workers:
         Returns:
             The exit code, negative for a signal.
         """
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(shot.line())
         self._process.stdin.flush()
-        group = None
         while True:
             word, _, number = self._process.stdout.readline().partition(" ")
             if word == "begins":
-                group = int(number)
                 if delay is not None:
                     time.sleep(delay)
-                    _kill(shot, group)
+                    _kill(shot, int(number))
             elif word == "ended":
                 return int(number)
             else:
@@ -207,8 +126,6 @@ class Campaign:
             gateway.shutdown()
             gateway.proc.stdin.close()
             gateway.proc.wait()
-            from pyspark import SparkContext  # noqa: PLC0415
-
             SparkContext._gateway = SparkContext._jvm = None
             self._spark = None
 
@@ -270,9 +187,7 @@ class Campaign:
         step = None if made.step == RANDOM else made.step
         status = self._workers.run(self.shot(world, made, step), delay)
         self._shots_of_jvm += 1
-        struck = (world.root / "result").exists() and made.kills == JVM or status == -signal.SIGKILL
-        if made.kills == JVM and struck:
-            struck = (world.root / "result").read_text() == "struck"
+        struck = status == -signal.SIGKILL or _jvm_was_killed(world)
         try:
             self._check(made, world, struck, status)
         except Exception as error:  # noqa: BLE001 - whatever is raised is a violation
@@ -297,12 +212,11 @@ class Campaign:
                 f"neither before nor after; {difference(found, after)} "
                 f"(before: {difference(found, before)})"
             )
-        # Transactions of dead processes time out.
-        with world.opened(clock=1000.0) as store:
-            store.reap()
         session = self.spark.newSession()
         session.conf.set("spark.acidsql.metastore", str(world.metastore))
-        session.conf.set("spark.acidsql.lock.timeout", "5")
+        session.conf.set("spark.acidsql.synchronous", "off")
+        # Nobody waits for the locks of a dead process.
+        session.conf.set("spark.acidsql.lock.timeout", "0")
         try:
             self._go_on(session, made, world, found)
         finally:
@@ -323,22 +237,27 @@ class Campaign:
             table = case.target_after or "w.src"
             more = next_insert(table, found.tables[table], made.number + 7)
             text, expected = more[0], states(case, made.number, more)[1]
+        touched = {
+            case.target,
+            case.target_after,
+            *(["w.plain", "w.buck"] * (case.kind == "multi-insert")),
+        }
+        if more:
+            touched.add(case.target_after or "w.src")
         if made.cleans_first:
-            self._compact(session, found)
+            self._compact(session, found, touched)
             _require(world.state(), found, "after compaction")
         execute(session, text)
         _require(world.state(), expected, "after " + text)
-        self._compact(session, expected)
+        self._compact(session, expected, touched)
         _require(world.state(), expected, "after " + text + " and compaction")
 
-    def _compact(self, session: SparkSession, state: State) -> None:
+    def _compact(self, session: SparkSession, state: State, touched: set[str | None]) -> None:
         self._wait_for_jobs()
         acidsql.release(session)
-        for name, table in state.tables.items():
-            if name.startswith("w.") and name != "w.src":
-                places = [_partition(p) for p in table.partitions] if "p" in table.columns else [""]
-                for place in places:
-                    acidsql.sql(session, f"ALTER TABLE {name}{place} COMPACT 'major'")
+        for name in state.tables:
+            if name in touched:
+                acidsql.sql(session, f"ALTER TABLE {name} COMPACT 'major'")
         acidsql.run_cleaner(session)
 
     def _wait_for_jobs(self) -> None:
@@ -358,9 +277,9 @@ class Campaign:
                 self.spark.sql(f"DROP DATABASE spark_catalog.{name} CASCADE")
 
 
-def _partition(name: str) -> str:
-    values = ", ".join(f"{k} = '{v}'" for k, v in (part.split("=") for part in name.split("/")))
-    return f" PARTITION ({values})"
+def _jvm_was_killed(world: World) -> bool:
+    result = world.root / "result"
+    return result.exists() and result.read_text() == "struck"
 
 
 def _text(case: Case, number: int, world: World) -> str:
@@ -405,7 +324,7 @@ def campaign(home: Path) -> Iterator[Campaign]:
 
 def count_steps(home: Path, cases: Sequence[Case] = CASES) -> dict[str, dict[str, int]]:
     """Run each statement to its end, and return how often it reaches each step."""
-    counted = defaultdict(dict)
+    counted = {}
     with campaign(home) as opened:
         for case in cases:
             counted[case.name] = dict(opened.whole(case)[0])

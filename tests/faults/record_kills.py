@@ -1,6 +1,7 @@
-"""Command that counts the named steps of each statement anew: ``python -m tests.faults.record_kills``.
+"""Command that counts anew how often each statement reaches each step.
 
-What it counts (``kill_steps.json``) are the cells that a whole campaign must hit.
+``python -m tests.faults.record_kills``; what it counts (``kill_steps.json``) are the cells that a
+whole campaign must hit.
 """
 
 from __future__ import annotations

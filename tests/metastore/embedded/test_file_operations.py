@@ -133,7 +133,10 @@ def loaded(world: World) -> LoadedFile:
 
 CHANGES: dict[str, Callable[[World], Sequence[CatalogChange]]] = {
     "drop table": lambda w: [DropTable(table=w.table)],
-    "drop database": lambda w: [DropTable(table=w.table), DropDatabase(name="db", location=w.uri("db"))],
+    "drop database": lambda w: [
+        DropTable(table=w.table),
+        DropDatabase(name="db", location=w.uri("db")),
+    ],
     "rename table": lambda w: [
         RenameTable(table=w.table, database="default", name="u", location=w.uri("default/u"))
     ],
