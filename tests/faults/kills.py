@@ -11,11 +11,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from queue import Empty, Queue
 from typing import Any
 
 from pyspark import SparkContext
@@ -33,7 +35,8 @@ from tests.faults.kill_world import World, make_world
 
 # A JVM is replaced after this number of shots: what dead processes held there is never freed.
 _SHOTS_OF_A_JVM = 150
-_PATIENCE = 120.0
+_PATIENCE = 240.0
+HANGS = 1000
 
 
 class Workers:
@@ -46,34 +49,45 @@ class Workers:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._expect("ready")
+        self._lines: Queue[str] = Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        line = self._lines.get(timeout=_PATIENCE)
+        assert line == "ready", line
 
-    def _expect(self, word: str) -> str:
+    def _listen(self) -> None:
         assert self._process.stdout is not None
-        line = self._process.stdout.readline().split()
-        assert line[:1] == [word], f"{word} was expected, not {line}"
-        return line[-1]
+        for line in self._process.stdout:
+            self._lines.put(line.strip())
+        self._lines.put("the workers have ended")
 
     def run(self, shot: Shot, delay: float | None = None) -> int:
         """Run a shot; kill it some seconds after its statement began, if ``delay`` is given.
 
         Returns:
-            The exit code, negative for a signal.
+            The exit code, negative for a signal; ``HANGS`` if it had to be ended.
         """
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(shot.line())
         self._process.stdin.flush()
+        pid, hangs = 0, False
         while True:
-            word, _, number = self._process.stdout.readline().partition(" ")
+            try:
+                word, _, number = self._lines.get(timeout=_PATIENCE).partition(" ")
+            except Empty:
+                if hangs or not pid:
+                    raise AssertionError("a worker does not begin, or cannot be killed") from None
+                hangs = True
+                os.kill(pid, signal.SIGKILL)
+                continue
             if word == "begins":
+                pid = int(number)
                 if delay is not None:
                     time.sleep(delay)
-                    _kill(shot, int(number))
+                    _kill(shot, pid)
             elif word == "ended":
-                return int(number)
+                return HANGS if hangs else int(number)
             else:
-                raise AssertionError(f"the workers have ended: {word}")
+                raise AssertionError(f"{word} {number}")
 
     def close(self) -> None:
         """End the warm process."""
@@ -203,11 +217,13 @@ class Campaign:
     def _check(self, made: Plan, world: World, struck: bool, status: int) -> None:
         case = made.case
         before, after = states(case, made.number)
+        if status == HANGS:
+            raise AssertionError("the statement hangs")
         if not struck and status != 0:
             raise AssertionError(f"the statement failed: {(world.root / 'log').read_text()}")
         found = world.state()
-        ended = not struck
-        if found != after and (ended or found != before):
+        # A statement that has answered has happened, even if the JVM was killed meanwhile.
+        if found != after and (status == 0 or found != before):
             raise AssertionError(
                 f"neither before nor after; {difference(found, after)} "
                 f"(before: {difference(found, before)})"
@@ -245,27 +261,29 @@ class Campaign:
         if more:
             touched.add(case.target_after or "w.src")
         if made.cleans_first:
-            self._compact(session, found, touched)
+            self._compact(session, world, found, touched)
             _require(world.state(), found, "after compaction")
         execute(session, text)
         _require(world.state(), expected, "after " + text)
-        self._compact(session, expected, touched)
+        self._compact(session, world, expected, touched)
         _require(world.state(), expected, "after " + text + " and compaction")
 
-    def _compact(self, session: SparkSession, state: State, touched: set[str | None]) -> None:
-        self._wait_for_jobs()
+    def _compact(
+        self, session: SparkSession, world: World, state: State, touched: set[str | None]
+    ) -> None:
+        self._wait_for_the_dead(world)
         acidsql.release(session)
         for name in state.tables:
             if name in touched:
                 acidsql.sql(session, f"ALTER TABLE {name} COMPACT 'major'")
         acidsql.run_cleaner(session)
 
-    def _wait_for_jobs(self) -> None:
-        """Wait until the JVM has done the jobs of processes that are dead."""
+    def _wait_for_the_dead(self, world: World) -> None:
+        """Wait until no JVM works for a process that is dead."""
         tracker = self.spark.sparkContext.statusTracker()
         deadline = time.monotonic() + _PATIENCE
-        while tracker.getActiveJobsIds():
-            assert time.monotonic() < deadline, "jobs of a dead process do not end"
+        while tracker.getActiveJobsIds() or _is_running(world.root / "jvm"):
+            assert time.monotonic() < deadline, "the JVM of a dead process works on"
             time.sleep(0.02)
 
     def _forget_databases(self) -> None:
@@ -275,6 +293,16 @@ class Campaign:
                 nowhere = self._home / "nowhere" / name
                 self.spark.sql(f"ALTER DATABASE spark_catalog.{name} SET LOCATION '{nowhere}'")
                 self.spark.sql(f"DROP DATABASE spark_catalog.{name} CASCADE")
+
+
+def _is_running(pid: Path) -> bool:
+    """Return whether the process runs whose id is in a file, if there is one."""
+    try:
+        return (
+            Path(f"/proc/{pid.read_text()}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        )
+    except FileNotFoundError:
+        return False
 
 
 def _jvm_was_killed(world: World) -> bool:
