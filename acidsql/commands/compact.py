@@ -60,12 +60,14 @@ def _compact_one(
     metastore = session.metastore
     name = worker.worker_name(session)
     entry = metastore.request_compaction(table.database, table.name, partition, kind, name)
-    if entry.state is CompactionState.REFUSED:
-        return entry.compaction_id
+    # One that was refused because of an entry that nobody works at does that: whoever requested it
+    # may have ended.
     taken = metastore.next_compaction(name, entry.compaction_id)
     if taken is not None:
         worker.compact(session, taken)
-    elif wait:
+        if taken.type is not kind and kind is CompactionType.MAJOR:
+            return _compact_one(session, table, partition, kind, wait=wait)
+    elif wait and entry.state is not CompactionState.REFUSED:
         _wait_for(session, entry.compaction_id)
     return entry.compaction_id
 

@@ -93,7 +93,7 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
         check_owner(session, table)
     made: list[changes.CatalogChange] = [changes.DropTable(table=table) for table in dropped]
     if not session.metastore.capabilities.has_other_clients:
-        made.append(changes.DropDatabase(name=name))
+        made.append(changes.DropDatabase(name=name, location=location))
     with transaction(session) as opened:
         held = [exclusive_request(table) for table in dropped]
         if held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from acidsql.format.paths import parent
 from acidsql.metastore.model import Partition, Table
 
 
@@ -60,9 +61,14 @@ class ShowTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropDatabase:
-    """Drop a database that is empty after the changes before this one."""
+    """Drop a database that is empty after the changes before this one.
+
+    Attributes:
+        location: its directory, which is deleted if it is empty then; '' leaves it.
+    """
 
     name: str
+    location: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +188,7 @@ class FileOperation:
         holding: hidden directory on the file system of the sources; '' if there are no moves.
         moves: of the directories below one parent.
         loaded: files that are deleted unless they have changed.
+        emptied: directories that are deleted at the end if they are empty, the inner ones first.
         txn_id: the transaction, which is in the names of hidden files.
     """
 
@@ -189,6 +196,7 @@ class FileOperation:
     holding: str = ""
     moves: tuple[Move, ...] = ()
     loaded: tuple[LoadedFile, ...] = ()
+    emptied: tuple[str, ...] = ()
 
 
 # Readers and compactors pass over names that begin like this, in every engine.
@@ -209,14 +217,17 @@ def file_operations(
     """
     grouped: dict[str, list[Move]] = {}
     loaded: list[LoadedFile] = []
+    emptied: list[str] = []
     for change in changes:
+        emptied += _emptied(change)
         if isinstance(change, DeleteLoadedFiles):
             loaded += change.files
         for move in filter(lambda move: exists(move.source), _moves(change)):
-            grouped.setdefault(move.source.rpartition("/")[0], []).append(move)
-    operations = [moving(txn_id, parent, moves) for parent, moves in grouped.items()]
-    if loaded:
-        operations.append(FileOperation(txn_id=txn_id, loaded=tuple(loaded)))
+            grouped.setdefault(parent(move.source), []).append(move)
+    operations = [moving(txn_id, place, moves) for place, moves in grouped.items()]
+    if loaded or emptied:
+        rest = tuple(dict.fromkeys(emptied))
+        operations.append(FileOperation(txn_id=txn_id, loaded=tuple(loaded), emptied=rest))
     return tuple(operations)
 
 
@@ -240,10 +251,10 @@ def new_places(changes: Sequence[CatalogChange]) -> tuple[str, ...]:
     return tuple(partition.location for partition in added)
 
 
-def moving(txn_id: int, parent: str, moves: Sequence[Move]) -> FileOperation:
-    """Return the operation that moves directories which lie in ``parent``."""
+def moving(txn_id: int, place: str, moves: Sequence[Move]) -> FileOperation:
+    """Return the operation that moves directories which lie in ``place``."""
     return FileOperation(
-        txn_id=txn_id, holding=f"{parent}/{HOLDING_PREFIX}{txn_id}", moves=tuple(moves)
+        txn_id=txn_id, holding=f"{place}/{HOLDING_PREFIX}{txn_id}", moves=tuple(moves)
     )
 
 
@@ -257,3 +268,24 @@ def _moves(change: CatalogChange) -> Iterator[Move]:
             yield Move(source=before.location, target=after.location)
         case DropPartitions(partitions=partitions):
             yield from (Move(source=partition.location) for partition in partitions)
+
+
+def _emptied(change: CatalogChange) -> Iterator[str]:
+    """Yield directories that may be empty after a change, the inner ones first."""
+    match change:
+        case DropDatabase(location=location) if location:
+            yield location
+        case DropPartitions(table=table, partitions=partitions):
+            for partition in partitions:
+                yield from _between(table, partition)
+        case RenamePartition(table=table, before=before, after=after):
+            if before.location != after.location:
+                yield from _between(table, before)
+
+
+def _between(table: Table, partition: Partition) -> Iterator[str]:
+    """Yield the directories between a table's directory and a partition's, the inner ones first."""
+    above = parent(partition.location)
+    while above.startswith(f"{table.location}/"):
+        yield above
+        above = parent(above)

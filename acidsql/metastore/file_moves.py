@@ -46,6 +46,9 @@ class Files(Protocol):
     def delete(self, path: str) -> None:
         """Delete a file, or a directory with all that is in it; it may be gone."""
 
+    def delete_if_empty(self, path: str) -> bool:
+        """Delete a directory if it is empty; return whether it does not exist any more."""
+
     def sync_names(self, directories: Sequence[str]) -> None:
         """Sync the names in directories; one that is gone is passed over."""
 
@@ -71,6 +74,8 @@ def perform(files: Files, operation: FileOperation) -> None:
     discard(files, operation)
     for loaded in operation.loaded:
         _delete_loaded(files, operation.txn_id, loaded)
+    for place in operation.emptied:
+        files.delete_if_empty(place)
     files.sync_names(_parents(loaded.path for loaded in operation.loaded))
 
 

@@ -362,7 +362,8 @@ class Metastore(Protocol):
         No entry is given to two workers. A metastore that does all compactions itself returns None.
 
         Args:
-            compaction_id: entry to take instead of the oldest; this worker must have requested it.
+            compaction_id: entry to take instead of the oldest. A server gives it only to the worker
+                that has requested it.
         """
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:

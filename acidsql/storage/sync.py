@@ -127,6 +127,10 @@ class SyncedFiles:
         """Delete a file, or a directory with all that is in it; it may be gone."""
         self._files.delete(path)
 
+    def delete_if_empty(self, path: str) -> bool:
+        """Delete a directory if it is empty; return whether it does not exist any more."""
+        return self._files.delete_if_empty(path)
+
     def sync_names(self, directories: Sequence[str]) -> None:
         """Sync the names in directories; one that is gone is passed over."""
         sync(self._files, directories=directories)

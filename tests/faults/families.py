@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.faults import kills
 from tests.faults.campaign import Family
 
-FAMILIES: dict[str, Family] = {}
+_ALL = (
+    kills.FAMILY,
+)  # fmt: skip
+FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}

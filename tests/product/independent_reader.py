@@ -49,14 +49,15 @@ def read_tables(files: FileSystem, metastore: bytes, before: Path, now: Path) ->
     )
     try:
         return {
-            name: tuple(sorted(_rows(files, store, store.table("default", name)), key=repr))
+            name: tuple(sorted(read_rows(files, store, store.table("default", name)), key=repr))
             for name in sorted(store.tables("default"))
         }
     finally:
         store.close()
 
 
-def _rows(files: FileSystem, store: EmbeddedMetastore, table: Table) -> Iterator[Row]:
+def read_rows(files: FileSystem, store: EmbeddedMetastore, table: Table) -> Iterator[Row]:
+    """Read a table; files without its last columns have no values for them."""
     snapshot = take_snapshot(files, store, table, store.valid_txns(), Listings(files, None))
     for partition in snapshot.partitions:
         rows: dict[_Key, Row] = {}
@@ -68,7 +69,10 @@ def _rows(files: FileSystem, store: EmbeddedMetastore, table: Table) -> Iterator
                 else:
                     assert key not in rows, f"{table.name} has two rows {key}"
                     rows[key] = row
-        yield from (row + partition.values for key, row in rows.items() if key not in deleted)
+        for key, row in rows.items():
+            if key not in deleted:
+                missing = (None,) * (len(table.columns) - len(row))
+                yield row + missing + partition.values
 
 
 def _events(

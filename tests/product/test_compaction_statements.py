@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import acidsql
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import CompactionType, LockRequest, LockState, LockType, Operation
 from tests.product.conditions import condition as condition_of
 
@@ -108,6 +109,31 @@ def test_partitions_are_compacted_and_shown_one_by_one(lab: Lab) -> None:
     shown = lab.frame(f"SHOW COMPACTIONS {t}")
     assert whole.collect() == database.collect() == shown.collect()
     assert lab.rows(t) == [(1, "a/b"), (2, "c"), (3, "a/b")]
+
+
+def test_an_entry_that_nobody_works_at_is_done_first(lab: Lab) -> None:
+    """Check what comes after a process that ended between its request and its work."""
+    for waiting, done in (("minor", ["major", "minor"]), ("major", ["major"])):
+        t = lab.create("id int", values="(1)")
+        lab.insert(t, "(2)")
+        lab.sql(f"DELETE FROM {t} WHERE id = 2")
+        kind = CompactionType(waiting)
+        lab.session.metastore.request_compaction("default", t, None, kind)
+        assert lab.compact(t, "major").state == "succeeded"
+        found = [(kind, state) for _, kind, state, _, _ in entries(lab, f"SHOW COMPACTIONS {t}")]
+        assert found == [(kind, "succeeded") for kind in done]
+        (base,) = (name for name in lab.directories(t) if not name.startswith("_"))
+        assert base.startswith("base_0000003_v")
+
+
+def test_an_entry_of_a_worker_that_has_ended_is_done_first(lab: Lab) -> None:
+    t = lab.create("id int", values="(1)")
+    lab.insert(t, "(2)")
+    ended = EmbeddedMetastore(lab.session.settings.metastore)
+    requested = ended.request_compaction("default", t, None, CompactionType.MAJOR)
+    assert ended.next_compaction("worker", requested.compaction_id) is not None
+    ended.close()
+    assert lab.compact(t, "major").state == "succeeded"
 
 
 def test_a_failed_compaction_is_in_the_history(lab: Lab, new_lab: Callable[..., Lab]) -> None:

@@ -72,4 +72,5 @@ def _operation_of(text: str) -> FileOperation:
         holding=read["holding"],
         moves=tuple(Move(**move) for move in read["moves"]),
         loaded=tuple(LoadedFile(**loaded) for loaded in read["loaded"]),
+        emptied=tuple(read.get("emptied", ())),  # younger than the first files
     )

@@ -261,6 +261,7 @@ class EmbeddedMetastore(CatalogStore):
         """See ``Metastore``; a refused result has the id of the entry because of which it was
         refused.
         """
+        self._reaper.reap()  # gives back the entries of workers that have ended
         with self._database.write() as connection:
             return compactions.request(
                 connection, database, table, partition, compaction_type, self._clock()

@@ -123,7 +123,10 @@ def loaded(world: World) -> LoadedFile:
 
 CHANGES: dict[str, Callable[[World], Sequence[CatalogChange]]] = {
     "drop table": lambda w: [DropTable(table=w.table)],
-    "drop database": lambda w: [DropTable(table=w.table), DropDatabase(name="db")],
+    "drop database": lambda w: [
+        DropTable(table=w.table),
+        DropDatabase(name="db", location=w.uri("db")),
+    ],
     "rename table": lambda w: [
         RenameTable(table=w.table, database="default", name="u", location=w.uri("default/u"))
     ],
@@ -383,3 +386,45 @@ def test_a_partition_without_a_directory_leaves_none_when_it_is_dropped(world: W
         change(world, metastore, "drop partitions")
         assert metastore.partitions("db", "t") == ()
     assert [path.name for path in (world.root / "db").glob("*")] == []
+
+
+@pytest.mark.parametrize("kind", ["drop", "rename", "drop database"])
+def test_directories_that_become_empty_are_deleted_wherever_the_process_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    number = 0
+    finished = False
+    outcomes = set()
+    while not finished:
+        shutil.rmtree(tmp_path, ignore_errors=True)
+        world = World(tmp_path)
+        nested = replace(world.table, database="sub", name="n", location=world.uri("sub/n"))
+        old, new = (
+            Partition(values=(v,), location=world.uri(f"sub/n/p={v}/q=1")) for v in ("1", "2")
+        )
+        changes: dict[str, list[CatalogChange]] = {
+            "drop": [DropPartitions(table=nested, partitions=(old,))],
+            "rename": [RenamePartition(table=nested, before=old, after=new)],
+            "drop database": [
+                DropTable(table=nested),
+                DropDatabase(name="sub", location=world.uri("sub")),
+            ],
+        }
+        with world.process() as metastore:
+            metastore.create_database("sub", world.uri("sub"))
+            metastore.create_table(nested, [old])
+        world.write("sub/n/p=1/q=1/delta_1/bucket_0")
+        with world.process() as metastore, killed_at(monkeypatch, number), suppress(Killed):
+            txn_id = metastore.open_txn("ann", "host")
+            lock(metastore, txn_id, nested)
+            metastore.prepare_commit(txn_id, changes[kind])
+            metastore.commit_txn(txn_id)
+            finished = True
+        with world.process() as metastore:
+            databases = metastore.databases()
+            kept = "sub" in databases and metastore.partition_values("sub", "n") == (("1",),)
+        outcomes.add(kept)
+        emptied = world.root / ("sub" if kind == "drop database" else "sub/n/p=1")
+        assert emptied.exists() is kept, f"ended at step {number}"
+        number += 1
+    assert outcomes == {True, False}
