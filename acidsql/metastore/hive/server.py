@@ -18,6 +18,8 @@ CATALOG = "hive"
 CAPABILITIES = ("HIVEFULLACIDREAD", "HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTREAD",
                 "HIVEMANAGEDINSERTWRITE", "HIVESQL")  # fmt: skip
 PROCESSOR = "acidsql"
+# Databases whose long texts can be compared, as hive.metastore.db.type names them.
+_COMPARES_TEXT = ("MYSQL", "POSTGRES", "MSSQL")
 _SECONDS = {"ms": 0.001, "msec": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600,
             "hour": 3600, "d": 86400, "day": 86400, "": 1}  # fmt: skip
 
@@ -79,6 +81,27 @@ class Server:
                 "write ids: Hive 3.1, 4.0 or 4.1 is needed",
             )
         return major > 3
+
+    @cached_property
+    def cleans_below_min_history(self) -> bool:
+        """Return whether the cleaner heeds what readers registered, not all open transactions.
+
+        See ``metastore.txn.use.minhistorywriteid`` of Hive 4.
+        """
+        name = "hive.txn.use.minhistorywriteid"
+        return self.is_hive4 and self.setting(name, "false").lower() == "true"
+
+    @cached_property
+    def compares_before_alter(self) -> bool:
+        """Return whether the server can make the alteration of a table depend on a parameter.
+
+        Hive 4 does it by SQL of its own (ObjectStore.updateParameterWithExpectedValue). That of 4.0
+        fails where parameters are CLOBs, as in Derby and Oracle.
+        """
+        if not self.is_hive4 or self.setting("hive.metastore.try.direct.sql", "true") != "true":
+            return False
+        database = self.setting("hive.metastore.db.type", "DERBY").upper()
+        return not self.version.startswith("4.0") or database in _COMPARES_TEXT
 
     def setting(self, name: str, default: str) -> str:
         """Return a setting of the server; it is asked for once.
