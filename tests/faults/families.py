@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.faults import hdfs, metastore_server
 from tests.faults.campaign import Family
 
-FAMILIES: dict[str, Family] = {}
+FAMILIES: dict[str, Family] = {
+    hdfs.NAME: hdfs.FAMILY,
+    metastore_server.NAME: metastore_server.FAMILY,
+}
