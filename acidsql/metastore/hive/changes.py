@@ -28,7 +28,7 @@ from acidsql.metastore.changes import (
     ShowTable,
 )
 from acidsql.metastore.file_moves import Files
-from acidsql.metastore.hive import catalog
+from acidsql.metastore.hive import alterations, catalog
 from acidsql.metastore.hive import partitions as hive_partitions
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import Table
@@ -55,10 +55,10 @@ def make(server: Server, existing: Callable[[str, str], Any], change: CatalogCha
     """
     match change:
         case AlterTable(before=before, after=after):
-            catalog.replace_table(server, existing(before.database, before.name), before, after)
+            alterations.replace_table(server, existing(before.database, before.name), before, after)
         case RenameTable(table=table, database=database, name=name):
             old = existing(table.database, table.name)
-            catalog.rename_table(server, old, database, name)
+            alterations.rename_table(server, old, database, name)
         case DropTable(table=table):
             catalog.drop_table(server, table.database, table.name, delete_data=True)
         case DropDatabase(name=name):

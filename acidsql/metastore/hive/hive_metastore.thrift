@@ -547,6 +547,8 @@ struct ShowCompactResponseElement {
   13: optional i64 id
   14: optional string errorMessage
   15: optional i64 enqueueTime
+  16: optional string workerVersion
+  17: optional string initiatorId
   20: optional string poolName
   21: optional i64 nextTxnId
   22: optional i64 txnId

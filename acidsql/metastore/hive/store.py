@@ -15,6 +15,7 @@ from acidsql.metastore import failures
 from acidsql.metastore.changes import CatalogChange, RecordWrites, tables_of
 from acidsql.metastore.file_moves import Files
 from acidsql.metastore.hive import (
+    alterations,
     catalog,
     cleaning,
     compactions,
@@ -131,12 +132,12 @@ class HiveMetastore:
 
     def alter_table(self, table: Table) -> None:
         existing = self._tables.existing(table.database, table.name)
-        catalog.alter_table(self._server, existing, table)
+        alterations.alter_table(self._server, existing, table)
         self._tables.forget(table.database, table.name)
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
         existing = self._tables.existing(database, name)
-        catalog.rename_table(self._server, existing, new_database, new_name)
+        alterations.rename_table(self._server, existing, new_database, new_name)
         self._tables.forget(database, name)
 
     def table(self, database: str, name: str) -> Table:
@@ -160,7 +161,7 @@ class HiveMetastore:
     def convert_table(self, plain: PlainTable) -> None:
         """See ``Metastore``; the server checks the names of the files too."""
         table = plain.table
-        catalog.convert(self._server, table)
+        alterations.convert(self._server, table)
         self._tables.forget(table.database, table.name)
         self.seed_write_id(table.database, table.name, RESERVED_WRITE_IDS + 1)
 

@@ -11,7 +11,7 @@ import pytest
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.changes import AlterTable, RecordWrites
-from acidsql.metastore.hive import catalog
+from acidsql.metastore.hive import alterations, catalog
 from acidsql.metastore.hive.conversions import DDL_TIME
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import LockRequest, LockState, LockType, Operation, Table
@@ -65,11 +65,11 @@ def test_two_alterations_at_the_same_time(
     read = catalog.fetch_table(store._server, "db", "t")
     other.alter_table(having(t, yours="1"))
     if not compares:
-        catalog.alter_table(store._server, read, having(t, mine="1"))
+        alterations.alter_table(store._server, read, having(t, mine="1"))
         assert own(store) == {"mine": "1"}
         return
     with pytest.raises(WriteConflictError, match=r"CONCURRENT_WRITE.*db\.t was altered"):
-        catalog.alter_table(store._server, read, having(t, mine="1"))
+        alterations.alter_table(store._server, read, having(t, mine="1"))
     assert own(store) == {"yours": "1"}
     store.alter_table(having(store.table("db", "t"), mine="1"))
     assert own(store) == {"mine": "1", "yours": "1"}
@@ -96,7 +96,7 @@ def test_an_alteration_by_a_client_that_compares_nothing(
     call("alter_table_with_environment_context", "db", "t", theirs, None)
     if compares:
         with pytest.raises(WriteConflictError, match="CONCURRENT_WRITE"):
-            catalog.alter_table(store._server, read, having(t, mine="1"))
+            alterations.alter_table(store._server, read, having(t, mine="1"))
         assert own(store) == {"yours": "1"}
 
 
@@ -144,14 +144,14 @@ def test_a_refused_alteration_leaves_constraints(
     strict = replace(t, columns=(replace(t.columns[0], nullable=False), t.columns[1]))
     store.alter_table(strict)
     txn_id = locked(store)
-    send = catalog.send_altered
+    send = alterations.send_altered
 
     def late(*arguments: Any, **context: Any) -> None:
-        monkeypatch.setattr(catalog, "send_altered", send)
+        monkeypatch.setattr(alterations, "send_altered", send)
         other.alter_table(having(other.table("db", "t"), yours="1"))
         send(*arguments, **context)
 
-    monkeypatch.setattr(catalog, "send_altered", late)
+    monkeypatch.setattr(alterations, "send_altered", late)
     with pytest.raises(WriteConflictError, match="CONCURRENT_WRITE"):
         store.prepare_commit(txn_id, [AlterTable(before=strict, after=having(t, mine="1"))])
     store.abort_txn(txn_id)
@@ -170,15 +170,15 @@ def test_a_recorded_write_goes_on_top_of_an_alteration(
 ) -> None:
     txn_id = store.open_txn("ann", "host")
     store.allocate_write_id(txn_id, "db", "t")
-    send = catalog.send_altered
+    send = alterations.send_altered
 
     def late(*arguments: Any, **context: Any) -> None:
-        monkeypatch.setattr(catalog, "send_altered", send)
+        monkeypatch.setattr(alterations, "send_altered", send)
         other.alter_table(having(t, yours="1"))
         send(*arguments, **context)
 
     if compares:
-        monkeypatch.setattr(catalog, "send_altered", late)
+        monkeypatch.setattr(alterations, "send_altered", late)
     store.prepare_commit(txn_id, [RecordWrites(table=t, written=())])
     store.commit_txn(txn_id)
     assert own(store) == ({"yours": "1"} if compares else {})
@@ -216,5 +216,5 @@ def test_hive_4_0_compares_if_its_database_can(
     # Derby's 4.0 fails only when it has compared, and found the table as it was.
     store._server._settings["hive.metastore.db.type"] = "POSTGRES"
     with pytest.raises(WriteConflictError, match="CONCURRENT_WRITE"):
-        catalog.alter_table(store._server, read, having(t, mine="1"))
+        alterations.alter_table(store._server, read, having(t, mine="1"))
     assert own(store) == {"yours": "1"}
