@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -40,20 +43,23 @@ from tests.metastore.server.launcher import VERSIONS, MetastoreServer
 NAME = "metastore-server"
 # Errors that say what happened.
 _CLEAR = (MetastoreError, TransactionStateError, ConcurrencyError)
-# One fault in so many kills the server, which takes seconds to start again.
+# One fault in so many kills the server, and one the client: both take seconds to start again.
 _KILLS = 20
+_DEATH_SECONDS = 600
 
 
 class Blow(Enum):
     """What happens at the call.
 
     DROP: the connection breaks. KILL: the server is killed, and started again on its database.
-    LOSS: the client reaches the server no more, until its transactions have timed out.
+    LOSS: the client reaches the server no more, until its transactions have timed out. DEATH: the
+    client's process is killed.
     """
 
     DROP = "drop"
     KILL = "kill"
     LOSS = "loss"
+    DEATH = "death"
 
 
 class ViolationError(Exception):
@@ -87,15 +93,14 @@ def strike(site: Site, name: str, turn: int, seed: int) -> Fault:
     turn, from_last = divmod(turn, len(lesson.calls))
     number = len(lesson.calls) - 1 - from_last
     blow = (Blow.DROP, Blow.LOSS)[turn % 2]
-    if random.Random(seed).randrange(_KILLS) == 0:
-        blow = Blow.KILL
+    chance = random.Random(seed).randrange(_KILLS)
+    blow = {0: Blow.KILL, 1: Blow.DEATH}.get(chance, blow)
     violation = None
     with counted(site.server.port) as proxy:
         try:
-            _strike(site, proxy, kind, lesson, blow, number, tuple(Cut)[cut])
+            struck = _strike(site, proxy, kind, lesson, blow, number, tuple(Cut)[cut])
         except ViolationError as found:
-            violation = str(found)
-        struck = proxy.struck
+            violation, struck = str(found), lesson.calls[number]
     step = f"{blow.value} {tuple(Cut)[cut].value} {struck}" if struck else "none"
     return Fault(
         family=NAME,
@@ -115,12 +120,20 @@ def _strike(
     blow: Blow,
     number: int,
     cut: Cut,
-) -> None:
+) -> str:
+    """Strike; return the name of the call that was struck, '' if none was."""
     database, files = site.new_database()
     looker = site.client(site.server.uri, database)
     try:
         before = prepare(looker, kind, files)
         placed, _ = directories(looker)
+        statement = kind.statement.format(files=files)
+        if blow is Blow.DEATH:
+            struck, error = _die(site.server.uri, database, number, cut, statement)
+            site.end_transactions()
+            found = _judged(looker, kind, lesson, before, state(looker, kind, files), error, blow)
+            _go_on(looker, kind, lesson, found, before, str(files))
+            return struck
         client = site.client(proxy.uri, database)
         restart = threading.Thread(target=_start, args=(site.server, proxy))
         then: dict[Blow, Callable[[], object]] = {
@@ -129,7 +142,7 @@ def _strike(
             Blow.LOSS: proxy.close,
         }
         proxy.arm(number, cut, then[blow])
-        error = _attempt(client, kind.statement.format(files=files), lesson)
+        error = _attempt(client, statement, lesson)
         if blow is Blow.KILL and proxy.struck:
             restart.join()
         AcidSession.of(client).close()
@@ -140,6 +153,7 @@ def _strike(
             lost = cut is Cut.ANSWER and proxy.struck == "open_txns"
             _check_leftovers(looker, placed if found == before else None, error, lost=lost)
         _go_on(looker, kind, lesson, found, before, str(files))
+        return proxy.struck
     finally:
         site.end_transactions()
         place = AcidSession.of(looker).metastore.database_location(database)
@@ -158,6 +172,24 @@ def _attempt(client: SparkSession, statement: str, lesson: Lesson) -> Exception 
     return None
 
 
+def _die(
+    uri: str, database: str, number: int, cut: Cut, statement: str
+) -> tuple[str, Exception | None]:
+    """Run a client that is killed at a call; return the call, and an error if it was killed."""
+    program = [sys.executable, "-m", "tests.faults.dying_client"]
+    done = subprocess.run(
+        [*program, uri, database, str(number), cut.value, statement],
+        capture_output=True,
+        timeout=_DEATH_SECONDS,
+        check=False,
+    )
+    if done.returncode == -signal.SIGKILL:
+        return done.stdout.decode().strip(), MetastoreError("KILLED", "the client was killed")
+    if done.returncode != 0:
+        raise ViolationError(done.stderr.decode(errors="replace")[-2000:])
+    return "", None
+
+
 def _judged(
     looker: SparkSession,
     kind: Kind,
@@ -172,7 +204,7 @@ def _judged(
         raise ViolationError(f"not a clear error: {error!r}")
     unknown = isinstance(error, AcidSqlError) and error.getCondition() == "COMMIT_OUTCOME_UNKNOWN"
     allowed = [lesson.after] if error is None else [before]
-    if error is not None and (unknown or blow is Blow.LOSS or kind.stands):
+    if error is not None and (unknown or blow in (Blow.LOSS, Blow.DEATH) or kind.stands):
         allowed.append(lesson.after)
     if now in allowed:
         return now

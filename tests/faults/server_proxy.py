@@ -10,7 +10,7 @@ from enum import Enum
 
 _CHUNK = 65536
 _CALL = b"\x80\x01\x00\x01"  # version and type of a message in Thrift's binary protocol
-_IN_BACKGROUND = frozenset({"heartbeat_txn_range", "set_ugi"})
+IN_BACKGROUND = frozenset({"heartbeat_txn_range", "set_ugi"})
 
 
 class Cut(Enum):
@@ -115,7 +115,7 @@ class CallProxy:
         if not data.startswith(_CALL):
             return False  # more of a long call
         name = data[8 : 8 + int.from_bytes(data[4:8])].decode()
-        if name in _IN_BACKGROUND:
+        if name in IN_BACKGROUND:
             return False
         with self._lock:
             self.calls.append(name)
