@@ -32,7 +32,6 @@ from tests.faults.server_site import (
     directories,
     fault_session,
     leftovers,
-    prepare,
     rows,
     site_of,
     state,
@@ -122,10 +121,9 @@ def _strike(
     cut: Cut,
 ) -> str:
     """Strike; return the name of the call that was struck, '' if none was."""
-    database, files = site.new_database()
-    looker = site.client(site.server.uri, database)
+    database, files = site.prepare(kind)
+    looker, before = site.looker, lesson.before
     try:
-        before = prepare(looker, kind, files)
         placed, _ = directories(looker)
         statement = kind.statement.format(files=files)
         if blow is Blow.DEATH:
@@ -158,7 +156,6 @@ def _strike(
         site.end_transactions()
         place = AcidSession.of(looker).metastore.database_location(database)
         shutil.rmtree(place.removeprefix("file:"), ignore_errors=True)
-        AcidSession.of(looker).close()
 
 
 def _attempt(client: SparkSession, statement: str, lesson: Lesson) -> Exception | None:

@@ -55,19 +55,26 @@ class Lesson:
     Attributes:
         calls: names of its calls of the metastore, in their order.
         rows: its result.
+        before: what users see before it.
         after: what users see then.
     """
 
     calls: tuple[str, ...]
     rows: Rows
+    before: State
     after: State
 
 
 @dataclass(slots=True, kw_only=True)
 class Site:
-    """Running server, and what is known of the statements there."""
+    """Running server, and what is known of the statements there.
+
+    Attributes:
+        looker: session of a client that reaches the server directly.
+    """
 
     spark: SparkSession
+    looker: SparkSession
     server: MetastoreServer
     home: Path
     lessons: dict[str, Lesson] = field(default_factory=dict)
@@ -80,30 +87,35 @@ class Site:
         return f"db{version}_{self.databases}", self.home / f"load{version}_{self.databases}"
 
     def client(self, uri: str, database: str) -> SparkSession:
-        """Return a session of a new client, in a database."""
-        made = self.spark.newSession()
-        made.conf.set("spark.acidsql.metastore", uri)
-        made.conf.set("spark.acidsql.lock.timeout", "60")
-        acidsql.sql(made, f"CREATE DATABASE IF NOT EXISTS {database}")
+        """Return a session of a new client, in a database that exists."""
+        made = _session(self.spark, uri)
         acidsql.sql(made, f"USE {database}")
         return made
+
+    def prepare(self, kind: Kind) -> tuple[str, Path]:
+        """Make the tables of a kind of statement in a new database; return it, and the directory of
+        files to load.
+        """
+        database, files = self.new_database()
+        rows(self.looker, f"CREATE DATABASE {database}")
+        rows(self.looker, f"USE {database}")
+        prepare(self.looker, kind, files)
+        return database, files
 
     def lesson(self, name: str) -> Lesson:
         """Learn what a kind of statement does, by running it once."""
         if name not in self.lessons:
             kind = KINDS[name]
-            database, files = self.new_database()
-            looker = self.client(self.server.uri, database)
+            database, files = self.prepare(kind)
+            before = state(self.looker, kind, files)
             with counted(self.server.port) as proxy:
                 client = self.client(proxy.uri, database)
-                prepare(looker, kind, files)
                 proxy.arm()
                 result = rows(client, kind.statement.format(files=files))
                 calls = tuple(proxy.calls)
                 AcidSession.of(client).close()
-            after = state(looker, kind, files)
-            self.lessons[name] = Lesson(calls=calls, rows=result, after=after)
-            AcidSession.of(looker).close()
+            after = state(self.looker, kind, files)
+            self.lessons[name] = Lesson(calls=calls, rows=result, before=before, after=after)
         return self.lessons[name]
 
     def end_transactions(self) -> None:
@@ -122,7 +134,16 @@ def site_of(spark: SparkSession, version: str, home: Path) -> Iterator[Site]:
     place = home / f"server-{version}"
     place.mkdir()
     with running(version, place, _SETTINGS) as server:
-        yield Site(spark=spark, server=server, home=home)
+        looker = _session(spark, server.uri)
+        yield Site(spark=spark, looker=looker, server=server, home=home)
+        AcidSession.of(looker).close()
+
+
+def _session(spark: SparkSession, uri: str) -> SparkSession:
+    made = spark.newSession()
+    made.conf.set("spark.acidsql.metastore", uri)
+    made.conf.set("spark.acidsql.lock.timeout", "60")
+    return made
 
 
 @contextmanager
@@ -146,15 +167,14 @@ def fault_session(home: Path) -> Iterator[SparkSession]:
         yield session
 
 
-def prepare(looker: SparkSession, kind: Kind, files: Path) -> State:
-    """Make the tables of a kind of statement; return what users see."""
+def prepare(looker: SparkSession, kind: Kind, files: Path) -> None:
+    """Make the tables of a kind of statement in the current database."""
     for statement in kind.setup:
         rows(looker, statement)
     if "{files}" in kind.statement:
         looker.sql("SELECT 5 AS id, 'e' AS v").coalesce(1).write.orc(str(files))
         for name in files.glob("*.orc"):
             name.rename(files / "load.orc")  # a name without a random part
-    return state(looker, kind, files)
 
 
 def rows(session: SparkSession, statement: str) -> Rows:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from acidsql.errors import AcidAnalysisError, AcidSqlError, MetastoreError
 from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.hive import constraints
-from acidsql.metastore.hive.connection import ConnectionLostError
 from acidsql.metastore.hive.conversions import (
     ColumnConstraints,
     from_hive,
@@ -28,7 +28,7 @@ NO_STATISTICS = {"DO_NOT_UPDATE_STATS": "true"}
 
 def create_database(server: Server, name: str, location: str, comment: str | None) -> None:
     """Create a database (``Metastore.create_database``)."""
-    database = hms.Database(
+    made = hms.Database(
         name=lowered(name),
         description=comment,
         locationUri=location or None,
@@ -37,11 +37,20 @@ def create_database(server: Server, name: str, location: str, comment: str | Non
         ownerType=hms.PrincipalType.USER,
     )
     try:
-        server.call("create_database", database, repeatable=False)
+        server.call_once("create_database", made, is_done=lambda: _is_made(server, made))
     except hms.AlreadyExistsException as error:
         raise failures.schema_exists(name) from error
     except hms.InvalidObjectException as error:
         raise _invalid(name, error) from error
+
+
+def _is_made(server: Server, made: Any) -> bool:
+    """Return whether there is a database as it was to be created, by this user."""
+    try:
+        found = server.call("get_database", made.name)
+    except hms.NoSuchObjectException:
+        return False
+    return (found.ownerName, found.description) == (made.ownerName, made.description)
 
 
 def drop_database(server: Server, name: str) -> None:
@@ -50,7 +59,10 @@ def drop_database(server: Server, name: str) -> None:
         raise failures.default_schema_stays()
     database(server, name)  # Hive 3.1 fails with a null pointer where there is none
     try:
-        server.call("drop_database", lowered(name), False, False, repeatable=False)
+        arguments = (lowered(name), False, False)
+        server.call_once(
+            "drop_database", *arguments, is_done=lambda: lowered(name) not in databases(server)
+        )
     except hms.NoSuchObjectException as error:
         raise failures.schema_not_found(name) from error
     except hms.InvalidOperationException as error:
@@ -105,6 +117,7 @@ def create_table(server: Server, table: Table) -> None:
     """Create a table or view (``Metastore.create_table``)."""
     not_null, defaults = constraints.for_new_table(table)
     made = to_hive(table)
+    is_created = partial(_is_created, server, made)
     try:
         if server.is_hive4:
             request = hms.CreateTableRequest(
@@ -114,15 +127,11 @@ def create_table(server: Server, table: Table) -> None:
                 processorCapabilities=list(CAPABILITIES),
                 processorIdentifier=PROCESSOR,
             )
-            server.call("create_table_req", request, repeatable=False)
+            server.call_once("create_table_req", request, is_done=is_created)
         else:
             of_others: list[Any] = []
             arguments = (made, of_others, of_others, of_others, not_null, defaults, of_others)
-            server.call("create_table_with_constraints", *arguments, repeatable=False)
-    except ConnectionLostError:
-        # Whoever runs the statement again would find a table that nobody fills.
-        if not _is_created(server, made):
-            raise
+            server.call_once("create_table_with_constraints", *arguments, is_done=is_created)
     except hms.AlreadyExistsException as error:
         raise failures.table_exists(table.database, table.name) from error
     except hms.InvalidObjectException as error:
@@ -169,7 +178,11 @@ def drop_table(server: Server, database_name: str, name: str, *, delete_data: bo
     """Drop a table (``Metastore.drop_table``), and have the server delete its files or not."""
     arguments = (lowered(database_name), lowered(name), delete_data, None)
     try:
-        server.call("drop_table_with_environment_context", *arguments, repeatable=False)
+        server.call_once(
+            "drop_table_with_environment_context",
+            *arguments,
+            is_done=lambda: fetch_any(server, database_name, name) is None,
+        )
     except hms.NoSuchObjectException as error:
         raise failures.table_not_found(database_name, name) from error
 

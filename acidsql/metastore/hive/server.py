@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from acidsql.errors import MetastoreError
 from acidsql.limits import limits
-from acidsql.metastore.hive.connection import Connections
+from acidsql.metastore.hive.connection import ConnectionLostError, Connections
 from acidsql.metastore.hive.idl import hms
 
 # The only catalog that acidsql works in.
@@ -40,6 +41,18 @@ class Server:
     def call(self, method: str, *arguments: object, repeatable: bool = True) -> Any:
         """See ``Connections.call``."""
         return self.connections.call(method, *arguments, repeatable=repeatable)
+
+    def call_once(self, method: str, *arguments: object, is_done: Callable[[], bool]) -> None:
+        """Call the server for a change that must not be made twice.
+
+        Args:
+            is_done: returns whether the change is made, asked if the answer is lost.
+        """
+        try:
+            self.call(method, *arguments, repeatable=False)
+        except ConnectionLostError:
+            if not is_done():
+                raise
 
     def beat(self, method: str, *arguments: object) -> Any:
         """Call the server for a heartbeat, with a time-out that leaves time to send it again.

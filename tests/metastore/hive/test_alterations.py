@@ -91,7 +91,8 @@ def test_an_alteration_by_a_client_that_compares_nothing(
     theirs = catalog.fetch_table(store._server, "db", "t")
     theirs.parameters["yours"] = "1"
     # Hive's own client leaves the time of change to the server, which knows seconds.
-    while time.time() < int(theirs.parameters.pop(DDL_TIME, 0)) + 1:
+    changed = int(theirs.parameters.pop(DDL_TIME))
+    while time.time() < changed + 1:
         time.sleep(0.1)
     call("alter_table_with_environment_context", "db", "t", theirs, None)
     if compares:

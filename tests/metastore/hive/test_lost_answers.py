@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from acidsql.errors import MetastoreError
 from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.store import HiveMetastore
-from acidsql.metastore.model import CompactionState, CompactionType, Table
+from acidsql.metastore.model import CompactionState, CompactionType, Partition, Table
 from tests.metastore.hive.proxy import Proxy, proxied
 from tests.metastore.hive.tables import COLUMNS, make_tables
 from tests.metastore.server.launcher import MetastoreServer
@@ -89,3 +90,32 @@ def test_a_compaction_whose_client_died_before_it_began(
     assert third.state is CompactionState.INITIATED
     states = {c.compaction_id: c.state for c in client.compactions()}
     assert states[dead.compaction_id] is CompactionState.FAILED
+
+
+def test_changes_that_were_made(
+    server: MetastoreServer, store: HiveMetastore, proxy: Proxy, client: HiveMetastore
+) -> None:
+    place = f"file:{server.warehouse}/db.db"
+    proxy.cuts_answer = "rename_partition"
+    client.rename_partition(
+        "db", "p", ("1",), Partition(values=("3",), location=f"{place}/p/year=3")
+    )
+    assert store.partition_values("db", "p") == (("2",), ("3",))
+    proxy.cuts_answer = "drop_table_with_environment_context"
+    client.drop_table("db", "t")
+    assert store.tables("db") == ("p",)
+    proxy.cuts_answer = "create_database"
+    client.create_database("more", f"file:{server.warehouse}/more.db", "a comment")
+    assert "more" in store.databases()
+    proxy.cuts_answer = "drop_database"
+    client.drop_database("more")
+    assert "more" not in store.databases()
+    assert len(proxy.calls) == 4
+
+
+def test_a_change_that_was_not_made(proxy: Proxy, client: HiveMetastore) -> None:
+    client.tables("db")
+    proxy.cuts_call = "drop_table_with_environment_context"
+    with pytest.raises(MetastoreError, match="METASTORE_UNAVAILABLE"):
+        client.drop_table("db", "t")
+    assert client.tables("db") == ("p", "t")
