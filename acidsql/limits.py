@@ -89,6 +89,8 @@ class Limits:
         seeding_poll_seconds: time between two looks at that.
         connect_seconds: longest wait for a connection to a Hive Metastore.
         connection_attempts: number of times that a call is tried on a Hive Metastore.
+        alter_attempts: number of times that a write is recorded in a table of a Hive Metastore that
+            others alter at the same time.
         attempt_pause_seconds: time until all servers are tried again.
         idle_connections: number of unused connections that are kept open.
         sqlite_busy_seconds: longest wait for the write lock of the embedded metastore's file, which
@@ -155,6 +157,7 @@ class Limits:
     seeding_poll_seconds: float = 0.2
     connect_seconds: float = 10.0
     connection_attempts: int = 3
+    alter_attempts: int = 10
     attempt_pause_seconds: float = 1.0
     idle_connections: int = 4
     sqlite_busy_seconds: float = 60.0

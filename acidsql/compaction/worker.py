@@ -176,6 +176,7 @@ def _snapshot(
             "one",
         )
     txns = metastore.valid_txns(txn_id)
+    txns = metastore.hold_back_cleaner(txn_id, table.database, table.name, txns)
     listings = Listings(session.files, txn_id)
     names = with_nested_originals(session.files, listings, place.location)
     check_is_there(metastore, table, place, listings)

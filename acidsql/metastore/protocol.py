@@ -285,6 +285,23 @@ class Metastore(Protocol):
         The rules are those of Hive's TxnCommonUtils and GetValidWriteIdsForTableFunction.
         """
 
+    def hold_back_cleaner(
+        self, txn_id: int, database: str, table: str, txns: ValidTxnList
+    ) -> ValidTxnList:
+        """Keep what a snapshot of a table reads from being cleaned while a transaction is open.
+
+        Most cleaners wait for every transaction that is open when a compaction commits; then this
+        does nothing. It comes before the table is listed.
+
+        Args:
+            txn_id: the transaction.
+            txns: transactions that the snapshot sees.
+
+        Returns:
+            The transactions whose compactions are read: a compaction that has committed after the
+            snapshot was taken may be cleaned already, and has the same rows.
+        """
+
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
         """Raise the next write id of a table to at least ``next_write_id``.
 

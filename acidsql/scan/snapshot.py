@@ -93,6 +93,9 @@ def take_snapshot(
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
         places = metastore.partitions(table.database, table.name, wanted)
+    if listings.txn_id is not None:
+        name = table.database, table.name
+        txns = metastore.hold_back_cleaner(listings.txn_id, *name, txns)
     listings.fetch([place.location for place in places])
     listed = [(place, with_nested_originals(files, listings, place.location)) for place in places]
     for place in places:

@@ -30,6 +30,11 @@ class Listings:
         self._copies: dict[str, str] = {}
         self._staging: set[str] = set()
 
+    @property
+    def txn_id(self) -> int | None:
+        """Statement's transaction; None if its plan is not executed."""
+        return self._txn_id
+
     def get(self, path: str) -> Listing:
         """Return the listing of a directory."""
         if path not in self._known:

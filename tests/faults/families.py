@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from tests.faults import kills
+from tests.faults import hdfs, kills, metastore_server
 from tests.faults.campaign import Family
 
 _ALL = (
     kills.FAMILY,
+    metastore_server.FAMILY,
+    hdfs.FAMILY,
 )  # fmt: skip
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}

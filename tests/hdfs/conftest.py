@@ -25,7 +25,7 @@ def hdfs_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     require_tools("mvn", "java")
     directory = tmp_path_factory.mktemp("hdfs")
     log = directory / "log"
-    command = ["java", "-Xmx512m", "-cp", _class_path(directory), str(_HERE / "MiniHdfs.java")]
+    command = ["java", "-Xmx512m", "-cp", class_path(directory), str(_HERE / "MiniHdfs.java")]
     with (
         log.open("wb") as output,
         subprocess.Popen(
@@ -51,7 +51,7 @@ def hdfs_spark(hdfs_uri: str, spark: SparkSession) -> SparkSession:
     return spark
 
 
-def _class_path(directory: Path) -> str:
+def class_path(directory: Path) -> str:
     """Return the jars of the launcher, downloaded to Maven's local repository where missing."""
     shutil.copy(_HERE / "pom.xml", directory)
     target = directory / "class-path"

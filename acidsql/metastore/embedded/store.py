@@ -202,6 +202,13 @@ class EmbeddedMetastore(CatalogStore):
         with self._database.read() as connection:
             return write_ids.valid_write_ids(connection, database, table, txns)
 
+    def hold_back_cleaner(
+        self, txn_id: int, database: str, table: str, txns: ValidTxnList
+    ) -> ValidTxnList:
+        """See ``Metastore``; the cleaner waits for open transactions."""
+        del txn_id, database, table
+        return txns
+
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
         with self._database.write() as connection:
             write_ids.seed(connection, database, table, next_write_id)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from acidsql.errors import AcidAnalysisError, AcidSqlError, MetastoreError
@@ -11,14 +11,13 @@ from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.hive import constraints
 from acidsql.metastore.hive.conversions import (
-    STATISTICS,
     ColumnConstraints,
     from_hive,
     is_ours,
     to_hive,
 )
 from acidsql.metastore.hive.idl import hms
-from acidsql.metastore.hive.server import CAPABILITIES, CATALOG, PROCESSOR, Server
+from acidsql.metastore.hive.server import CAPABILITIES, PROCESSOR, Server
 from acidsql.metastore.model import Table, TableType
 from acidsql.metastore.names import lowered
 
@@ -29,7 +28,7 @@ NO_STATISTICS = {"DO_NOT_UPDATE_STATS": "true"}
 
 def create_database(server: Server, name: str, location: str, comment: str | None) -> None:
     """Create a database (``Metastore.create_database``)."""
-    database = hms.Database(
+    made = hms.Database(
         name=lowered(name),
         description=comment,
         locationUri=location or None,
@@ -38,11 +37,20 @@ def create_database(server: Server, name: str, location: str, comment: str | Non
         ownerType=hms.PrincipalType.USER,
     )
     try:
-        server.call("create_database", database, repeatable=False)
+        server.call_once("create_database", made, is_done=lambda: _is_made(server, made))
     except hms.AlreadyExistsException as error:
         raise failures.schema_exists(name) from error
     except hms.InvalidObjectException as error:
         raise _invalid(name, error) from error
+
+
+def _is_made(server: Server, made: Any) -> bool:
+    """Return whether there is a database as it was to be created, by this user."""
+    try:
+        found = server.call("get_database", made.name)
+    except hms.NoSuchObjectException:
+        return False
+    return (found.ownerName, found.description) == (made.ownerName, made.description)
 
 
 def drop_database(server: Server, name: str) -> None:
@@ -51,7 +59,10 @@ def drop_database(server: Server, name: str) -> None:
         raise failures.default_schema_stays()
     database(server, name)  # Hive 3.1 fails with a null pointer where there is none
     try:
-        server.call("drop_database", lowered(name), False, False, repeatable=False)
+        arguments = (lowered(name), False, False)
+        server.call_once(
+            "drop_database", *arguments, is_done=lambda: lowered(name) not in databases(server)
+        )
     except hms.NoSuchObjectException as error:
         raise failures.schema_not_found(name) from error
     except hms.InvalidOperationException as error:
@@ -106,6 +117,7 @@ def create_table(server: Server, table: Table) -> None:
     """Create a table or view (``Metastore.create_table``)."""
     not_null, defaults = constraints.for_new_table(table)
     made = to_hive(table)
+    is_created = partial(_is_created, server, made)
     try:
         if server.is_hive4:
             request = hms.CreateTableRequest(
@@ -115,11 +127,11 @@ def create_table(server: Server, table: Table) -> None:
                 processorCapabilities=list(CAPABILITIES),
                 processorIdentifier=PROCESSOR,
             )
-            server.call("create_table_req", request, repeatable=False)
+            server.call_once("create_table_req", request, is_done=is_created)
         else:
             of_others: list[Any] = []
             arguments = (made, of_others, of_others, of_others, not_null, defaults, of_others)
-            server.call("create_table_with_constraints", *arguments, repeatable=False)
+            server.call_once("create_table_with_constraints", *arguments, is_done=is_created)
     except hms.AlreadyExistsException as error:
         raise failures.table_exists(table.database, table.name) from error
     except hms.InvalidObjectException as error:
@@ -127,6 +139,16 @@ def create_table(server: Server, table: Table) -> None:
         raise _invalid(table.full_name, error) from error
     except MetastoreError as error:
         raise _place_refused(table, error) from error
+
+
+def _is_created(server: Server, made: Any) -> bool:
+    """Return whether there is a table as it was to be created, by this user."""
+    found = fetch_any(server, made.dbName, made.tableName)
+    if found is None:
+        return False
+    wanted = (made.owner, made.tableType, made.sd.cols, made.partitionKeys or [])
+    same = wanted == (found.owner, found.tableType, found.sd.cols, found.partitionKeys or [])
+    return bool(same and made.parameters.items() <= found.parameters.items())
 
 
 def _place_refused(table: Table, error: MetastoreError) -> AcidSqlError:
@@ -152,25 +174,15 @@ def _invalid(name: str, error: Any) -> AcidAnalysisError:
     )
 
 
-def convert(server: Server, table: Table) -> None:
-    """Make a plain table of the server transactional.
-
-    Its statistics are removed: nothing guarantees that they are right.
-    """
-    existing = fetch_any(server, table.database, table.name)
-    if existing is None:
-        raise failures.table_not_found(table.database, table.name)
-    altered = to_hive(table, existing)
-    altered.tableType = TableType.MANAGED.value
-    altered.parameters = {k: v for k, v in altered.parameters.items() if k not in STATISTICS}
-    send_altered(server, existing, altered)
-
-
 def drop_table(server: Server, database_name: str, name: str, *, delete_data: bool = False) -> None:
     """Drop a table (``Metastore.drop_table``), and have the server delete its files or not."""
     arguments = (lowered(database_name), lowered(name), delete_data, None)
     try:
-        server.call("drop_table_with_environment_context", *arguments, repeatable=False)
+        server.call_once(
+            "drop_table_with_environment_context",
+            *arguments,
+            is_done=lambda: fetch_any(server, database_name, name) is None,
+        )
     except hms.NoSuchObjectException as error:
         raise failures.table_not_found(database_name, name) from error
 
@@ -203,57 +215,6 @@ def convert_table(server: Server, found: Any) -> Table:
     return from_hive(found, constraints.of_table(server, found.dbName, found.tableName))
 
 
-def alter_table(server: Server, existing: Any, table: Table) -> None:
-    """Replace the definition of a table (``Metastore.alter_table``).
-
-    Args:
-        existing: the server's table.
-        table: its new definition.
-    """
-    of_view = table.table_type is TableType.VIEW
-    altered = to_hive(table, existing)
-    anew = not server.is_hive4 and altered.sd.cols != existing.sd.cols
-    changed = None if of_view else constraints.changes(server, table, anew=anew)
-    if changed is not None:
-        constraints.drop(server, table, changed.dropped)
-    send_altered(server, existing, altered)
-    if changed is not None:
-        constraints.add(server, changed)
-
-
-def send_altered(server: Server, existing: Any, altered: Any, **context: Any) -> None:
-    """Replace a table of the server by another version of it, perhaps of another name.
-
-    Args:
-        context: of Hive 4: ``writeId`` and ``validWriteIdList``, where a transaction vouches for
-            changed statistics.
-    """
-    environment = hms.EnvironmentContext(properties=dict(NO_STATISTICS))
-    names = (existing.dbName, existing.tableName)
-    try:
-        if server.is_hive4:
-            request = hms.AlterTableRequest(
-                catName=CATALOG,
-                dbName=names[0],
-                tableName=names[1],
-                table=altered,
-                environmentContext=environment,
-                processorCapabilities=list(CAPABILITIES),
-                processorIdentifier=PROCESSOR,
-                **context,
-            )
-            server.call("alter_table_req", request)
-        else:
-            arguments = (*names, altered, environment)
-            server.call("alter_table_with_environment_context", *arguments)
-    except hms.InvalidOperationException as error:
-        raise AcidAnalysisError(
-            "INVALID_ALTER_TABLE",
-            f"the metastore refuses to change {names[0]}.{names[1]} ({error.message}): change the "
-            "statement, or see the server's log",
-        ) from error
-
-
 def tables(server: Server, database_name: str) -> tuple[str, ...]:
     """Return the names of transactional tables and views, sorted (``Metastore.tables``)."""
     database(server, database_name)
@@ -274,21 +235,6 @@ def definitions(server: Server, database_name: str, names: Sequence[str]) -> lis
         )
         found += server.call("get_table_objects_by_name_req", request).tables
     return sorted(found, key=lambda table: str(table.tableName))
-
-
-def rename_table(server: Server, existing: Any, new_database: str, new_name: str) -> None:
-    """Rename a table (``Metastore.rename_table``).
-
-    The server moves a managed table that lies in its default place, with its partitions
-    (HiveAlterHandler).
-    """
-    new_database, new_name = lowered(new_database), lowered(new_name)
-    database(server, new_database)
-    if fetch_any(server, new_database, new_name) is not None:
-        raise failures.table_exists(new_database, new_name)
-    altered = copy.deepcopy(existing)
-    altered.dbName, altered.tableName = new_database, new_name
-    send_altered(server, existing, altered)
 
 
 def table_at(server: Server, location: str, database_name: str) -> Table | None:

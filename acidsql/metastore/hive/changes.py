@@ -7,8 +7,7 @@ as it is, and what was dropped stays dropped.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from acidsql.errors import AcidSqlError
@@ -29,7 +28,7 @@ from acidsql.metastore.changes import (
     ShowTable,
 )
 from acidsql.metastore.file_moves import Files
-from acidsql.metastore.hive import catalog
+from acidsql.metastore.hive import alterations, catalog
 from acidsql.metastore.hive import partitions as hive_partitions
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import Table
@@ -56,10 +55,10 @@ def make(server: Server, existing: Callable[[str, str], Any], change: CatalogCha
     """
     match change:
         case AlterTable(before=before, after=after):
-            catalog.alter_table(server, existing(before.database, before.name), after)
+            alterations.replace_table(server, existing(before.database, before.name), before, after)
         case RenameTable(table=table, database=database, name=name):
             old = existing(table.database, table.name)
-            catalog.rename_table(server, old, database, name)
+            alterations.rename_table(server, old, database, name)
         case DropTable(table=table):
             catalog.drop_table(server, table.database, table.name, delete_data=True)
         case DropDatabase(name=name):
@@ -108,10 +107,18 @@ class UncommittedChanges:
                 except (AcidSqlError, OSError):
                     logger.exception("txn %s: committed, and a loaded file stays", txn_id)
 
-    def take_back(self, metastore: Metastore, txn_id: int) -> None:
-        """Take back the changes of a transaction that was aborted, from last to first."""
+    def take_back(
+        self, metastore: Metastore, txn_id: int, make_change: Callable[[CatalogChange], None]
+    ) -> None:
+        """Take back the changes of a transaction that was aborted, from last to first.
+
+        Args:
+            metastore: the metastore.
+            txn_id: the transaction.
+            make_change: makes a change as ``make`` does.
+        """
         for change in reversed(self._made.pop(txn_id, [])):
-            _take_back(metastore, change)
+            _take_back(metastore, change, make_change)
         if txn_id not in self._staged:
             return
         table, own_write_id = self._staged.pop(txn_id)
@@ -123,14 +130,14 @@ class UncommittedChanges:
             self._files.delete(table.location)
 
 
-def _take_back(metastore: Metastore, change: CatalogChange) -> None:
+def _take_back(
+    metastore: Metastore, change: CatalogChange, make_change: Callable[[CatalogChange], None]
+) -> None:
     """Take a change back if nobody has changed the same since; an error is logged."""
     try:
         match change:
             case AlterTable(before=before, after=after):
-                current = metastore.find_table(after.database, after.name)
-                if current is not None and _is(current, after):
-                    metastore.alter_table(before)
+                make_change(AlterTable(before=after, after=before))
             case RenameTable(table=table, database=database, name=name):
                 if metastore.find_table(table.database, table.name) is None:
                     metastore.rename_table(database, name, table.database, table.name)
@@ -147,12 +154,3 @@ def _take_back(metastore: Metastore, change: CatalogChange) -> None:
                 logger.error("%s stands, although the commit after it failed", change)
     except AcidSqlError:
         logger.exception("could not take back %s", change)
-
-
-def _is(current: Table, made: Table) -> bool:
-    """Return whether a table is as it was made; the server adds properties of its own."""
-    kept: Mapping[str, str] = {k: v for k, v in current.properties.items() if k in made.properties}
-    same = replace(made, properties=kept, location=current.location) == replace(
-        current, properties=kept
-    )
-    return same and kept == dict(made.properties)

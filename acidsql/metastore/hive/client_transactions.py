@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from acidsql.format.valid_lists import ValidTxnList
 from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.model import Operation, TxnState, TxnType
@@ -30,6 +31,8 @@ class OwnTxn:
         changes: tables and partitions that it updates or deletes from.
         changing: tables that it locked as a whole to update or delete from them, with the operation
             of a dynamic write, which names its partitions later, or None for other writes.
+        reading: tables that the server's cleaner was told of, each with the transactions whose
+            compactions are read.
     """
 
     txn_id: int
@@ -43,6 +46,7 @@ class OwnTxn:
     exclusive: set[tuple[TableKey, str | None]] = field(default_factory=set)
     changes: set[tuple[TableKey, str | None]] = field(default_factory=set)
     changing: set[tuple[TableKey, Operation | None]] = field(default_factory=set)
+    reading: dict[TableKey, ValidTxnList] = field(default_factory=dict)
 
     @property
     def excludes_others(self) -> bool:

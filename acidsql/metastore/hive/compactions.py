@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from acidsql.errors import AcidLookupError, TransactionStateError
 from acidsql.limits import limits
 from acidsql.metastore.hive import transactions
+from acidsql.metastore.hive.connection import ConnectionLostError
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import PROCESSOR, Server
 from acidsql.metastore.model import Compaction, CompactionState, CompactionType, TxnState
@@ -82,7 +84,8 @@ def request(
     """Add a compaction to the queue (``Metastore.request_compaction``).
 
     ``runas`` is the user as whom the server's cleaner deletes: the one who wrote the files. If the
-    existing entry belongs to a dead compactor it is failed, and the request is sent again.
+    existing entry belongs to a dead compactor it is failed, and the request is sent again. A
+    request whose answer was lost is known by the name of its worker.
     """
     wanted = hms.CompactionRequest(
         dbname=lowered(database),
@@ -94,7 +97,13 @@ def request(
     if server.is_hive4:
         wanted.initiatorId = PROCESSOR
         wanted.poolName = worker
-    answer = server.call("compact2", wanted, repeatable=False)
+    try:
+        answer = server.call("compact2", wanted, repeatable=False)
+    except ConnectionLostError:
+        accepted = next((e for e in _listed(server) if worker and e.poolName == worker), None)
+        if accepted is None:
+            raise
+        return _entry_of(accepted)
     if not answer.accepted and _fail_abandoned(server, _id_in_the_way(answer)):
         answer = server.call("compact2", wanted, repeatable=False)
     if answer.accepted:
@@ -124,19 +133,44 @@ def _id_in_the_way(answer: Any) -> int:
 def _fail_abandoned(server: Server, compaction_id: int) -> bool:
     """Mark an entry as failed if its worker is dead; return whether it was.
 
-    The worker is dead if its transaction was aborted: nothing of its output is visible. The server
-    itself would wait for ``hive.compactor.worker.timeout``, a day.
+    The worker is dead if its transaction was aborted: nothing of its output is visible. If it has
+    none yet, it is dead after the time in which a transaction would have timed out. The server
+    itself would wait for ``hive.compactor.worker.timeout``, a day, or for
+    ``hive.compactor.worker.pool.timeout``.
     """
-    found = (c for c in compactions(server) if c.compaction_id == compaction_id)
-    entry = next(found, None)
-    if entry is None or entry.state is not CompactionState.WORKING or entry.txn_id is None:
+    entry = next((e for e in _listed(server) if e.id == compaction_id), None)
+    if entry is None or not server.is_hive4:
         return False
-    if not server.is_hive4 or transactions.state_of(server, entry.txn_id) is not TxnState.ABORTED:
+    waits = CompactionState(entry.state) is CompactionState.INITIATED
+    if not waits and CompactionState(entry.state) is not CompactionState.WORKING:
         return False
-    struct = _struct(entry, _WORKING)
-    struct.errorMessage = f"the compactor's transaction {entry.txn_id} was aborted"
-    server.call("mark_failed", struct)
+    if entry.txnId:
+        if transactions.state_of(server, entry.txnId) is not TxnState.ABORTED:
+            return False
+        reason = f"the compactor's transaction {entry.txnId} was aborted"
+    else:
+        is_ours = entry.initiatorId if waits else entry.workerVersion
+        since = _seconds(entry.enqueueTime if waits else entry.start) or 0
+        if is_ours != PROCESSOR or time.time() - since < server.txn_timeout:
+            return False
+        if waits and not _take_from(server, entry):
+            return False
+        reason = "its worker has gone before it began"
+    failed_entry = _struct(_entry_of(entry), _WORKING)
+    failed_entry.errorMessage = reason
+    server.call("mark_failed", failed_entry)
     return True
+
+
+def _take_from(server: Server, entry: Any) -> bool:
+    """Take an entry from the pool of a worker that is gone; return whether it was still there."""
+    if not entry.poolName:
+        return False
+    wanted = hms.FindNextCompactRequest(
+        workerId=entry.poolName, workerVersion=PROCESSOR, poolName=entry.poolName
+    )
+    taken = server.call("find_next_compact2", wanted).ci
+    return taken is not None and taken.id == entry.id
 
 
 def _find(server: Server, compaction_id: int) -> Compaction:
@@ -155,9 +189,9 @@ def take_next(
         return None
     pool = None if compaction_id is None else worker
     wanted = hms.FindNextCompactRequest(workerId=worker, workerVersion=PROCESSOR, poolName=pool)
-    # Sent again after a broken connection it may leave an entry in state working, until
-    # hive.compactor.worker.timeout has passed.
     found = server.call("find_next_compact2", wanted).ci
+    if found is None and compaction_id is not None:
+        found = _taken_already(server, worker, compaction_id)
     if found is None:
         return None
     taken.add(found)
@@ -165,6 +199,16 @@ def take_next(
         failed(server, taken, found.id, f"{worker} asked for compaction {compaction_id}")
         return None
     return _find(server, found.id)
+
+
+def _taken_already(server: Server, worker: str, compaction_id: int) -> Any:
+    """Return an entry that this worker has taken by a call whose answer was lost, or None."""
+    entry = next((c for c in compactions(server) if c.compaction_id == compaction_id), None)
+    if entry is None or (entry.state, entry.worker) != (CompactionState.WORKING, worker):
+        return None
+    struct = _struct(entry, _WORKING)
+    struct.workerId = worker
+    return struct
 
 
 def started(
@@ -259,9 +303,13 @@ def compactions(server: Server) -> tuple[Compaction, ...]:
     """List the queue and its history, newest first, as SHOW COMPACTIONS
     (``Metastore.compactions``).
     """
-    listed = server.call("show_compact", hms.ShowCompactRequest()).compacts
-    entries = [_entry_of(element) for element in listed]
+    entries = [_entry_of(element) for element in _listed(server)]
     return tuple(sorted(entries, key=lambda c: c.compaction_id, reverse=True))
+
+
+def _listed(server: Server) -> list[Any]:
+    found: list[Any] = server.call("show_compact", hms.ShowCompactRequest()).compacts
+    return found
 
 
 def _entry_of(element: Any) -> Compaction:

@@ -23,7 +23,8 @@ STATISTICS = frozenset(
     {"COLUMN_STATS_ACCURATE", "numFiles", "numFilesErasureCoded", "numRows", "rawDataSize",
      "totalSize"}
 )  # fmt: skip
-_KEPT_BY_SERVER = STATISTICS | {"transient_lastDdlTime", "last_modified_by", "last_modified_time"}
+DDL_TIME = "transient_lastDdlTime"
+_KEPT_BY_SERVER = STATISTICS | {DDL_TIME, "last_modified_by", "last_modified_time"}
 _OF_NEW_TABLES = {"transactional": "true", "bucketing_version": "2"}
 # Property with the database in which a view's text resolves names: ours, and that of Spark's views.
 _VIEW_DATABASE = "view.database"

@@ -547,6 +547,8 @@ struct ShowCompactResponseElement {
   13: optional i64 id
   14: optional string errorMessage
   15: optional i64 enqueueTime
+  16: optional string workerVersion
+  17: optional string initiatorId
   20: optional string poolName
   21: optional i64 nextTxnId
   22: optional i64 txnId
@@ -706,6 +708,8 @@ service ThriftHiveMetastore {
   /* 4, as all that follow */
   OptionalCompactionInfoStruct find_next_compact2(1: FindNextCompactRequest rqst)
     throws (1: MetaException o1)
+  void add_write_ids_to_min_history(1: i64 txnId, 2: map<string, i64> writeIds)
+    throws (1: MetaException o2)
   void update_compactor_state(1: CompactionInfoStruct cr, 2: i64 txn_id)
   void mark_compacted(1: CompactionInfoStruct cr) throws (1: MetaException o1)
   void mark_cleaned(1: CompactionInfoStruct cr) throws (1: MetaException o1)

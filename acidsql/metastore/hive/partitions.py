@@ -134,7 +134,9 @@ def rename(server: Server, table: Any, values: tuple[str, ...], renamed: Partiti
     made.sd.cols = partition_to_hive(table, renamed).sd.cols
     arguments = (table.dbName, table.tableName, list(values), made)
     try:
-        server.call("rename_partition", *arguments, repeatable=False)
+        server.call_once(
+            "rename_partition", *arguments, is_done=lambda: not fetch(server, table, {values})
+        )
     except hms.InvalidOperationException as error:
         raise AcidAnalysisError(
             "INVALID_ALTER_TABLE",

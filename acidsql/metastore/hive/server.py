@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from acidsql.errors import MetastoreError
 from acidsql.limits import limits
-from acidsql.metastore.hive.connection import Connections
+from acidsql.metastore.hive.connection import ConnectionLostError, Connections
 from acidsql.metastore.hive.idl import hms
 
 # The only catalog that acidsql works in.
@@ -18,6 +19,8 @@ CATALOG = "hive"
 CAPABILITIES = ("HIVEFULLACIDREAD", "HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTREAD",
                 "HIVEMANAGEDINSERTWRITE", "HIVESQL")  # fmt: skip
 PROCESSOR = "acidsql"
+# Databases whose long texts can be compared, as hive.metastore.db.type names them.
+_COMPARES_TEXT = ("MYSQL", "POSTGRES", "MSSQL")
 _SECONDS = {"ms": 0.001, "msec": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600,
             "hour": 3600, "d": 86400, "day": 86400, "": 1}  # fmt: skip
 
@@ -38,6 +41,18 @@ class Server:
     def call(self, method: str, *arguments: object, repeatable: bool = True) -> Any:
         """See ``Connections.call``."""
         return self.connections.call(method, *arguments, repeatable=repeatable)
+
+    def call_once(self, method: str, *arguments: object, is_done: Callable[[], bool]) -> None:
+        """Call the server for a change that must not be made twice.
+
+        Args:
+            is_done: returns whether the change is made, asked if the answer is lost.
+        """
+        try:
+            self.call(method, *arguments, repeatable=False)
+        except ConnectionLostError:
+            if not is_done():
+                raise
 
     def beat(self, method: str, *arguments: object) -> Any:
         """Call the server for a heartbeat, with a time-out that leaves time to send it again.
@@ -79,6 +94,27 @@ class Server:
                 "write ids: Hive 3.1, 4.0 or 4.1 is needed",
             )
         return major > 3
+
+    @cached_property
+    def cleans_below_min_history(self) -> bool:
+        """Return whether the cleaner heeds what readers registered, not all open transactions.
+
+        See ``metastore.txn.use.minhistorywriteid`` of Hive 4.
+        """
+        name = "hive.txn.use.minhistorywriteid"
+        return self.is_hive4 and self.setting(name, "false").lower() == "true"
+
+    @cached_property
+    def compares_before_alter(self) -> bool:
+        """Return whether the server can make the alteration of a table depend on a parameter.
+
+        Hive 4 does it by SQL of its own (ObjectStore.updateParameterWithExpectedValue). That of 4.0
+        fails where parameters are CLOBs, as in Derby and Oracle.
+        """
+        if not self.is_hive4 or self.setting("hive.metastore.try.direct.sql", "true") != "true":
+            return False
+        database = self.setting("hive.metastore.db.type", "DERBY").upper()
+        return not self.version.startswith("4.0") or database in _COMPARES_TEXT
 
     def setting(self, name: str, default: str) -> str:
         """Return a setting of the server; it is asked for once.

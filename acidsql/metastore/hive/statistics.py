@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from acidsql.format.names import LONG_MAX
-from acidsql.metastore.hive import catalog, partitions
+from acidsql.metastore.hive import alterations, partitions
 from acidsql.metastore.hive.conversions import STATISTICS
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import Partition
@@ -27,7 +27,7 @@ def record(server: Server, table: Any, write_id: int, written: Sequence[Partitio
         _record_partitions(server, table, write_id, written)
     elif server.is_hive4:
         altered = _without(table, write_id)
-        catalog.send_altered(server, table, altered, **_context(table, write_id))
+        alterations.send_altered(server, table, altered, **_context(table, write_id))
 
 
 def _record_partitions(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from acidsql.errors import TransactionStateError, WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.changes import CatalogChange, RecordWrites, tables_of
 from acidsql.metastore.file_moves import Files
 from acidsql.metastore.hive import (
+    alterations,
     catalog,
+    cleaning,
     compactions,
     locks,
     seeding,
@@ -127,12 +133,12 @@ class HiveMetastore:
 
     def alter_table(self, table: Table) -> None:
         existing = self._tables.existing(table.database, table.name)
-        catalog.alter_table(self._server, existing, table)
+        alterations.alter_table(self._server, existing, table)
         self._tables.forget(table.database, table.name)
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
         existing = self._tables.existing(database, name)
-        catalog.rename_table(self._server, existing, new_database, new_name)
+        alterations.rename_table(self._server, existing, new_database, new_name)
         self._tables.forget(database, name)
 
     def table(self, database: str, name: str) -> Table:
@@ -156,7 +162,7 @@ class HiveMetastore:
     def convert_table(self, plain: PlainTable) -> None:
         """See ``Metastore``; the server checks the names of the files too."""
         table = plain.table
-        catalog.convert(self._server, table)
+        alterations.convert(self._server, table)
         self._tables.forget(table.database, table.name)
         self.seed_write_id(table.database, table.name, RESERVED_WRITE_IDS + 1)
 
@@ -213,7 +219,7 @@ class HiveMetastore:
         try:
             transactions.commit_txn(self._server, self._own, txn_id)
         except (WriteConflictError, TransactionStateError):
-            self._uncommitted.take_back(self, txn_id)
+            self._take_back(txn_id)
             raise
         self._tables.definitions.released([txn_id])
         self._uncommitted.committed(txn_id)
@@ -225,7 +231,7 @@ class HiveMetastore:
     def abort_txn(self, txn_id: int) -> None:
         self._tables.definitions.released([txn_id])
         transactions.abort_txn(self._server, self._own, txn_id)
-        self._uncommitted.take_back(self, txn_id)
+        self._take_back(txn_id)
 
     def abort_txns(self, txn_ids: Sequence[int]) -> None:
         """See ``Metastore``; one call for each, because ``abort_txns`` does not tell which were not
@@ -273,6 +279,12 @@ class HiveMetastore:
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
         self._tables.remembered(database, table)
         return transactions.valid_write_ids(self._server, database, table, txns)
+
+    def hold_back_cleaner(
+        self, txn_id: int, database: str, table: str, txns: ValidTxnList
+    ) -> ValidTxnList:
+        self._tables.remembered(database, table)
+        return cleaning.hold_back(self._server, self._own, txn_id, database, table, txns)
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
         self._tables.remembered(database, table)
@@ -379,16 +391,27 @@ class HiveMetastore:
         """Make a change of the catalog before the commit of its transaction."""
         if isinstance(change, RecordWrites):
             key = (change.table.database, change.table.name)
-            found = self._tables.remembered(*key)
-            if not found.partitionKeys and self._server.is_hive4:
-                # Fetched again: it is sent back as a whole, and others may have altered it.
-                found = self._tables.existing(*key)
-            write_id = self._write_id(txn_id, key)
-            statistics.record(self._server, found, write_id, change.written)
+            self._record(key, self._write_id(txn_id, key), change.written)
             return
         make(self._server, self._tables.existing, change)
         for table in tables_of(change):
             self._tables.forget(table.database, table.name)
+
+    @retry(
+        retry=retry_if_exception_type(WriteConflictError),
+        stop=stop_after_attempt(limits().alter_attempts),
+        reraise=True,
+    )
+    def _record(self, key: TableKey, write_id: int, written: Sequence[Partition]) -> None:
+        """Record a write, on top of whatever others make of the table at the same time."""
+        found = self._tables.remembered(*key)
+        if not found.partitionKeys and self._server.is_hive4:
+            # Fetched again: it is sent back as a whole, and others may have altered it.
+            found = self._tables.existing(*key)
+        statistics.record(self._server, found, write_id, written)
+
+    def _take_back(self, txn_id: int) -> None:
+        self._uncommitted.take_back(self, txn_id, partial(self._make, txn_id))
 
     def _name_partitions(self, own: OwnTxn, table: TableKey) -> None:
         """Name every partition of a table that a transaction changed as a whole.

@@ -25,7 +25,7 @@ from tests.java_tools import JAVA_OPTIONS, JavaSetupError, free_port, prepared, 
 VERSIONS = ("4.1.0", "4.0.1", "3.1.3")
 
 _HERE = Path(__file__).parent
-_START_SECONDS = 120
+_START_SECONDS = 300
 _STOP_SECONDS = 10
 _JAVA = (*JAVA_OPTIONS, "-Xmx384m")
 # What 4.1.0 changed in the schema of 4.0.1: statistics lost their columns of names, which the older

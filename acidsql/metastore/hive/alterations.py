@@ -1,0 +1,194 @@
+"""Alterations of tables of the Hive Metastore, which take nothing back that others did."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from acidsql.errors import AcidAnalysisError, MetastoreError, WriteConflictError
+from acidsql.metastore import failures
+from acidsql.metastore.hive import constraints
+from acidsql.metastore.hive.catalog import NO_STATISTICS, database, fetch_any
+from acidsql.metastore.hive.conversions import (
+    DDL_TIME,
+    STATISTICS,
+    ColumnConstraints,
+    from_hive,
+    to_hive,
+)
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.server import CAPABILITIES, CATALOG, PROCESSOR, Server
+from acidsql.metastore.model import Column, Table, TableType
+from acidsql.metastore.names import lowered
+
+# Message with which Hive 4 refuses to alter a table that has another time of change.
+_MODIFIED = "The table has been modified"
+
+
+def convert(server: Server, table: Table) -> None:
+    """Make a plain table of the server transactional.
+
+    Its statistics are removed: nothing guarantees that they are right.
+    """
+    existing = fetch_any(server, table.database, table.name)
+    if existing is None:
+        raise failures.table_not_found(table.database, table.name)
+    altered = to_hive(table, existing)
+    altered.tableType = TableType.MANAGED.value
+    altered.parameters = {k: v for k, v in altered.parameters.items() if k not in STATISTICS}
+    send_altered(server, existing, altered)
+
+
+def alter_table(server: Server, existing: Any, table: Table) -> None:
+    """Replace the definition of a table (``Metastore.alter_table``).
+
+    Args:
+        existing: the server's table.
+        table: its new definition.
+    """
+    of_view = table.table_type is TableType.VIEW
+    altered = to_hive(table, existing)
+    anew = not server.is_hive4 and altered.sd.cols != existing.sd.cols
+    changed = None if of_view else constraints.changes(server, table, anew=anew)
+    if changed is not None:
+        constraints.drop(server, table, changed.dropped)
+    send_altered(server, existing, altered)
+    if changed is not None:
+        constraints.add(server, changed)
+
+
+def replace_table(server: Server, existing: Any, before: Table, after: Table) -> None:
+    """Replace the definition of a table if it is still the one that was read.
+
+    Raises:
+        WriteConflictError: CONCURRENT_WRITE.
+    """
+    if not _is(from_hive(existing, ColumnConstraints(defaults={})), before):
+        raise altered_by_others(existing.dbName, existing.tableName)
+    try:
+        alter_table(server, existing, after)
+    except (AcidAnalysisError, WriteConflictError):
+        if before.table_type is not TableType.VIEW:
+            changed = constraints.changes(server, before, anew=False)
+            constraints.drop(server, before, changed.dropped)
+            constraints.add(server, changed)
+        raise
+
+
+def rename_table(server: Server, existing: Any, new_database: str, new_name: str) -> None:
+    """Rename a table (``Metastore.rename_table``).
+
+    The server moves a managed table that lies in its default place, with its partitions
+    (HiveAlterHandler).
+    """
+    new_database, new_name = lowered(new_database), lowered(new_name)
+    database(server, new_database)
+    if fetch_any(server, new_database, new_name) is not None:
+        raise failures.table_exists(new_database, new_name)
+    altered = copy.deepcopy(existing)
+    altered.dbName, altered.tableName = new_database, new_name
+    send_altered(server, existing, altered)
+
+
+def send_altered(server: Server, existing: Any, altered: Any, **context: Any) -> None:
+    """Replace a table of the server by another version of it, perhaps of another name.
+
+    Hive 4 does so only if the table still has the time of change with which it was fetched
+    (HiveAlterHandler, ``expected_parameter_key``). Every alteration gives it a later one, except
+    those that only mark statistics as out of date: two of them may cross each other.
+
+    Args:
+        context: of Hive 4: ``writeId`` and ``validWriteIdList``, where a transaction vouches for
+            changed statistics.
+
+    Raises:
+        WriteConflictError: CONCURRENT_WRITE, somebody has altered or dropped it since.
+    """
+    before = (existing.parameters or {}).get(DDL_TIME, "")
+    if "writeId" not in context:
+        altered.parameters[DDL_TIME] = _later(before)
+    names = (existing.dbName, existing.tableName)
+    try:
+        _send(server, names, altered, before, context)
+    except hms.InvalidOperationException as error:
+        if _is_altered(server, altered):
+            return
+        raise AcidAnalysisError(
+            "INVALID_ALTER_TABLE",
+            f"the metastore refuses to change {names[0]}.{names[1]} ({error.message}): change the "
+            "statement, or see the server's log",
+        ) from error
+    except MetastoreError as error:
+        if _MODIFIED not in error.message:
+            raise
+        if _is_altered(server, altered):
+            return
+        raise altered_by_others(*names) from error
+
+
+def _send(
+    server: Server, names: tuple[str, str], altered: Any, before: str, context: Mapping[str, Any]
+) -> None:
+    """Send an altered table, with the time of change that the server compares, if it can."""
+    properties = dict(NO_STATISTICS)
+    if before and server.compares_before_alter:
+        properties |= {"expected_parameter_key": DDL_TIME, "expected_parameter_value": before}
+    environment = hms.EnvironmentContext(properties=properties)
+    if not server.is_hive4:
+        server.call("alter_table_with_environment_context", *names, altered, environment)
+        return
+    request = hms.AlterTableRequest(
+        catName=CATALOG,
+        dbName=names[0],
+        tableName=names[1],
+        table=altered,
+        environmentContext=environment,
+        processorCapabilities=list(CAPABILITIES),
+        processorIdentifier=PROCESSOR,
+        **context,
+    )
+    server.call("alter_table_req", request)
+
+
+def _later(changed: str) -> str:
+    """Return the time in seconds since 1970 for a change after another one."""
+    before = int(changed) if changed.isdecimal() else 0
+    return str(max(int(time.time()), before + 1))
+
+
+def _is_altered(server: Server, altered: Any) -> bool:
+    """Return whether the table is as it was to be: the call was sent again after its answer was
+    lost, and the server refused what it had done before.
+    """
+    found = fetch_any(server, altered.dbName, altered.tableName)
+    if found is None:
+        return False
+    wanted = (altered.sd.cols, altered.partitionKeys, altered.createTime)
+    same = wanted == (found.sd.cols, found.partitionKeys, found.createTime)
+    return bool(same and altered.parameters.items() <= found.parameters.items())
+
+
+def _is(current: Table, made: Table) -> bool:
+    """Return whether a table is as it was made, but for constraints."""
+    return current == replace(
+        made,
+        columns=_unconstrained(made.columns),
+        partition_columns=_unconstrained(made.partition_columns),
+    )
+
+
+def _unconstrained(columns: Sequence[Column]) -> tuple[Column, ...]:
+    return tuple(replace(column, nullable=True, default=None) for column in columns)
+
+
+def altered_by_others(database_name: str, name: str) -> WriteConflictError:
+    """Return the error for a table that another client altered at the same time."""
+    return WriteConflictError(
+        "CONCURRENT_WRITE",
+        f"{database_name}.{name} was altered or dropped by another client at the same time, and is "
+        "as that client left it; run the statement again",
+        {"object": f"{database_name}.{name}"},
+    )
