@@ -17,6 +17,7 @@ from acidsql.format.names import (
 )
 from acidsql.format.partitions import unescape
 from acidsql.format.selection import max_write_id
+from acidsql.metastore import failures
 from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, Table
 from acidsql.scan.directories import file_tails, row_names
 from acidsql.scan.snapshot import with_nested_originals
@@ -40,11 +41,7 @@ def check_location(session: AcidSession, table: Table) -> None:
     """
     other = session.metastore.table_at(table.location, table.database)
     if other is not None:
-        raise AcidAnalysisError(
-            "LOCATION_IN_USE",
-            f"{table.location} belongs to {other.full_name}, which lies in {other.location}: "
-            "choose another LOCATION, or drop that table first",
-        )
+        raise failures.location_in_use(table.location, other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError, quoted_name
+from acidsql.metastore.model import Table
 from acidsql.metastore.names import lowered
 
 
@@ -78,6 +79,15 @@ def table_exists(database: str, name: str) -> AcidAnalysisError:
         f"table or view '{lowered(database)}.{lowered(name)}' exists already; "
         "choose another name or add IF NOT EXISTS",
         {"relationName": quoted_name([lowered(database), lowered(name)])},
+    )
+
+
+def location_in_use(location: str, other: Table) -> AcidAnalysisError:
+    """Return the error for a new table whose place overlaps another one's (LOCATION_IN_USE)."""
+    return AcidAnalysisError(
+        "LOCATION_IN_USE",
+        f"{location} belongs to {other.full_name}, which lies in {other.location}: "
+        "choose another LOCATION, or drop that table first",
     )
 
 

@@ -38,7 +38,10 @@ class Files(Protocol):
         """Create a directory and its parents, on the disk; one that exists is left as it is."""
 
     def move(self, source: str, target: str) -> bool:
-        """Rename; do nothing and return False without a source or a directory for the target."""
+        """Rename; do nothing and return False without a source or a directory for the target.
+
+        On a local disk a directory takes the place of an empty one.
+        """
 
     def version(self, path: str) -> FileVersion | None:
         """Return the version of a file, or None if there is none."""
@@ -91,7 +94,9 @@ def discard(files: Files, operation: FileOperation) -> None:
 def _delete_loaded(files: Files, txn_id: int, loaded: LoadedFile) -> None:
     above, _, name = loaded.path.rpartition("/")
     hidden = f"{above}/{_LOADED_PREFIX}{txn_id}_{name}"
-    files.move(loaded.path, hidden)
+    # A process that died may have hidden it, and somebody put another one in its place since.
+    if files.version(hidden) is None:
+        files.move(loaded.path, hidden)
     # Compared after the rename: nobody can put another file in its place now.
     found = files.version(hidden)
     if found is None:

@@ -36,10 +36,10 @@ class Heartbeater:
             self._alive.add(txn_id)
             if self._thread is None:
                 self._stopped.clear()
-                self._thread = threading.Thread(
-                    target=self._run, name="acidsql-heartbeat", daemon=True
-                )
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="acidsql-heartbeat", daemon=True)
+                # Started first: an interrupt in between must leave no thread that never runs.
+                thread.start()
+                self._thread = thread
 
     def remove(self, txn_id: int) -> None:
         """Stop to send heartbeats for a transaction that has ended; unknown ids are ignored."""

@@ -6,6 +6,7 @@ the checksum files that Hadoop keeps beside local files. All others go through H
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -198,24 +199,32 @@ class FileSystem:
     def move(self, source: str, target: str) -> bool:
         """Rename a file or directory, if it is there and the target's parent is too.
 
+        On the local disk a directory takes the place of an empty one in the same step.
+
         Returns:
             False if nothing was done because one of them does not exist.
 
         Raises:
-            FormatError: PATH_ALREADY_EXISTS, the target exists; RENAME_FAILED.
+            FormatError: PATH_ALREADY_EXISTS, the target exists otherwise; RENAME_FAILED.
         """
         above = parent(target)
         if not self.exists(source) or not self.exists(above):
             return False
-        if self.exists(target):
-            raise _exists(source, target)
         old, new = _local(source), _local(target)
         if old is not None and new is not None:
+            if new.exists() and not (old.is_dir() and new.is_dir()):
+                raise _exists(source, target)
             try:
                 old.rename(new)
             except FileNotFoundError:
                 return False
+            except OSError as error:
+                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise _exists(source, target) from error
+                raise
             return True
+        if self.exists(target):
+            raise _exists(source, target)
         filesystem, java_source = self.hadoop_path(source)
         if bridge.rename_below(filesystem, java_source, self.hadoop_path(target)[1]):
             return True

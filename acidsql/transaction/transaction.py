@@ -136,8 +136,8 @@ def transaction(
         opened = Transaction(
             session=session, txn_id=txn_id, at_end=at_end, aborts_in_doubt=aborts_in_doubt
         )
-        session.heartbeater.add(txn_id)
         try:
+            session.heartbeater.add(txn_id)
             yield opened
         except BaseException as error:
             opened.roll_back(error)
@@ -145,7 +145,18 @@ def transaction(
         else:
             opened.roll_back()
         finally:
-            session.heartbeater.remove(txn_id)
+            _stop_heartbeats(session, txn_id)
+
+
+def _stop_heartbeats(session: AcidSession, txn_id: int) -> None:
+    """Stop them, also if Ctrl-C is pressed meanwhile: they would keep a transaction open that
+    could not be aborted.
+    """
+    try:
+        session.heartbeater.remove(txn_id)
+    except KeyboardInterrupt:
+        session.heartbeater.remove(txn_id)
+        raise
 
 
 @contextmanager

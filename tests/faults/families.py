@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.faults import hdfs, kills, metastore_server
+from tests.faults import hdfs, kills, metastore_kills, metastore_server
 from tests.faults.campaign import Family
 
 _ALL = (
     kills.FAMILY,
+    metastore_kills.FAMILY,
     metastore_server.FAMILY,
     hdfs.FAMILY,
 )  # fmt: skip

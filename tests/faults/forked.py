@@ -135,9 +135,9 @@ class Watch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch in the block."""
-        names = {name: self._around_file(name) for name in _OPERATIONS}
+        names: dict[str, Any] = {name: self._around_file(name) for name in _OPERATIONS}
         with (
-            patch.multiple(LocalFiles, create=True, **names),
+            patch.multiple(LocalFiles, **names),
             patch.object(Database, "write", self._around_write(Database.write)),
         ):
             if self.counts_lines or (self.shot and self.shot.line is not None):
@@ -253,6 +253,7 @@ class Forked:
         os.close(from_parent)
         self._received = b""
         self._ended = False
+        self._is_closed = False
 
     def started(self) -> None:
         """Wait until the statement begins, and send the signal if the shot has a delay."""
@@ -281,7 +282,10 @@ class Forked:
         answer = self._answer()
         if answer is None:
             return Ending(struck=True)
-        return Ending(**{k: tuple(v) if isinstance(v, list) else v for k, v in answer.items()})
+        fields: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in answer.items()
+        }
+        return Ending(**fields)
 
     def go_on(self) -> str | None:
         """Let the process run its next statement; return its error."""
@@ -291,7 +295,10 @@ class Forked:
         return None if answer is None else answer["error"]
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, unless that was done before."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         os.close(self._into_child)
         os.close(self._from_child)
         if not self._ended:
@@ -328,11 +335,11 @@ def _run_child(
                 error = None
                 try:
                     then(session)
-                except Exception:
+                except Exception:  # noqa: BLE001 - the parent tells it
                     error = traceback.format_exc()
                 _tell(into_parent, {"error": error})
             os.read(from_parent, 1)
-    except BaseException:  # the edge of the process: it must not run its parent's code
+    except BaseException:  # noqa: BLE001 - it must not run its parent's code
         _tell(into_parent, {"struck": True, "wrong": traceback.format_exc()})
     finally:
         os._exit(0)
@@ -361,7 +368,7 @@ def _statement(
                     begin()
                     work(session)
                 ending["returned"] = True
-            except (Exception, KeyboardInterrupt) as error:
+            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the parent judges
                 ending["error"] = f"{type(error).__name__}: {error}"
                 ending["is_own"] = isinstance(error, AcidSqlError)
             if by_parent:  # the signal may come only now

@@ -143,7 +143,7 @@ def run(options: Options) -> Iterator[Fault]:
         for line in process.stdout:
             yield Fault(**json.loads(line))
         if process.wait():
-            raise RuntimeError(f"{process.args} ended with {process.returncode}")
+            raise RuntimeError(f"{process.args!r} ended with {process.returncode}")
 
 
 def main() -> None:

@@ -47,43 +47,48 @@ def judge(trial: Trial) -> tuple[bool, str | None]:
         world.process,
         lambda session: insert(Actor(world, session, "same"), T, [()]),
     )
-    struck = True
     try:
         child.started()
-        before = trial.template.state
+        wake = None
         if trial.shot.action == "pause" and child.paused():
-            allowed = _after_pause(trial, child)
-            ending = child.ending()
-        else:
-            ending = child.ending()
-            allowed = _allowed(ending, before, kind.effect(before, "new"))
+            wake = _while_paused(trial, child)
+        ending = child.ending()
         struck = ending.struck
-        if ending.wrong is not None:
-            raise Violation(ending.wrong)
-        if ending.beating:
-            raise Violation(f"heartbeats go on for {ending.beating}")
-        if callable(allowed):
-            allowed = allowed(ending)
-        found = _one_of(allowed, world, "after the statement")
-        if trial.shot.action != "kill":
-            if trial.shot.action == "two interrupts":
-                # The second one may have kept it from ending its transaction.
-                world.clock.pass_timeout()
-            error = child.go_on()
-            if error is not None:
-                raise Violation(f"its process cannot go on: {error}")
-            found = KINDS["insert"].effect(found, "same")
-        child.close()
-        child = None
-        _goes_on(trial, found)
-    except Violation as violation:
-        return struck, str(violation)
-    except (AcidSqlError, OSError, AssertionError) as error:
-        return struck, f"{type(error).__name__}: {error}"
+        _check(trial, child, ending, wake)
+    except (Violation, AcidSqlError, OSError, AssertionError) as error:
+        return True, f"{type(error).__name__}: {error}"
     finally:
-        if child is not None:
-            child.close()
+        child.close()
     return struck, None
+
+
+def _check(
+    trial: Trial,
+    child: Forked,
+    ending: Ending,
+    after_pause: Callable[[Ending], Sequence[State]] | None,
+) -> None:
+    """Check what the statement left, that its process goes on, and that others do."""
+    if ending.wrong is not None:
+        raise Violation(ending.wrong)
+    if ending.beating:
+        raise Violation(f"heartbeats go on for {ending.beating}")
+    before = trial.template.state
+    if after_pause is None:
+        allowed = _allowed(ending, before, trial.kind.effect(before, "new"))
+    else:
+        allowed = after_pause(ending)
+    found = _one_of(allowed, trial.world, "after the statement")
+    if trial.shot.action != "kill":
+        if trial.shot.action == "two interrupts":
+            # The second one may have kept it from ending its transaction.
+            trial.world.clock.pass_timeout()
+        error = child.go_on()
+        if error is not None:
+            raise Violation(f"its process cannot go on: {error}")
+        found = KINDS["insert"].effect(found, "same")
+    child.close()
+    _goes_on(trial, found)
 
 
 def _allowed(ending: Ending, before: State, after: State) -> Sequence[State]:
@@ -101,7 +106,7 @@ def _allowed(ending: Ending, before: State, after: State) -> Sequence[State]:
     return [before, after]
 
 
-def _after_pause(trial: Trial, child: Forked) -> Callable[[Ending], Sequence[State]]:
+def _while_paused(trial: Trial, child: Forked) -> Callable[[Ending], Sequence[State]]:
     """Do something else while a process is stopped for longer than the time-out, and wake it."""
     world, kind, before = trial.world, trial.kind, trial.template.state
     after = kind.effect(before, "new")
@@ -128,7 +133,9 @@ def _after_pause(trial: Trial, child: Forked) -> Callable[[Ending], Sequence[Sta
             raise Violation(f"it had committed, and raised {ending.error}")
         if before == after or had_committed or not ending.returned:
             return [expected]
-        if has_timed_out and kind.in_transaction:
+        # Before it has a write id, a statement begins anew if others have committed meanwhile.
+        began_anew = len(ending.statuses) > 1
+        if has_timed_out and kind.in_transaction and not began_anew:
             raise Violation("it had timed out, and returned")
         return [kind.effect(expected, "new")]
 
@@ -197,9 +204,7 @@ def _goes_on(trial: Trial, found: State) -> None:
             raise Violation(f"left behind: {left}")
 
 
-def _insert_everywhere(
-    world: World, session: AcidSession, name: TableName, state: State
-) -> State:
+def _insert_everywhere(world: World, session: AcidSession, name: TableName, state: State) -> State:
     """Insert a row into each partition that there is, or has a directory."""
     places: list[Values] = [()]
     table = session.metastore.table(*name)
@@ -245,4 +250,3 @@ def orphans(world: World, session: AcidSession) -> list[str]:
         if file.is_file() and file.parent != world.root and f"file:{file}" not in known
     ]
     return sorted(str(f) for f in files if f"file:{f.parent}" not in known)
-

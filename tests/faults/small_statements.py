@@ -181,12 +181,10 @@ def _changed(state: State, tag: str, name: TableName, *, adds: bool) -> State:
 
 def _merge(actor: Actor) -> None:
     """Delete in one partition and insert into another one."""
-    with write_transaction(
-        actor.session, change_intent(actor.table(P), Operation.UPDATE)
-    ) as write:
+    with write_transaction(actor.session, change_intent(actor.table(P), Operation.UPDATE)) as write:
         rows = rows_of(actor.session, write.table, write.txns, write.seen)
         gone = sorted(rows.get(("1",), EMPTY))
-        added = {("9",): [f"{actor.tag}_"]}
+        added: dict[Values, list[str]] = {("9",): [f"{actor.tag}_"]}
         staged = [_stage(write, ("9",), added["9",])]
         if gone:
             staged.append(_stage(write, ("1",), gone, deletes=True))
@@ -229,9 +227,10 @@ def _load(actor: Actor, name: TableName, values: Values, *, overwrite: bool) -> 
             if version is not None
         )
         write.changes.append(DeleteLoadedFiles(files=loaded))
-        name_of_it = base_name(write.write_id) if overwrite else delta_name(*[write.write_id] * 2, 0)
         if sources:
-            write.place(staged, values, name_of_it)
+            own = write.write_id
+            placed = base_name(own) if overwrite else delta_name(own, own, 0)
+            write.place(staged, values, placed)
         write.commit([(intent.operation, [values] if sources else [])])
 
 
@@ -304,14 +303,10 @@ def _properties_set(state: State, tag: str) -> State:
     return replace(state, properties={**state.properties, T: {"changed": tag}})
 
 
-def _rename(
-    actor: Actor, new: TableName, write: WriteTransaction
-) -> changes.CatalogChange:
+def _rename(actor: Actor, new: TableName, write: WriteTransaction) -> changes.CatalogChange:
     location = definition(actor.world, *new).location
     _make_room(actor, location)
-    return changes.RenameTable(
-        table=write.table, database=new[0], name=new[1], location=location
-    )
+    return changes.RenameTable(table=write.table, database=new[0], name=new[1], location=location)
 
 
 def _make_room(actor: Actor, location: str) -> None:
@@ -373,7 +368,8 @@ def _drop_database(actor: Actor) -> None:
     tables = [actor.table(("d", name)) for name in session.metastore.tables("d")]
     for table in tables:
         check_owner(session, table)
-    made = [*(changes.DropTable(table=table) for table in tables), changes.DropDatabase(name="d")]
+    made: list[changes.CatalogChange] = [changes.DropTable(table=table) for table in tables]
+    made.append(changes.DropDatabase(name="d"))
     with transaction(session) as opened:
         if tables:
             opened.wait_for_locks([exclusive_request(table) for table in tables])
@@ -477,7 +473,11 @@ KINDS: Mapping[str, Kind] = {
     for kind in (
         _kind("insert", insert, _inserted, T, [()]),
         _kind("insert partitions", insert, _inserted, P, [("1",), ("9",)]),
-        _kind("multi insert", _insert_two, lambda s, t: _inserted(_inserted(s, t, T, [()]), t, P, [("5",)])),
+        _kind(
+            "multi insert",
+            _insert_two,
+            lambda s, t: _inserted(_inserted(s, t, T, [()]), t, P, [("5",)]),
+        ),
         _kind("overwrite", _overwrite, _overwritten, T, ()),
         _kind("overwrite partition", _overwrite, _overwritten, P, ("1",)),
         Kind(
@@ -496,13 +496,30 @@ KINDS: Mapping[str, Kind] = {
             effect=lambda s, t: _changed(s, t, P, adds=False),
         ),
         _kind("merge", _merge, _merge_effect),
-        _kind("truncate", _truncate, lambda s, _, name: s.changed(name, replaced=s.tables[name]), P),
+        _kind(
+            "truncate", _truncate, lambda s, _, name: s.changed(name, replaced=s.tables[name]), P
+        ),
         _kind("load", _load, _loaded, T, (), overwrite=False),
         _kind("load overwrite", _load, _loaded, P, ("2",), overwrite=True),
-        _kind("create", _create, lambda s, _, name: s.having(name, {(): EMPTY}), NEW, in_transaction=False),
-        _kind("create as select", _create_as_select, lambda s, t: s.having(NEW, {(): frozenset({f"{t}_"})})),
+        _kind(
+            "create",
+            _create,
+            lambda s, _, name: s.having(name, {(): EMPTY}),
+            NEW,
+            in_transaction=False,
+        ),
+        _kind(
+            "create as select",
+            _create_as_select,
+            lambda s, t: s.having(NEW, {(): frozenset({f"{t}_"})}),
+        ),
         _kind("drop", _drop, lambda s, _, name: s.having(name, None), P),
-        _altering("rename", P, lambda a, w: _rename(a, _RENAMED, w), lambda s, t: _renamed(s, t, P, _RENAMED)),
+        _altering(
+            "rename",
+            P,
+            lambda a, w: _rename(a, _RENAMED, w),
+            lambda s, t: _renamed(s, t, P, _RENAMED),
+        ),
         _altering("set properties", T, _set_properties, _properties_set),
         _altering("add partition", P, _add_partition, _partition_added),
         _altering("drop partition", P, _drop_partition, _partition_dropped),

@@ -141,7 +141,7 @@ class World:
             place.mkdir(parents=True)
             for name in names:
                 copy = shutil.copyfile if name.endswith(".sqlite") else os.link
-                copy(os.path.join(directory, name), place / name)
+                copy(Path(directory, name), place / name)
 
     def leftovers(self) -> list[str]:
         """Return what only transactions at work may leave: staging, holdings, journal, locks."""

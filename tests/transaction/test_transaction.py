@@ -190,3 +190,29 @@ def test_what_could_not_be_taken_back_is_told(
     opened, left = ended(session, then=failing(ValueError()), revert=failing(OSError("no rename")))
     assert (opened.status, left) == (Status.ABORTED, ["first", "second"])
     assert "could not undo its changes" in caplog.text
+
+
+@pytest.mark.parametrize("call", ["add", "remove"])
+@pytest.mark.parametrize("done", [False, True])
+def test_an_interrupted_transaction_gets_no_more_heartbeats(
+    session: AcidSession,
+    metastore: Unreliable,
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    done: bool,
+) -> None:
+    """Ctrl-C comes when it is added or removed: nobody may keep it open for ever."""
+    original = getattr(Heartbeater, call)
+    presses = [KeyboardInterrupt()]
+
+    def interrupted(heartbeater: Heartbeater, txn_id: int) -> None:
+        if done or not presses:
+            original(heartbeater, txn_id)
+        if presses:
+            raise presses.pop()
+
+    monkeypatch.setattr(Heartbeater, call, interrupted)
+    with pytest.raises(KeyboardInterrupt), transaction(session) as opened:
+        opened.commit()
+    assert session.heartbeater._alive == set()
+    assert state_of(metastore, 1) is not TxnState.OPEN

@@ -63,11 +63,12 @@ def create_table(
     _existing_database(connection, table.database)
     if find_table(connection, table.database, table.name) is not None:
         raise failures.table_exists(table.database, table.name)
-    connection.execute(
+    cursor = connection.execute(
         f"INSERT INTO tables ({', '.join(_DEFINED)}, database_name, table_name, created_by_txn)"
         f" VALUES ({', '.join('?' for _ in _DEFINED)}, ?, ?, ?)",
         (*_definition(table), table.database, table.name, created_by_txn),
     )
+    _check_place(connection, table.location, int(cursor.lastrowid or 0))
 
 
 def show_table(connection: sqlite3.Connection, staged: Table, name: str) -> None:
@@ -125,6 +126,7 @@ def rename_table(
     )
     if location is None:
         return
+    _check_place(connection, location, renamed)
     old = str(
         connection.execute("SELECT location FROM tables WHERE table_id = ?", (renamed,)).fetchone()[
             0
@@ -164,14 +166,33 @@ def tables(connection: sqlite3.Connection, database: str) -> tuple[str, ...]:
     return tuple(sorted(row[0] for row in rows))
 
 
-def table_at(connection: sqlite3.Connection, location: str) -> Table | None:
-    """Find a managed table that overlaps a location, in all databases (``Metastore.table_at``)."""
+def _check_place(connection: sqlite3.Connection, location: str, own: int) -> None:
+    """Check that a new or renamed table lies in no other one, and contains none.
+
+    Commands look before as well; this is in the same transaction as the change.
+
+    Raises:
+        AcidAnalysisError: LOCATION_IN_USE.
+    """
+    other = table_at(connection, location, own) if location else None
+    if other is not None:
+        raise failures.location_in_use(location, other)
+
+
+def table_at(connection: sqlite3.Connection, location: str, but: int | None = None) -> Table | None:
+    """Find a managed table that overlaps a location, in all databases (``Metastore.table_at``).
+
+    Args:
+        connection: to the metastore's file.
+        location: a directory.
+        but: internal id of a table that is left out.
+    """
     row = connection.execute(
-        "SELECT * FROM tables WHERE table_type = ?1"
+        "SELECT * FROM tables WHERE table_type = ?1 AND table_id IS NOT ?3"
         " AND (substr(?2 || '/', 1, length(location) + 1) = location || '/'"
         " OR substr(location || '/', 1, length(?2) + 1) = ?2 || '/')"
         " ORDER BY table_id LIMIT 1",
-        (TableType.MANAGED.value, location),
+        (TableType.MANAGED.value, location, but),
     ).fetchone()
     return None if row is None else _table_of(row)
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from acidsql.errors import AcidSqlError, MetastoreError
+from acidsql.errors import AcidSqlError, MetastoreError, TransactionStateError
 from acidsql.metastore import file_moves
 from acidsql.metastore.changes import FileOperation
 from acidsql.metastore.embedded import file_operations
@@ -40,19 +40,40 @@ class Journal:
         """Return whether a directory or file exists."""
         return self._files is not None and self._files.exists(path)
 
-    def enter(self, operations: Sequence[FileOperation], outcome: TxnState) -> None:
+    def enter(
+        self,
+        operations: Sequence[FileOperation],
+        outcome: TxnState,
+        together_with: Callable[[sqlite3.Connection], object] = lambda _: None,
+    ) -> None:
         """Enter operations before the outcome of their transaction is known.
 
+        Args:
+            operations: of one transaction.
+            outcome: with which they are to be done.
+            together_with: changes the catalog in the same SQLite transaction; if it raises, nothing
+                is entered.
+
         Raises:
-            TransactionStateError: TXN_ABORTED, nothing was entered.
+            TransactionStateError: TXN_ABORTED; the operations are dropped.
         """
         if not operations:
             return
+        txn_id = operations[0].txn_id
         with self._database.write() as connection:
-            require_open(connection, operations[0].txn_id)
+            require_open(connection, txn_id)
+            together_with(connection)
             file_operations.enter(connection, operations, outcome)
         for operation in operations:
             file_moves.prepare(self._need_files(), operation)
+        try:
+            with self._database.read() as connection:
+                require_open(connection, txn_id)
+        except TransactionStateError:
+            # Somebody may have dropped them before their directories were made.
+            for operation in operations:
+                file_moves.discard(self._need_files(), operation)
+            raise
 
     def read(
         self,

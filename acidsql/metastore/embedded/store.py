@@ -108,12 +108,14 @@ class EmbeddedMetastore(CatalogStore):
         staged = replace(table, name=f"{_STAGED_PREFIX}{txn_id}")
         location = Move(source=table.location, keeps_directory=self._journal.exists(table.location))
         undo = moving(txn_id, table.location.rpartition("/")[0], [location])
-        self._journal.enter([undo], TxnState.ABORTED)
-        with self._database.write() as connection:
-            transactions.require_open(connection, txn_id)
+
+        def create(connection: sqlite3.Connection) -> None:
             if catalog.find_table(connection, table.database, table.name) is not None:
                 raise failures.table_exists(table.database, table.name)
             catalog.create_table(connection, staged, created_by_txn=txn_id)
+
+        # Together: undoing it must never delete the directory of a table that came first.
+        self._journal.enter([undo], TxnState.ABORTED, create)
         return staged
 
     def drop_table(self, database: str, name: str) -> None:

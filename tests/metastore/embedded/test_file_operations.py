@@ -416,7 +416,7 @@ def test_directories_that_become_empty_are_deleted_wherever_the_process_ends(
         world.write("sub/n/p=1/q=1/delta_1/bucket_0")
         with world.process() as metastore, killed_at(monkeypatch, number), suppress(Killed):
             txn_id = metastore.open_txn("ann", "host")
-            lock(metastore, txn_id, nested)
+            lock_table(metastore, txn_id, nested)
             metastore.prepare_commit(txn_id, changes[kind])
             metastore.commit_txn(txn_id)
             finished = True
@@ -428,3 +428,74 @@ def test_directories_that_become_empty_are_deleted_wherever_the_process_ends(
         assert emptied.exists() is kept, f"ended at step {number}"
         number += 1
     assert outcomes == {True, False}
+
+
+def test_a_process_that_made_its_holding_directory_too_late_removes_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It slept for longer than the time-out, and another one has dropped the operation."""
+    make_directory = LocalFiles.make_directory
+
+    def late(files: LocalFiles, path: str) -> None:
+        monkeypatch.setattr(LocalFiles, "make_directory", make_directory)
+        world.clock.now += 2 * TIMEOUT
+        with world.process() as other:
+            other.reap()
+            other.tables("db")
+        make_directory(files, path)
+
+    with world.process() as metastore:
+        txn_id = metastore.open_txn("ann", "host")
+        monkeypatch.setattr(LocalFiles, "make_directory", late)
+        with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
+            metastore.prepare_commit(txn_id, CHANGES["drop table"](world))
+    assert world.leftovers() == []
+
+
+@pytest.mark.parametrize("name", ["new", "other"])
+def test_a_table_that_came_first_keeps_its_directory(world: World, name: str) -> None:
+    """Another process made it, in the same place, since CREATE TABLE AS SELECT looked."""
+    new = replace(world.table, name="new", location=world.uri("db/new"), partition_columns=())
+    with world.process() as mine, world.process() as theirs:
+        txn_id = mine.open_txn("ann", "host")
+        theirs.create_table(replace(new, name=name))
+        world.write("db/new/delta_1/bucket_0")
+        with pytest.raises(AcidAnalysisError):
+            mine.stage_table(txn_id, new)
+        mine.abort_txn(txn_id)
+        assert theirs.table("db", name).location == new.location
+    assert (world.root / "db/new/delta_1/bucket_0").exists()
+
+
+def test_a_file_that_came_after_a_process_died_does_not_hold_up_the_load(world: World) -> None:
+    """The dead process had hidden the old file, and not deleted it yet."""
+    with world.process() as metastore:
+        txn_id = metastore.open_txn("ann", "host")
+        metastore.prepare_commit(txn_id, CHANGES["load"](world))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(LocalFiles, "delete", lambda *_: (_ for _ in ()).throw(Killed()))
+            with pytest.raises(Killed):
+                metastore.commit_txn(txn_id)
+    (world.root / "land/f").write_text("of today")
+    for _ in range(2):
+        with world.process() as metastore:
+            metastore.tables("db")
+        assert (world.root / "land/f").read_text() == "of today"
+        assert world.leftovers() == []
+
+
+@pytest.mark.parametrize("kind", ["rename table", "rename partition"])
+def test_an_empty_directory_does_not_hold_up_a_renaming(world: World, kind: str) -> None:
+    """A process that fails to create something there has left it after the renaming looked."""
+    target = {"rename table": "default/u", "rename partition": "db/t/p=7"}[kind]
+    with world.process() as metastore:
+        txn_id = metastore.open_txn("ann", "host")
+        lock_table(metastore, txn_id, world.table)
+        metastore.prepare_commit(txn_id, CHANGES[kind](world))
+        (world.root / target).mkdir(parents=True)
+        metastore.commit_txn(txn_id)
+        found = metastore.tables("default") if kind == "rename table" else ()
+        assert [metastore.table("default", name).name for name in found] == ["u"] * len(found)
+        assert metastore.partitions("default" if found else "db", "u" if found else "t")
+    assert list((world.root / target).rglob("bucket_0"))
+    assert world.leftovers() == []
