@@ -36,7 +36,7 @@ TABLES = (
     Table(name="buckets", buckets=3),
 )
 _PLACES = sum(PARTITIONS if table.partitioned else 1 for table in TABLES)
-_MOST_WRITE_IDS = 300  # a table with more is dropped and created again
+_MOST_WRITE_IDS = 150  # a table with more is dropped and created again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Plan:
     roles: Sequence[Role]
     processes: Sequence[Sequence[Role]] = ()
     round_seconds: float = 20
-    rounds: int = 3
+    rounds: int = 2
     unit: Unit = Unit.PARTITION
 
 
