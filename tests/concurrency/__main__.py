@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from tests.concurrency.chart import draw
@@ -35,17 +35,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         round_seconds=options.round,
         unit=Unit(options.unit),
     )
+    report = Report()
     with tempfile.TemporaryDirectory(prefix="acidsql-concurrency-") as temporary:
         home = Path(temporary)
         spark = open_session(home, "main")
         print(f"--seed {plan.seed}, tables in {home}", flush=True)
-        report = soak(spark, home, plan, lambda text: print(text, flush=True))
+        try:
+            soak(spark, home, plan, report, lambda text: print(text, flush=True))
+        finally:
+            print(report)
+            if options.report is not None:
+                _save(report, options.report)
         spark.stop()
-    print(report)
     for text in report.violations:
         print(f"VIOLATION: {text}")
-    if options.report is not None:
-        _save(report, options.report)
     return 1 if report.violations else 0
 
 
@@ -53,7 +56,8 @@ def _save(report: Report, place: Path) -> None:
     """Write figures, samples and their chart into a directory."""
     place.mkdir(parents=True, exist_ok=True)
     (place / "report.txt").write_text("\n".join([str(report), *report.violations, ""]))
-    figures = {name: value for name, value in asdict(report).items() if name != "samples"}
+    names = [field.name for field in fields(report) if field.name != "samples"]
+    figures = {name: getattr(report, name) for name in names}
     (place / "report.json").write_text(json.dumps(figures))
     with (place / "samples.jsonl").open("w") as lines:
         for sample in report.samples:
@@ -63,7 +67,9 @@ def _save(report: Report, place: Path) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.concurrency", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10, help="of work, without the checks")
+    parser.add_argument(
+        "--minutes", type=float, default=10, help="after which no other round begins"
+    )
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the statements")
     parser.add_argument("--threads", type=int, default=2, help="writers that share a session")
     parser.add_argument(

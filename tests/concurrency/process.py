@@ -37,7 +37,6 @@ class Process:
             [sys.executable, "-m", "tests.concurrency.process", *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )

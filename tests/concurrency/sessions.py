@@ -33,7 +33,12 @@ def open_session(home: Path, name: str, txn_timeout: float = 120) -> SparkSessio
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "768m")
-        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home / name}")
+        # All of the heap is taken at once, so that more memory later is not heap; how much of
+        # it is in use is measured apart.
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"-Dderby.system.home={home / name} -Xms768m -XX:+AlwaysPreTouch",
+        )
         .config("spark.sql.ansi.enabled", "true")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.default.parallelism", "2")

@@ -120,9 +120,12 @@ class Workers:
             for session in list(AcidSession._sessions.values()):
                 session.leases.prune(collect=True)
         del another
-        bridge.collect_garbage(self._spark)
-        gc.collect()
         runtime = self._spark._jvm.java.lang.Runtime.getRuntime()
+        for _ in range(3):
+            # Spark itself lets go of broadcasts after a collection that found them unreachable.
+            gc.collect()
+            bridge.collect_garbage(self._spark)
+            time.sleep(0.2)
         return Rest(
             references=len(ThreadSafeFinalizer.finalizers),
             heap=runtime.totalMemory() - runtime.freeMemory(),

@@ -154,8 +154,9 @@ def forget_cleaned(
     """Forget the aborted writes to a table or partition whose directories a cleaner has removed.
 
     In a partitioned table a transaction's write id is forgotten when every partition in its write
-    set has been cleaned. If its write set is unknown, the write id stays. A forgotten one is no
-    more in snapshots, but stays in the history.
+    set has been cleaned. Writers name a partition before they move anything into it, so one that
+    has named none has written nothing. A forgotten write id is no more in snapshots, but stays in
+    the history.
     """
     candidates = connection.execute(
         """
@@ -208,14 +209,15 @@ def _prune_committed(connection: sqlite3.Connection, txn_id: int) -> None:
 def _cleaned_everywhere(
     connection: sqlite3.Connection, txn_id: int, table_id: int, partition: str | None
 ) -> bool:
-    cleaned = connection.execute(
+    connection.execute(
         "DELETE FROM write_set WHERE txn_id = ? AND table_id = ? AND partition_name = ?",
         (txn_id, table_id, partition),
     )
     left = connection.execute(
-        "SELECT 1 FROM write_set WHERE txn_id = ? AND table_id = ? LIMIT 1", (txn_id, table_id)
+        "SELECT 1 FROM write_set WHERE txn_id = ? AND table_id = ? AND placeholder = 0 LIMIT 1",
+        (txn_id, table_id),
     ).fetchone()
-    return cleaned.rowcount > 0 and left is None
+    return left is None
 
 
 def _forget_aborts(connection: sqlite3.Connection, ended_before: float) -> None:

@@ -191,7 +191,6 @@ def test_aborts_of_a_partitioned_table_stay_until_all_partitions_are_clean(
     store: EmbeddedMetastore, advance: Callable[[float], None]
 ) -> None:
     both = aborted_write(store, "year=1", "year=2")
-    unknown = aborted_write(store)
     above = aborted_write(store, "year=1")
 
     def aborted() -> frozenset[int]:
@@ -199,14 +198,36 @@ def test_aborts_of_a_partitioned_table_stay_until_all_partitions_are_clean(
         store.reap()
         return store.valid_txns().aborted
 
+    clean(store, "year=1", highest_write_id=1)
+    assert aborted() == {both, above}
+    clean(store, "year=2", highest_write_id=1)
+    assert aborted() == {above}
     clean(store, "year=1", highest_write_id=2)
-    assert aborted() == {both, unknown, above}
-    clean(store, "year=2", highest_write_id=2)
-    assert aborted() == {unknown, above}
-    clean(store, "year=1", highest_write_id=3)
-    assert aborted() == {unknown}
+    assert aborted() == frozenset()
     snapshot = store.valid_write_ids("db", "p", store.valid_txns())
-    assert snapshot.to_string() == "db.p:3:9223372036854775807::2"
+    assert snapshot.to_string() == "db.p:2:9223372036854775807::"
+
+
+def test_aborts_that_named_no_partition_have_written_nothing(
+    store: EmbeddedMetastore, advance: Callable[[float], None]
+) -> None:
+    """A statement that fails before it writes must not burden snapshots for good."""
+    aborted_write(store)
+    for named in ([], ["year=2"]):
+        txn_id = store.open_txn("ann", "host")
+        store.allocate_write_id(txn_id, "db", "p")
+        store.lock(txn_id, [request(operation=Operation.UPDATE, table="p", dynamic=True)])
+        # Of a MERGE, which did not get as far as its updates.
+        store.add_dynamic_partitions(txn_id, "db", "p", named, Operation.INSERT)
+        store.abort_txn(txn_id)
+    clean(store, "year=1", highest_write_id=3)
+    advance(store.txn_timeout + 1)
+    store.reap()
+    assert store.valid_txns().aborted == {txn_id}
+    clean(store, "year=2", highest_write_id=3)
+    advance(store.txn_timeout + 1)
+    store.reap()
+    assert store.valid_txns().aborted == frozenset()
 
 
 def test_writers_that_somebody_else_aborted_are_never_forgotten(
