@@ -31,10 +31,25 @@ _TRANSACTIONAL = ("transactional", "true")
 _IDENTIFIER_CLAUSE = re.compile(
     r"""identifier\s*\(\s*['"](.*)['"]\s*\)""", re.IGNORECASE | re.DOTALL
 )
+# Of 64 bits, as the numbers of transactions and of buckets are.
+_LARGEST_INTEGER = 2**63 - 1
 _PART = re.compile(r"`(?:[^`]|``)*`|\w+")
 
 
-class RepetitionError(Exception):
+class MalformedError(Exception):
+    """Error of a statement whose words are in order.
+
+    Args:
+        message: what is wrong.
+        position: offset of the place.
+    """
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+class RepetitionError(MalformedError):
     """Repeated clause or property of a transactional ``CREATE TABLE``.
 
     Args:
@@ -43,8 +58,7 @@ class RepetitionError(Exception):
     """
 
     def __init__(self, what: str, position: int) -> None:
-        super().__init__(f"{what} is given twice")
-        self.position = position
+        super().__init__(f"{what} is given twice", position)
 
 
 class _Field(NamedTuple):
@@ -215,7 +229,10 @@ class Builder(Transformer[Token, Any]):
         return str(token)
 
     def INTEGER(self, token: Token) -> int:
-        return int(token)
+        digits = token.lstrip("0")
+        if len(digits) > len(str(_LARGEST_INTEGER)) or int(digits or "0") > _LARGEST_INTEGER:
+            raise MalformedError(f"{token[:30]} is too large a number", _span(token).start)
+        return int(digits or "0")
 
     def TAIL(self, token: Token) -> Span:
         return _span(token)

@@ -3,22 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 from acidsql.syntax.nodes import Span
 
-_BACKSLASHED = r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`"""
+
+class Lexis(Enum):
+    """Rules of a dialect for comments and quotes."""
+
+    SPARK = "spark"
+    HIVE = "hive"
+    TRINO = "trino"
 
 
-def _opening(*, comment: str, quoted: str) -> re.Pattern[str]:
+_COMMENTS = {
+    Lexis.SPARK: r"--(?:\\\n|[^\r\n])*",
+    Lexis.HIVE: r"--[^\r\n]*",
+    Lexis.TRINO: r"--[^\r\n]*",
+}
+# What is quoted by each character.
+_BACKSLASHED = {
+    "'": r"'(?:[^'\\]|\\.)*'",
+    '"': r'"(?:[^"\\]|\\.)*"',
+    "`": "`[^`]*`",
+}
+_QUOTED = {
+    Lexis.SPARK: _BACKSLASHED,
+    Lexis.HIVE: _BACKSLASHED,
+    Lexis.TRINO: {"'": "'[^']*'", '"': '"[^"]*"'},
+}
+_RAW = {Lexis.SPARK: [r"""(?<!\w)[rR](?:'[^']*'|"[^"]*")"""]}
+
+
+@cache
+def _opening(lexis: Lexis, unfinished: str) -> re.Pattern[str]:
+    """Return what begins a mark, where some quotes are known to have no end."""
+    quoted = [form for quote, form in _QUOTED[lexis].items() if quote not in unfinished]
     return re.compile(
         rf"""
-          (?P<COMMENT>{comment})
+          (?P<COMMENT>{_COMMENTS[lexis]})
         | (?P<HINT>/\*\+)
         | (?P<BRACKETED>/\*)
-        | (?P<QUOTED>{quoted})
+        | (?P<QUOTED>{"|".join([*_RAW.get(lexis, []), *quoted, "(?!)"])})
         | (?P<UNFINISHED>['"`])
         | (?P<SEMICOLON>;)
         """,
@@ -26,19 +55,8 @@ def _opening(*, comment: str, quoted: str) -> re.Pattern[str]:
     )
 
 
-class Lexis(Enum):
-    """Rules of a dialect for comments and quotes."""
-
-    SPARK = _opening(
-        comment=r"--(?:\\\n|[^\r\n])*",
-        quoted=rf"""(?<!\w)[rR](?:'[^']*'|"[^"]*") | {_BACKSLASHED}""",
-    )
-    HIVE = _opening(comment=r"--[^\r\n]*", quoted=_BACKSLASHED)
-    TRINO = _opening(comment=r"--[^\r\n]*", quoted=r"""'[^']*' | "[^"]*" """)
-
-
 # `/*+` opens a hint, and nothing inside a comment.
-_BRACKET = re.compile(r"/\*(?!\+)|\*/")
+_BRACKETS = re.compile(r"(?=(/\*(?!\+)|\*/))")
 
 
 class Kind(Enum):
@@ -69,11 +87,17 @@ def marks(text: str, lexis: Lexis = Lexis.SPARK) -> Iterator[Mark]:
     as code, as Spark's lexer does.
     """
     position = 0
-    while match := lexis.value.search(text, position):
+    # What has no end is looked for only once. A quote leaves none to those of its kind behind it.
+    unfinished = ""
+    comment_ends: Mapping[int, int] | None = None
+    while match := _opening(lexis, unfinished).search(text, position):
         kind, position = match.lastgroup or "", match.end()
         if kind == "BRACKETED":
-            end = _comment_end(text, position)
+            comment_ends = _comment_ends(text) if comment_ends is None else comment_ends
+            end = comment_ends.get(position)
             kind, position = ("UNFINISHED", position) if end is None else ("COMMENT", end)
+        elif kind == "UNFINISHED":
+            unfinished += match[0]
         yield Mark(Kind[kind], Span(start=match.start(), end=position))
 
 
@@ -154,13 +178,25 @@ def _unescaped(match: re.Match[str], quote: str) -> str:
     return match[0] if other in "%_" else _CONTROL.get(other, other)
 
 
-def _comment_end(text: str, position: int) -> int | None:
-    """Return the end of the comment whose ``/*`` ends at ``position``, None if it is never
-    closed.
-    """
-    depth = 1
-    for match in _BRACKET.finditer(text, position):
-        depth += -1 if match.group() == "*/" else 1
-        if depth == 0:
-            return match.end()
-    return None
+def _comment_ends(text: str) -> Mapping[int, int]:
+    """Return the end of each comment that has one, by the end of its ``/*``."""
+    # Both may begin with the end of the one before, as in `*/*`.
+    brackets = [(match.start(), match[1]) for match in _BRACKETS.finditer(text)]
+    # For each bracket the one that closes a comment whose content goes on behind it.
+    closing: list[int | None] = [None] * len(brackets)
+    for index in range(len(brackets) - 1, -1, -1):
+        behind = brackets[index][0] + 2
+        following = index + 1
+        while following < len(brackets) and brackets[following][0] < behind:
+            following += 1
+        if following == len(brackets):
+            continue
+        if brackets[following][1] == "*/":
+            closing[index] = following
+        elif (inner := closing[following]) is not None:
+            closing[index] = closing[inner]
+    return {
+        brackets[index][0] + 2: brackets[last][0] + 2
+        for index, last in enumerate(closing)
+        if last is not None and brackets[index][1] == "/*"
+    }

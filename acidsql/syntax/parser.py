@@ -9,7 +9,7 @@ from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 from lark.exceptions import VisitError
 
 from acidsql.errors import AcidParseError
-from acidsql.syntax.builder import Builder, RepetitionError
+from acidsql.syntax.builder import Builder, MalformedError
 from acidsql.syntax.grammar import load_grammar
 from acidsql.syntax.lexer import blank_comments
 from acidsql.syntax.places import place_of
@@ -24,7 +24,8 @@ OURS = frozenset(
     }
 )  # fmt: skip
 _SAYS_TRANSACTIONAL = re.compile(
-    r"""\bTBLPROPERTIES\s*\([^)]*?\btransactional\b["'`]?\s*={0,2}\s*["']?true\b""", re.IGNORECASE
+    r"""\bTBLPROPERTIES\s*\([^()]*?\btransactional\b["'`]?\s*(?:==?\s*)?["']?true\b""",
+    re.IGNORECASE,
 )
 
 _TERMINALS = {
@@ -72,7 +73,7 @@ def parse(text: str) -> Statement | None:
         position, message = _describe(err, code)
         raise _parse_error(text, code, position, message) from None
     except VisitError as err:
-        if not isinstance(err.orig_exc, RepetitionError):
+        if not isinstance(err.orig_exc, MalformedError):
             raise
         raise _parse_error(text, code, err.orig_exc.position, str(err.orig_exc)) from None
     return statement

@@ -58,6 +58,15 @@ def test_marks_are_all_that_is_not_plain_code() -> None:
     ]
 
 
+# Quadratic time would be minutes.
+@pytest.mark.parametrize(
+    ("unit", "count"), [("/*", 1), ("'\\", 1), ("\\'", 1), ("\\\"'", 1), ("'/*'*/*", 2)]
+)
+def test_what_has_no_end_is_looked_for_once(unit: str, count: int) -> None:
+    text = unit[-1] + unit * 20_000
+    assert sum(1 for _ in marks(text)) >= count * 10_000
+
+
 STRINGS = [
     ("''", ""),
     ("'it''s'", "it's"),

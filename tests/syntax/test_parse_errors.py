@@ -4,6 +4,7 @@ import pytest
 
 from acidsql.errors import AcidParseError
 from acidsql.syntax import parse
+from acidsql.syntax.statements import AbortTransactions
 
 MALFORMED = [
     (
@@ -147,3 +148,19 @@ def test_context_of_a_long_line_is_cut_around_the_caret() -> None:
         parse(text)
     assert caught.value.column == 222
     assert caught.value.context == f"{'t' * 51} COMPACT 5 {'x' * 58}\n{' ' * 60}^"
+
+
+@pytest.mark.parametrize("digits", ["9223372036854775808", "9" * 5000], ids=["first", "long"])
+def test_a_number_of_more_than_64_bits(digits: str) -> None:
+    with pytest.raises(AcidParseError, match="999999 is too large|5808 is too large") as caught:
+        parse(f"ABORT TRANSACTIONS 1 {digits}")
+    assert caught.value.column == 22
+    assert parse("ABORT TRANSACTIONS 009223372036854775807") == AbortTransactions(
+        text="ABORT TRANSACTIONS 009223372036854775807", ids=(2**63 - 1,)
+    )
+
+
+# Quadratic time would be minutes.
+@pytest.mark.parametrize("repeated", ["TBLPROPERTIES (", "TBLPROPERTIES (transactional     "])
+def test_properties_are_looked_for_once(repeated: str) -> None:
+    assert parse("CREATE TABLE t (a INT) TBLPROPERTIES (((" + repeated * 50_000) is None
