@@ -30,6 +30,7 @@ from tests.faults.server_site import (
     Site,
     State,
     directories,
+    end_transactions,
     fault_session,
     leftovers,
     rows,
@@ -41,7 +42,7 @@ from tests.metastore.server.launcher import VERSIONS, MetastoreServer
 
 NAME = "metastore-server"
 # Errors that say what happened.
-_CLEAR = (MetastoreError, TransactionStateError, ConcurrencyError)
+CLEAR = (MetastoreError, TransactionStateError, ConcurrencyError)
 # One fault in so many kills the server, and one the client: both take seconds to start again.
 _KILLS = 20
 _DEATH_SECONDS = 600
@@ -128,15 +129,15 @@ def _strike(
         statement = kind.statement.format(files=files)
         if blow is Blow.DEATH:
             struck, error = _die(site.server.uri, database, number, cut, statement)
-            site.end_transactions()
+            end_transactions(site.server)
             found = _judged(looker, kind, lesson, before, state(looker, kind, files), error, blow)
             _go_on(looker, kind, lesson, found, before, str(files))
             return struck
         client = site.client(proxy.uri, database)
-        restart = threading.Thread(target=_start, args=(site.server, proxy))
+        restart = threading.Thread(target=start, args=(site.server, proxy))
         then: dict[Blow, Callable[[], object]] = {
             Blow.DROP: lambda: None,
-            Blow.KILL: partial(_kill, site.server, proxy, restart),
+            Blow.KILL: partial(kill, site.server, proxy, restart),
             Blow.LOSS: proxy.close,
         }
         proxy.arm(number, cut, then[blow])
@@ -145,7 +146,7 @@ def _strike(
             restart.join()
         AcidSession.of(client).close()
         if blow is not Blow.DROP:
-            site.end_transactions()
+            end_transactions(site.server)
         found = _judged(looker, kind, lesson, before, state(looker, kind, files), error, blow)
         if blow is Blow.DROP:
             lost = cut is Cut.ANSWER and proxy.struck == "open_txns"
@@ -153,7 +154,7 @@ def _strike(
         _go_on(looker, kind, lesson, found, before, str(files))
         return proxy.struck
     finally:
-        site.end_transactions()
+        end_transactions(site.server)
         place = AcidSession.of(looker).metastore.database_location(database)
         shutil.rmtree(place.removeprefix("file:"), ignore_errors=True)
 
@@ -197,7 +198,7 @@ def _judged(
     blow: Blow,
 ) -> State:
     """Check that users see what the statement's end allows; return it."""
-    if error is not None and not isinstance(error, _CLEAR):
+    if error is not None and not isinstance(error, CLEAR):
         raise ViolationError(f"not a clear error: {error!r}")
     unknown = isinstance(error, AcidSqlError) and error.getCondition() == "COMMIT_OUTCOME_UNKNOWN"
     allowed = [lesson.after] if error is None else [before]
@@ -255,13 +256,15 @@ def _must_work(looker: SparkSession, statement: str) -> None:
         raise ViolationError(f"{statement} fails afterwards: {error!r}") from error
 
 
-def _kill(server: MetastoreServer, proxy: CallProxy, restart: threading.Thread) -> None:
+def kill(server: MetastoreServer, proxy: CallProxy, restart: threading.Thread) -> None:
+    """Kill a server, so that nobody reaches it until a thread has started it again."""
     server.stop()
     proxy.close()
     restart.start()
 
 
-def _start(server: MetastoreServer, proxy: CallProxy) -> None:
+def start(server: MetastoreServer, proxy: CallProxy) -> None:
+    """Start a server again, with the proxy before it."""
     server.start()
     proxy.listen()
 

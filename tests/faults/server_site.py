@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,13 +24,10 @@ from tests.metastore.subjects import SERVER_SETTINGS
 _GONE_SECONDS = 60
 _POLL_SECONDS = 0.1
 _OPEN = "\"TXN_STATE\" = 'o'"
-# The server must not try a failed call ten times, two seconds apart. And it forgets at once what it
-# need not remember of transactions.
-_SETTINGS = {
-    **SERVER_SETTINGS,
-    "metastore.hmshandler.retry.attempts": "1",
-    "metastore.acid.txn.cleaner.interval": "1s",
-}
+# The server must not try a failed call ten times, two seconds apart.
+SETTINGS = {**SERVER_SETTINGS, "metastore.hmshandler.retry.attempts": "1"}
+# It forgets at once what it need not remember of transactions.
+_FORGETFUL = {**SETTINGS, "metastore.acid.txn.cleaner.interval": "1s"}
 
 Rows = list[tuple[object, ...]]
 
@@ -118,22 +115,30 @@ class Site:
             self.lessons[name] = Lesson(calls=calls, rows=result, before=before, after=after)
         return self.lessons[name]
 
-    def end_transactions(self) -> None:
-        """Have the transactions time out of clients that are gone."""
-        deadline = time.monotonic() + _GONE_SECONDS
-        old = f'UPDATE "APP"."TXNS" SET "TXN_LAST_HEARTBEAT" = 1, "TXN_STARTED" = 1 WHERE {_OPEN}'
-        while self.server.sql(f'SELECT "TXN_ID" FROM "APP"."TXNS" WHERE {_OPEN} AND "TXN_ID" > 0'):
-            self.server.sql(old)
-            assert time.monotonic() < deadline, self.server.said()
-            time.sleep(_POLL_SECONDS)
+
+def end_transactions(server: MetastoreServer) -> None:
+    """Have the transactions time out of clients that are gone."""
+    deadline = time.monotonic() + _GONE_SECONDS
+    old = f'UPDATE "APP"."TXNS" SET "TXN_LAST_HEARTBEAT" = 1, "TXN_STARTED" = 1 WHERE {_OPEN}'
+    while server.sql(f'SELECT "TXN_ID" FROM "APP"."TXNS" WHERE {_OPEN} AND "TXN_ID" > 0'):
+        server.sql(old)
+        assert time.monotonic() < deadline, server.said()
+        time.sleep(_POLL_SECONDS)
+
+
+@contextmanager
+def served(version: str, home: Path, settings: Mapping[str, str]) -> Iterator[MetastoreServer]:
+    """Start a server; yield it."""
+    place = home / f"server-{version}"
+    place.mkdir()
+    with running(version, place, settings) as server:
+        yield server
 
 
 @contextmanager
 def site_of(spark: SparkSession, version: str, home: Path) -> Iterator[Site]:
-    """Start a server; yield it."""
-    place = home / f"server-{version}"
-    place.mkdir()
-    with running(version, place, _SETTINGS) as server:
+    """Start a server; yield it, with a session that reaches it."""
+    with served(version, home, _FORGETFUL) as server:
         looker = _session(spark, server.uri)
         yield Site(spark=spark, looker=looker, server=server, home=home)
         AcidSession.of(looker).close()

@@ -1,7 +1,7 @@
 """Readers that a server's cleaner must be told of.
 
 As a rule the cleaner waits for all transactions that were open when a compaction committed. With
-``metastore.txn.use.minhistorywriteid`` Hive 4 looks at what readers have registered instead: it
+the setting TXN_USE_MIN_HISTORY_WRITE_ID Hive 4 looks at what readers have registered instead: it
 cleans after a compaction whose highest write id is below the lowest one that is registered for the
 table (ReadyToCleanHandler).
 

@@ -99,7 +99,7 @@ class Server:
     def cleans_below_min_history(self) -> bool:
         """Return whether the cleaner heeds what readers registered, not all open transactions.
 
-        See ``metastore.txn.use.minhistorywriteid`` of Hive 4.
+        That is a setting of Hive 4 (TXN_USE_MIN_HISTORY_WRITE_ID).
         """
         name = "hive.txn.use.minhistorywriteid"
         return self.is_hive4 and self.setting(name, "false").lower() == "true"

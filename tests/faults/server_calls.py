@@ -1,0 +1,290 @@
+"""Faults of a Hive Metastore without Spark: the product's transactions over small files, with each
+call cut.
+
+It takes seconds where ``metastore_server`` takes minutes, and so goes through all calls of all
+kinds of statements.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, cast
+from unittest.mock import patch
+
+import pytest
+
+from acidsql.compaction import worker
+from acidsql.errors import AcidSqlError
+from acidsql.metastore import changes
+from acidsql.metastore.hive.connection import Connections, parse_uris
+from acidsql.metastore.hive.store import HiveMetastore
+from acidsql.metastore.model import FileFormat, Table, TxnState
+from acidsql.session.acid_session import AcidSession
+from acidsql.transaction.write_transaction import WriteTransaction
+from tests.faults import small_statements
+from tests.faults.campaign import Family, Fault, Options
+from tests.faults.metastore_server import CLEAR, Blow, ViolationError, kill, start
+from tests.faults.server_proxy import Cut, counted
+from tests.faults.server_site import SETTINGS, end_transactions, served
+from tests.faults.small_statements import KINDS, NEW, A, Actor, Kind, P, T, insert
+from tests.faults.small_world import SharedClock, State, World, definition, rows_of
+from tests.limits import set_limits
+from tests.metastore.local_files import LocalFiles, session_without_spark
+from tests.metastore.server.launcher import VERSIONS, MetastoreServer
+from tests.metastore.subjects import empty
+
+if TYPE_CHECKING:
+    from acidsql.storage.filesystem import FileSystem
+
+NAME = "metastore-calls"
+_KILLS = 50
+# Kinds whose change of the catalog stands if the commit after it does not come.
+_STANDS = frozenset(
+    {"create", "drop", "rename", "set properties", "add partition", "drop partition",
+     "rename partition", "create database", "drop database"}
+)  # fmt: skip
+_OF_PARTITIONS = frozenset({"add partition", "drop partition", "rename partition"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Site:
+    """Running server, with the world of the tables there.
+
+    Attributes:
+        calls: names of the calls of each kind of statement.
+    """
+
+    server: MetastoreServer
+    world: World
+    calls: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @contextmanager
+    def client(self, uri: str) -> Iterator[AcidSession]:
+        """Yield what transactions need of a session of a new client."""
+        files = LocalFiles()
+        connections = Connections(parse_uris(uri), user="ann", timeout=60)
+        metastore = HiveMetastore(connections, user="ann", files=files)
+        session = session_without_spark(metastore, cast("FileSystem", files))
+        try:
+            yield session
+        finally:
+            session.heartbeater.stop()
+            metastore.close()
+
+
+def _set_properties(actor: Actor, write: WriteTransaction) -> changes.CatalogChange:
+    after = replace(write.table, properties={**write.table.properties, "changed": actor.tag})
+    return changes.AlterTable(before=write.table, after=after)
+
+
+_KINDS: Mapping[str, Kind] = {
+    **KINDS,
+    "set properties": replace(
+        KINDS["set properties"],
+        run=lambda actor: small_statements._alter(actor, T, partial(_set_properties, actor)),
+    ),
+}
+
+
+def _defined(world: World, database: str, name: str, *, partitioned: bool = False) -> Table:
+    """Define a table as a server wants it: of ORC, which nobody reads here."""
+    made = definition(world, database, name, partitioned=partitioned)
+    properties = {"transactional": "true"}
+    return replace(made, file_format=FileFormat.ORC, owner="ann", properties=properties)
+
+
+def run(options: Options) -> Iterator[Fault]:
+    """Strike ``count`` times; seeds in a row go through versions, kinds and their calls."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(small_statements, "definition", _defined))
+        stack.enter_context(patch.object(worker, "_why_not", return_value=None))
+        set_limits(stack.enter_context(pytest.MonkeyPatch.context()), attempt_pause_seconds=0.1)
+        sites: dict[str, Site] = {}
+        for seed in range(options.seed, options.seed + options.count):
+            turn, version = divmod(seed, len(VERSIONS))
+            turn, number = divmod(turn, len(_KINDS))
+            at = VERSIONS[version]
+            if at not in sites:
+                server = stack.enter_context(served(at, options.home, SETTINGS))
+                world = World(root=server.warehouse, clock=SharedClock())
+                sites[at] = Site(server=server, world=world)
+            yield _strike(sites[at], list(_KINDS)[number], turn, seed)
+
+
+def _strike(site: Site, name: str, turn: int, seed: int) -> Fault:
+    calls = _calls(site, name)
+    turn, cut_number = divmod(turn, len(Cut))
+    turn, from_last = divmod(turn, len(calls))
+    number, cut = len(calls) - 1 - from_last, tuple(Cut)[cut_number]
+    blow = (Blow.DROP, Blow.LOSS)[turn % 2]
+    if random.Random(seed).randrange(_KILLS) == 0:
+        blow = Blow.KILL
+    violation = None
+    with site.client(site.server.uri) as looker, counted(site.server.port) as proxy:
+        try:
+            _set_up(site, looker)
+            before = _state(site, looker, name)
+            restart = threading.Thread(target=start, args=(site.server, proxy))
+            then: dict[Blow, Callable[[], object]] = {
+                Blow.DROP: lambda: None,
+                Blow.KILL: partial(kill, site.server, proxy, restart),
+                Blow.LOSS: proxy.close,
+            }
+            with site.client(proxy.uri) as client:
+                proxy.arm(number, cut, then[blow])
+                error = _attempt(lambda: _KINDS[name].run(Actor(site.world, client, "new")))
+                if blow is Blow.KILL and proxy.struck:
+                    restart.join()
+            if blow is not Blow.DROP:
+                end_transactions(site.server)
+            lost = cut is Cut.ANSWER and proxy.struck == "open_txns"
+            _judge(site, looker, name, before, error, blow, lost=lost)
+        except ViolationError as found:
+            violation = str(found)
+        struck = proxy.struck
+    return Fault(
+        family=NAME,
+        step=f"{blow.value} {cut.value} {struck}" if struck else "none",
+        statement=f"{name} {site.server.version[:3]}",
+        seed=seed,
+        struck=bool(struck),
+        violation=violation,
+    )
+
+
+def _calls(site: Site, name: str) -> tuple[str, ...]:
+    """Return the calls of a kind of statement, which are learned by running it once."""
+    if name not in site.calls:
+        with site.client(site.server.uri) as looker, counted(site.server.port) as proxy:
+            _set_up(site, looker)
+            with site.client(proxy.uri) as client:
+                proxy.arm()
+                _KINDS[name].run(Actor(site.world, client, "new"))
+                site.calls[name] = tuple(proxy.calls)
+    return site.calls[name]
+
+
+def _set_up(site: Site, looker: AcidSession) -> None:
+    """Make the tables and files that the statements need, on an empty server."""
+    empty(site.server)
+    store = looker.metastore
+    store.create_database("d", site.world.uri("d"))
+    for table, partitioned in ((T, False), (P, True), (A, False)):
+        store.create_table(_defined(site.world, *table, partitioned=partitioned))
+    for tag in ("one", "two"):
+        actor = Actor(site.world, looker, tag)
+        insert(actor, T, [()])
+        insert(actor, P, [("1",), ("2",)])
+    landing = site.world.root / "landing"
+    landing.mkdir()
+    (landing / "load").write_text("loaded\n")
+
+
+def _state(site: Site, looker: AcidSession, name: str) -> State:
+    """Return what users see; partitions without rows do not count, unless they matter."""
+    store = looker.metastore
+    txns = store.valid_txns()
+    tables, properties = {}, {}
+    for database in store.databases():
+        for found in store.tables(database):
+            table = store.table(database, found)
+            rows = rows_of(looker, table, txns)
+            kept = {v: own for v, own in rows.items() if own or not v or name in _OF_PARTITIONS}
+            tables[database, found] = kept
+            properties[database, found] = {
+                k: v for k, v in table.properties.items() if k == "changed"
+            }
+    landing = site.world.root / "landing"
+    return State(
+        databases=frozenset(store.databases()),
+        tables=tables,
+        landed={path.name: path.read_text() for path in landing.iterdir()},
+        properties=properties,
+    )
+
+
+def _attempt(work: Callable[[], object]) -> Exception | None:
+    try:
+        work()
+    except Exception as error:  # noqa: BLE001 - which one it may be is judged later
+        return error
+    return None
+
+
+def _judge(
+    site: Site,
+    looker: AcidSession,
+    name: str,
+    before: State,
+    error: Exception | None,
+    blow: Blow,
+    *,
+    lost: bool,
+) -> None:
+    """Check what a fault left, and that the next statements work.
+
+    Raises:
+        ViolationError: something is not as documented.
+    """
+    if error is not None and not isinstance(error, CLEAR):
+        raise ViolationError(f"not a clear error: {error!r}")
+    after = _seen(_KINDS[name].effect(before, "new"), name)
+    now = _state(site, looker, name)
+    allowed = [after] if error is None else [before]
+    unknown = isinstance(error, AcidSqlError) and error.getCondition() == "COMMIT_OUTCOME_UNKNOWN"
+    if error is not None and blow is not Blow.DROP:
+        allowed += [after] if blow is Blow.LOSS or name in _STANDS or unknown else []
+        allowed += [before.having(A, None)] if name == "drop database" else []
+        allowed += [before.having(NEW, {(): frozenset()})] if "select" in name else []
+    elif unknown:
+        allowed.append(after)
+    if now not in allowed:
+        raise ViolationError(f"after {error!r} there is {now}, and none of {allowed}")
+    if blow is Blow.DROP:
+        _check_leftovers(site, looker, error, lost=lost)
+    if NEW in now.tables and "select" in name and now != after:
+        looker.metastore.drop_table(*NEW)
+        now = before
+    if now == before != after:
+        problem = _attempt(lambda: _KINDS[name].run(Actor(site.world, looker, "again")))
+        wanted = _seen(_KINDS[name].effect(before, "again"), name)
+        if problem is not None or _state(site, looker, name) != wanted:
+            raise ViolationError(f"after {error!r} it does not work again: {problem!r}")
+        now = wanted
+    problem = _attempt(lambda: insert(Actor(site.world, looker, "next"), T, [()]))
+    if problem is not None:
+        raise ViolationError(f"after {error!r} the next statement fails: {problem!r}")
+
+
+def _seen(state: State, name: str) -> State:
+    """Return a state of the model as ``_state`` gives it."""
+    tables = {
+        table: {v: own for v, own in rows.items() if own or not v or name in _OF_PARTITIONS}
+        for table, rows in state.tables.items()
+    }
+    return replace(state, tables=tables)
+
+
+def _check_leftovers(
+    site: Site, looker: AcidSession, error: Exception | None, *, lost: bool
+) -> None:
+    store = looker.metastore
+    still_open = [t.txn_id for t in store.open_txns() if t.state is TxnState.OPEN]
+    locks = store.locks()
+    staged = [str(path) for path in site.world.root.rglob("_acidsql_*")]
+    if locks or staged or len(still_open) > lost:
+        raise ViolationError(f"after {error!r} are left: {still_open}, {locks}, {staged}")
+
+
+FAMILY = Family(
+    name=NAME,
+    summary="the same without Spark, for every call of every kind of statement",
+    run=run,
+    needed={},
+    is_local=False,
+)
