@@ -8,6 +8,7 @@ line. Then another process must find the state before or after, and go on.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import subprocess
@@ -112,7 +113,8 @@ def faults(home: Path, seeds: range) -> Iterator[Fault]:
         trial = Trial(world, templates[template], KINDS[kind], shot, random.Random(seed))
         struck, violation = judge(trial)
         if violation is not None:
-            violation = f"{shot.action} from {template}: {violation}"
+            # Lines of several processes do not mix in a pipe if they are short.
+            violation = f"{shot.action} from {template}: {violation}"[:2500]
         yield Fault(
             family=NAME,
             step=shot.step or "random",
@@ -129,31 +131,33 @@ def run(options: Options) -> Iterator[Fault]:
     They fork, which a process with threads must not do: the tests' own process has some.
     """
     workers = min(os.cpu_count() or 1, 2, max(1, options.count // 100))
+    found, given = os.pipe()
     started = []
     for number in range(workers):
         home = options.home / str(number)
         home.mkdir()
-        # Each takes every so manieth pair of seeds, so that all of them aim at named steps.
-        command = [sys.executable, "-m", __name__, str(home), str(options.seed), str(options.count)]
-        started.append(
-            subprocess.Popen([*command, str(number), str(workers)], stdout=subprocess.PIPE)
-        )
-    for process in started:
-        assert process.stdout is not None
-        for line in process.stdout:
+        size = map(str, (options.seed, options.count, number, workers))
+        command = [sys.executable, "-m", __name__, str(home), *size]
+        started.append(subprocess.Popen(command, stdout=given))
+    os.close(given)
+    with os.fdopen(found) as lines:
+        for line in lines:
             yield Fault(**json.loads(line))
+    for process in started:
         if process.wait():
             raise RuntimeError(f"{process.args!r} ended with {process.returncode}")
 
 
 def main() -> None:
-    """Inject every so manieth fault, and print them."""
+    """Inject one part of the faults, and print them."""
+    # What the product logs of errors is as it should be; what is wrong is found afterwards.
+    logging.getLogger("acidsql").addHandler(logging.NullHandler())
     home, (seed, count, number, workers) = sys.argv[1], map(int, sys.argv[2:])
     share = count // workers
     first = seed + number * share
     last = seed + count if number == workers - 1 else first + share
     for fault in faults(Path(home), range(first, last)):
-        print(json.dumps(asdict(fault)), flush=True)
+        os.write(1, json.dumps(asdict(fault)).encode() + b"\n")
 
 
 class _Needed(Mapping[tuple[str, str], int]):

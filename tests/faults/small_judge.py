@@ -18,7 +18,7 @@ from tests.faults.small_world import State, TableName, Values, World, found_stat
 _ENDED_WITHOUT_COMMIT = {"aborted", "rolled back"}
 # Nothing of a process that has timed out may be in anybody's way.
 # Part of the trials after which compactions must remove staging, too.
-_TIDIED = 0.25
+_TIDIED = 0.15
 _STUCK = {"LOCK_TIMEOUT", "METASTORE_BUSY", "FILE_OPERATION_PENDING"}
 
 
@@ -78,7 +78,8 @@ def _check(
         allowed = _allowed(ending, before, trial.kind.effect(before, "new"))
     else:
         allowed = after_pause(ending)
-    found = _one_of(allowed, trial.world, "after the statement")
+    with trial.world.process() as session:
+        found = _one_of(allowed, trial.world, session, "after the statement")
     if trial.shot.action != "kill":
         if trial.shot.action == "two interrupts":
             # The second one may have kept it from ending its transaction.
@@ -114,7 +115,7 @@ def _while_paused(trial: Trial, child: Forked) -> Callable[[Ending], Sequence[St
         now = int(world.clock())
         open_before = {t.txn_id for t in _open(session) if t.last_heartbeat >= now}
         world.clock.pass_timeout()
-        found = _one_of([before, after], world, "while it is stopped")
+        found = _one_of([before, after], world, session, "while it is stopped")
         other = KINDS[trial.chance.choice(sorted(KINDS))]
         if trial.chance.random() < 0.3:
             other = kind
@@ -156,9 +157,8 @@ def _disturbed(world: World, session: AcidSession, other: Kind, found: State) ->
     return other.effect(found, "other")
 
 
-def _one_of(allowed: Sequence[State], world: World, when: str) -> State:
-    with world.process() as session:
-        found = found_state(world, session)
+def _one_of(allowed: Sequence[State], world: World, session: AcidSession, when: str) -> State:
+    found = found_state(world, session)
     if found not in allowed:
         raise Violation(f"{when}: {difference(found, allowed)}")
     return found
@@ -193,11 +193,11 @@ def _goes_on(trial: Trial, found: State) -> None:
         for name in sorted(found.tables):
             if name[0] != "d" or name not in trial.template.state.tables:
                 expected = _insert_everywhere(world, session, name, expected)
-        _one_of([expected], world, "when others go on")
+        _one_of([expected], world, session, "when others go on")
         left = [path for path in world.leftovers() if "/_acidsql_staging_" not in path]
         if not left and trial.chance.random() < _TIDIED:
             _tidy(world, session, expected)
-            _one_of([expected], world, "after compactions")
+            _one_of([expected], world, session, "after compactions")
             left = [*world.leftovers(), *orphans(world, session)]
             left += [str(entry) for entry in session.metastore.ready_to_clean()]
         if left:

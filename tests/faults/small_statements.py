@@ -13,8 +13,6 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import (
     METADATA_FILE,
     TRUNCATED_CONTENT,
-    VERSION_CONTENT,
-    VERSION_FILE,
     base_name,
     delete_delta_name,
     delta_name,
@@ -107,7 +105,6 @@ def _stage(
     path = child(write.staging, f"{'deletes' if deletes else 'rows'}_{'_'.join(values)}")
     files = write.session.files
     files.write(child(path, "bucket_00000"), "\n".join(sorted(rows)).encode())
-    files.write(child(path, VERSION_FILE), VERSION_CONTENT)
     return FinishedDirectory(path=path, values=values, deletes=deletes, statement_id=0, events=1)
 
 
@@ -440,7 +437,6 @@ def write_merged(
     for name, lines in contents.items():
         path = child(staging, name)
         session.files.write(child(path, "bucket_00000"), "\n".join(sorted(lines)).encode())
-        session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
     return [child(staging, name) for name in contents]
 
 

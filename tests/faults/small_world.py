@@ -12,14 +12,17 @@ import shutil
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import patch
 
 from acidsql.format.names import OWNER_FILE, DirectoryKind, is_hidden
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, FileFormat, Table
+from acidsql.metastore.protocol import Metastore
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileSystem, child
@@ -146,9 +149,10 @@ class World:
     def leftovers(self) -> list[str]:
         """Return what only transactions at work may leave: staging, holdings, journal, locks."""
         hidden = [
-            str(path.relative_to(self.root))
-            for path in self.root.rglob("_acidsql*")
-            if path.name != OWNER_FILE
+            f"{directory}/{name}"
+            for directory, directories, files in os.walk(self.root)
+            for name in (*directories, *files)
+            if name.startswith("_acidsql") and name != OWNER_FILE
         ]
         with closing(sqlite3.connect(self.root / "metastore.sqlite")) as connection:
             for what, query in _UNFINISHED.items():
@@ -187,9 +191,30 @@ def found_state(world: World, session: AcidSession) -> State:
         OSError: the same.
     """
     metastore = session.metastore
+    # Does what is left of file operations; all that follows reads.
+    databases = metastore.databases()
+    with _one_transaction(metastore):
+        return _read(world, session, databases)
+
+
+@contextmanager
+def _one_transaction(metastore: Metastore) -> Iterator[None]:
+    """Let all that the metastore reads in the block be one transaction, which is faster."""
+    assert isinstance(metastore, EmbeddedMetastore)
+    with metastore._database.read() as connection:
+
+        def read(_: Database) -> AbstractContextManager[sqlite3.Connection]:
+            return nullcontext(connection)
+
+        with patch.object(Database, "read", read):
+            yield
+
+
+def _read(world: World, session: AcidSession, databases: Iterable[str]) -> State:
+    metastore = session.metastore
     tables, properties = {}, {}
     txns = metastore.valid_txns()
-    for database in metastore.databases():
+    for database in databases:
         for name in metastore.tables(database):
             table = metastore.table(database, name)
             tables[database, name] = rows_of(session, table, txns)
@@ -198,7 +223,7 @@ def found_state(world: World, session: AcidSession) -> State:
     landing = world.root / "landing"
     landed = {path.name: path.read_text() for path in landing.iterdir()}
     return State(
-        databases=frozenset(metastore.databases()),
+        databases=frozenset(databases),
         tables=tables,
         landed=landed,
         properties=properties,

@@ -2,8 +2,12 @@
 
 A model of a POSIX file system. The content of a file, and the names in a directory, are certain as
 of their last fsync. Of what came later, any part may be there: a new file may be empty, cut off or
-full of zeros, and each name that was added, removed or renamed may be there or not, whatever became
-of others. A journaling file system loses less.
+full of zeros, and each name that was added or removed may be there or not, whatever became of
+others. A journaling file system loses less.
+
+A directory that was renamed is in its old place or in its new one, and never in both or in none, as
+in any file system with a journal. Renamings reach the disk in their order, at the latest with the
+fsync of a directory that they changed.
 """
 
 from __future__ import annotations
@@ -31,6 +35,11 @@ _OPERATIONS = (
 Node = int
 # Content of files, and numbers by name of directories.
 Contents = dict[Node, "bytes | dict[str, Node]"]
+# Directory and name in it.
+Position = tuple[Node, str]
+# Positions of a directory that may be found, each with the number of the look that found it there
+# first. The first one is on the disk; None is its deletion.
+Positions = tuple[tuple[int, "Position | None"], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +51,7 @@ class Moment:
         returned: whether it has returned.
         present: what programs see.
         synced: what was seen at the last fsync of each file and directory.
+        positions: of directories whose names have been on the disk.
         metastore: the SQLite file, whose commits are synced.
     """
 
@@ -49,6 +59,7 @@ class Moment:
     returned: bool
     present: Contents
     synced: Contents
+    positions: Mapping[Node, Positions]
     metastore: bytes
 
 
@@ -71,12 +82,16 @@ class Recorder:
     _known: dict[tuple[Node, int, int], bytes] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _count: int = 0
+    _positions: dict[Node, Positions] = field(default_factory=dict)
+    _looks: int = 0
 
     @contextmanager
     def recording(self, database: Database) -> Iterator[None]:
         """Record in the block."""
         self._metastore = _content(database)
         self._synced = self._look()
+        for node in self._synced:
+            self._settle(node, self._synced)
         with ExitStack() as stack:
             stack.enter_context(patch.object(os, "fsync", self._fsync(os.fsync)))
             for name in _OPERATIONS:
@@ -93,12 +108,14 @@ class Recorder:
 
     def _note(self, *, returned: bool = False) -> None:
         with self._lock:
+            present = self._look()
             self.moments.append(
                 Moment(
                     statement=self._statement,
                     returned=returned,
-                    present=self._look(),
+                    present=present,
                     synced=dict(self._synced),
+                    positions=dict(self._positions),
                     metastore=self._metastore,
                 )
             )
@@ -111,6 +128,7 @@ class Recorder:
                 node = self._nodes.get(os.fstat(descriptor).st_ino)
                 if node in present:
                     self._synced[node] = present[node]
+                    self._settle(node, present)
                 self._note()
 
         return fsync
@@ -134,8 +152,30 @@ class Recorder:
 
         return write
 
+    def _settle(self, directory: Node, present: Contents) -> None:
+        """Note that the renamings that changed a directory are on the disk."""
+        now = _positions_in(present)
+        for node, found in list(self._positions.items()):
+            if any(position and position[0] == directory for _, position in found):
+                if node in now:
+                    self._positions[node] = ((self._looks, now[node]),)
+                else:
+                    del self._positions[node]
+        for node, position in now.items():
+            if position[0] == directory:
+                self._positions[node] = ((self._looks, position),)
+
     def _look(self) -> Contents:
         """Look at all files and directories."""
+        found = self._listed()
+        self._looks += 1
+        now = _positions_in(found)
+        for node, positions in self._positions.items():
+            if positions[-1][1] != now.get(node):
+                self._positions[node] = (*positions, (self._looks, now.get(node)))
+        return found
+
+    def _listed(self) -> Contents:
         found: Contents = {}
         numbers: dict[int, Node] = {}
 
@@ -170,6 +210,17 @@ class Recorder:
         return found
 
 
+def _positions_in(contents: Contents) -> dict[Node, Position]:
+    """Return the position of each directory."""
+    return {
+        own: (node, name)
+        for node, names in contents.items()
+        if isinstance(names, dict)
+        for name, own in names.items()
+        if isinstance(contents.get(own), dict)
+    }
+
+
 def _content(database: Database) -> bytes:
     with database.read() as connection:
         return connection.serialize()
@@ -183,6 +234,15 @@ def crash(moment: Moment, place: Path, random: Random | None) -> None:
         random: chooses what is left of that which was not synced; None leaves nothing.
     """
 
+    looks = sorted({look for found in moment.positions.values() for look, _ in found})
+    last = random.choice([0, *looks]) if random else 0
+    renamed: dict[Node, dict[str, Node]] = {}
+    for node, (on_disk, *later) in moment.positions.items():
+        reached = [on_disk[1], *(position for look, position in later if look <= last)]
+        if reached[-1] is not None:
+            parent, name = reached[-1]
+            renamed.setdefault(parent, {})[name] = node
+
     def chosen(synced: Any, present: Any) -> Any:
         if random is None or synced == present:
             return synced
@@ -194,9 +254,12 @@ def crash(moment: Moment, place: Path, random: Random | None) -> None:
             path.mkdir()
             old: Mapping[str, Node] = synced if isinstance(synced, dict) else {}
             new: Mapping[str, Node] = present if isinstance(present, dict) else {}
-            for name in sorted({*old, *new}):
+            certain = renamed.get(node, {})
+            for name, own in certain.items():
+                grow(own, path / name)
+            for name in sorted({*old, *new} - certain.keys()):
                 own = chosen(old.get(name), new.get(name))
-                if own is not None:
+                if own is not None and own not in moment.positions:
                     grow(own, path / name)
             return
         content = synced if isinstance(synced, bytes) else b""
@@ -218,6 +281,7 @@ def survived(moment: Moment, place: Path) -> None:
             returned=moment.returned,
             present=moment.present,
             synced=synced,
+            positions={},
             metastore=moment.metastore,
         ),
         place,

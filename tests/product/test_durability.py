@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -92,13 +91,7 @@ class Failures:
     def __init__(
         self, recorder: Recorder, statements: Sequence[str], files: FileSystem, place: Path
     ) -> None:
-        self.moments = [
-            moment
-            for moment in recorder.moments
-            # These move directories with rows. The model may lose both names of one, which no file
-            # system with a journal does.
-            if moment.returned or not re.search("RENAME|DROP", statements[moment.statement])
-        ]
+        self.moments = recorder.moments
         self._root, self._files, self._place = recorder.root, files, place
         self._number = 0
         self.statements = statements
@@ -125,7 +118,7 @@ class Failures:
     def relies_on_syncs(self, number: int) -> bool:
         """Return whether something is wrong if a statement has returned and synced nothing."""
         before = self._returned[number - 1] if number else self.moments[0]
-        moment = replace(self._returned[number], synced=before.synced)
+        moment = replace(self._returned[number], synced=before.synced, positions=before.positions)
         random = Random(number)
         return any(self.wrong(moment, chosen) for chosen in (None, *[random] * 12))
 
