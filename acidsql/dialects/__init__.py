@@ -50,7 +50,8 @@ def translate(text: str, dialect: str, setting: Callable[[str], str | None]) -> 
         setting: looks up a setting of the session, which the dialect may go by.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.DIALECT.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.DIALECT; FAILED_TO_PARSE_TOO_COMPLEX, it is
+            nested too deeply.
         AcidDialectError: something in the text has no counterpart in Spark.
         AcidParseError: the text is no statement of the dialect.
 
@@ -61,5 +62,12 @@ def translate(text: str, dialect: str, setting: Callable[[str], str | None]) -> 
     if dialect.lower() == "spark":
         return Translation(text=text)
     module = import_module(_MODULES[dialect.lower()])
-    translation: Translation = module.translated(text, setting)
+    try:
+        translation: Translation = module.translated(text, setting)
+    except RecursionError:
+        raise AcidAnalysisError(
+            "FAILED_TO_PARSE_TOO_COMPLEX",
+            "the statement is nested too deeply to be translated: divide it into several ones, or "
+            "write it in Spark's dialect",
+        ) from None
     return translation

@@ -6,12 +6,22 @@ Semantics and text forms are those of Hive's ``ValidReadTxnList``, ``ValidReader
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 
 from acidsql.errors import FormatError
 from acidsql.format.names import LONG_MAX
+
+_LISTED = r"(?:[0-9]+(?:-[0-9]+)?(?:,|(?=:|\Z)))*"
+_IDS = re.compile(
+    rf"(?P<mark>[0-9]+):(?P<min_open>[0-9]+):(?P<open>{_LISTED}):(?P<aborted>{_LISTED})"
+)
+# A range of a few characters may stand for more ids than fit into memory.
+_MOST_IDS = 1_000_000
+_DIGITS = 4000
 
 
 class RangeValidity(Enum):
@@ -175,28 +185,35 @@ def _join(ids: Iterable[int]) -> str:
 
 
 def _parse(ids: str, text: str) -> tuple[int, frozenset[int], frozenset[int]]:
-    try:
-        mark, stated, *lists = ids.split(":")
-        opened, aborted = map(_parse_ids, lists)
-        high_water_mark, min_open = int(mark), int(stated)
-    except ValueError as error:
-        raise _not_a_list(text) from error
+    match = _IDS.fullmatch(ids)
+    if match is None:
+        raise _not_a_list(text)
+    high_water_mark, min_open = _number(match["mark"]), _number(match["min_open"])
+    opened, aborted = _parse_ids(match["open"], text), _parse_ids(match["aborted"], text)
     # A compactor's text has the lowest open id above its mark, but lists no open ids.
     if min_open != min(opened, default=max(min_open, high_water_mark + 1)):
         raise _not_a_list(text)
     return high_water_mark, opened, aborted
 
 
-def _parse_ids(text: str) -> frozenset[int]:
-    ranges = (part.partition("-") for part in text.split(",") if part)
-    return frozenset(
-        number for first, _, last in ranges for number in range(int(first), int(last or first) + 1)
-    )
+def _parse_ids(listed: str, text: str) -> frozenset[int]:
+    bounds = [
+        (_number(first), _number(last or first))
+        for first, _, last in (part.partition("-") for part in listed.split(",") if part)
+    ]
+    if sum(max(last - first + 1, 0) for first, last in bounds) > _MOST_IDS:
+        raise _not_a_list(text)
+    return frozenset(chain.from_iterable(range(first, last + 1) for first, last in bounds))
+
+
+def _number(digits: str) -> int:
+    """Return a number of Hive, of 64 bits; a larger one counts as the largest."""
+    return min(int(digits[:_DIGITS]), LONG_MAX)
 
 
 def _not_a_list(text: str) -> FormatError:
     return FormatError(
         "INVALID_SNAPSHOT_TEXT",
-        f"{text!r} is not a list of valid ids: expected "
+        f"{text[:200]!r} is not a list of valid ids: expected "
         "'[table:]highWaterMark:minOpen:open,...:aborted,...'",
     )

@@ -21,11 +21,14 @@ OPERATION, ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 1, 2, 3, 4
 
 
 def tail_bytes(files: FileSystem, path: str, size: int) -> bytes:
-    """Read the last bytes of an ORC file, at least its whole tail; ``size`` is that of the file."""
+    """Read the last bytes of an ORC file, at least its whole tail; ``size`` is that of the file.
+
+    A tail that says that it is larger than the file is left to its parser.
+    """
     first = limits().tail_bytes
     last = files.read(path, max(0, size - first), min(size, first))
     needed = tail_length(last)
-    if needed > len(last):
+    if len(last) < needed <= size:
         last = files.read(path, size - needed, needed)
     return last
 

@@ -188,3 +188,17 @@ def test_sparks_own_dialect_is_left_alone() -> None:
     text = "SELECT stddev(x) ORDER BY 1 --"
     done = dialects.translate(text, "Spark", NOTHING_SET.get)
     assert (done.text, done.settings) == (text, {})
+
+
+@pytest.mark.parametrize(
+    ("dialect", "opening", "closing"),
+    [
+        *(("hive", *around) for around in (("(", ")"), ("abs(", ")"), ("a[", "]"))),
+        *(("trino", *around) for around in (("(", ")"), ("abs(", ")"), ("NOT ", ""), ("- ", ""))),
+    ],
+)
+def test_what_is_nested_too_deeply_is_refused(dialect: str, opening: str, closing: str) -> None:
+    with pytest.raises(AcidAnalysisError) as caught:
+        dialects.translate(f"SELECT {opening * 20_000}a{closing * 20_000}", dialect, lambda _: None)
+    assert caught.value.getCondition() == "FAILED_TO_PARSE_TOO_COMPLEX"
+    assert caught.value.getSqlState() == "54001"

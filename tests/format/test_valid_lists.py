@@ -110,7 +110,12 @@ def test_ranges_of_hive_4_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "t", "t:1", "t:1:2", "t:x:1::", "t:5:3:4:", "t:5:3::", "t:5:3:3:4:5", "t:5:3:3,a:"]
+    "text",
+    [
+        *("", "t", "t:1", "t:1:2", "t:x:1::", "t:5:3:4:", "t:5:3::", "t:5:3:3:4:5", "t:5:3:3,a:"),
+        *("t:1_0:11::", "t: 5:6::", "t:\u0665:6::", "t:+5:6::", "t:5:6:-1:"),
+        *("t:9223372036854775807:1:1-9223372036854775807:", "t:99999999:1:1-9999999:"),
+    ],
 )
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(FormatError) as error:
