@@ -39,11 +39,16 @@ _PANELS: Sequence[tuple[str, Callable[[str], bool], bool]] = (
 )
 
 
+_POINTS = 240  # of a line, beside those at rest
+
+
 def draw(samples: Sequence[Sample], picture: Path) -> None:
     """Draw a panel for each kind of resource."""
     import matplotlib as mpl  # noqa: PLC0415 - takes half a second
     from matplotlib.figure import Figure  # noqa: PLC0415 - the same
 
+    step = len(samples) // _POINTS + 1
+    samples = [s for place, s in enumerate(samples) if s.at_rest or place % step == 0]
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "soak", "font.size": 8}):
         figure = Figure(figsize=(9, 9), layout="constrained")
         for axes, (title, belongs, at_rest) in zip(
@@ -57,6 +62,7 @@ def draw(samples: Sequence[Sample], picture: Path) -> None:
             axes.set_title(title, fontsize=9)
             axes.set_ylim(bottom=0)
             axes.spines[["top", "right"]].set_visible(False)
-            axes.legend(fontsize=7, frameon=False)
+            if chosen:
+                axes.legend(fontsize=7, frameon=False)
         figure.supxlabel("minutes", fontsize=8)
         figure.savefig(picture, metadata={"Date": None})

@@ -91,7 +91,7 @@ def _replaced(history: Sequence[Statement], place: int, new: Statement) -> tuple
 
 
 seeds = st.integers(0, 10_000)
-lengths = st.integers(1, 12)
+lengths = st.integers(1, 8)
 
 
 @given(seeds, lengths, st.sampled_from(Unit))
