@@ -183,7 +183,8 @@ class Campaign:
             read = json.loads((world.root / "result").read_text())
         finally:
             shutil.rmtree(world.root)
-            self._forget_databases()
+            if "DATABASE" in case.kind:
+                self._forget_databases()
         self._shots_of_jvm += 1
         return read["steps"], read["took"]
 
@@ -210,7 +211,8 @@ class Campaign:
             (world.root / "violation").write_text(f"{text}\n{log}")
             return replace(fault, struck=struck, violation=text)
         finally:
-            self._forget_databases()
+            if "DATABASE" in made.case.kind:
+                self._forget_databases()
         shutil.rmtree(world.root)
         return replace(fault, struck=struck)
 

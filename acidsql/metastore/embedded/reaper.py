@@ -25,6 +25,7 @@ class Reaper:
         self._database = database
         self._clock = clock
         self._lock = ClientLock(database.path)
+        self._has_tidied = False  # deleted the files of clients that ended before it
 
     def reap(self) -> tuple[int, ...]:
         """Abort expired transactions (``Metastore.reap``)."""
@@ -45,11 +46,11 @@ class Reaper:
         Args:
             begin: takes the time and this client's name; returns the transaction id.
         """
-        is_first = not self._lock.is_held
         with self._database.write() as connection:
             self._reap(connection)
             txn_id = begin(connection, self._clock(), self._lock.name())
-        if is_first:
+        if not self._has_tidied:
+            self._has_tidied = True
             with self._database.read() as connection:
                 self._lock.forget_ended(transactions.clients_at_work(connection))
         return txn_id

@@ -165,6 +165,17 @@ def test_a_new_client_deletes_the_files_of_those_that_have_ended(
     assert len(client_files(path)) == 1
 
 
+def test_a_client_that_begins_with_a_compaction_deletes_them_too(
+    store: EmbeddedMetastore, path: str
+) -> None:
+    with other_client(path):
+        pass
+    store.request_compaction("default", "t", None, CompactionType.MAJOR)
+    assert store.next_compaction("worker") is not None
+    store.open_txn("ann", "host")
+    assert len(client_files(path)) == 1
+
+
 def test_a_symbolic_link_leads_to_the_same_clients(store: EmbeddedMetastore, path: str) -> None:
     link = Path(path).with_name("link")
     link.mkdir()
