@@ -26,9 +26,12 @@ from tests.faults.small_judge import Trial, judge
 from tests.faults.small_statements import KINDS, Actor
 from tests.faults.small_templates import Template, make_templates
 from tests.faults.small_world import SharedClock, World
+from tests.faults.together import judge_together
 
 NAME = "metastore-kills"
 HITS = 5
+# Of so many faults, one is in several processes at once.
+_TOGETHER = 20
 _ACTIONS: tuple[Action, ...] = ("kill", "kill", "interrupt", "two interrupts", "pause")
 
 
@@ -109,6 +112,18 @@ def faults(home: Path, seeds: range) -> Iterator[Fault]:
     templates = make_templates(world, home / "templates")
     targets = measure(world, templates)
     for seed in seeds:
+        if seed % _TOGETHER == 1:
+            past = random.Random(seed).choice(sorted(templates))
+            struck, violation = judge_together(world, templates[past], seed)
+            yield Fault(
+                family=NAME,
+                step="random",
+                statement="several processes",
+                seed=seed,
+                struck=struck,
+                violation=violation and f"from {past}: {violation}"[:2500],
+            )
+            continue
         kind, template, shot = aimed(seed, targets)
         trial = Trial(world, templates[template], KINDS[kind], shot, random.Random(seed))
         struck, violation = judge(trial)
@@ -169,7 +184,10 @@ class _Needed(Mapping[tuple[str, str], int]):
         with TemporaryDirectory() as home:
             world = World(Path(home, "world"), SharedClock())
             targets = measure(world, make_templates(world, Path(home, "templates")))
-        return {(cell.step, cell.kind): HITS for cell in targets.cells}
+        return {
+            **{(cell.step, cell.kind): HITS for cell in targets.cells},
+            ("random", "several processes"): HITS,
+        }
 
     def __getitem__(self, cell: tuple[str, str]) -> int:
         return self._cells()[cell]

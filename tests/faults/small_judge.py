@@ -89,7 +89,7 @@ def _check(
             raise Violation(f"its process cannot go on: {error}")
         found = KINDS["insert"].effect(found, "same")
     child.close()
-    _goes_on(trial, found)
+    goes_on(trial.world, trial.template, found, trial.chance)
 
 
 def _allowed(ending: Ending, before: State, after: State) -> Sequence[State]:
@@ -185,17 +185,16 @@ def _text(partitions: object) -> str:
     return str(partitions).replace("frozenset", "")
 
 
-def _goes_on(trial: Trial, found: State) -> None:
+def goes_on(world: World, template: Template, found: State, chance: random.Random) -> None:
     """Check that statements go on, and that what the dead process left goes away by itself."""
-    world = trial.world
     with world.process() as session:
         expected = found
         for name in sorted(found.tables):
-            if name[0] != "d" or name not in trial.template.state.tables:
+            if name[0] != "d" or name not in template.state.tables:
                 expected = _insert_everywhere(world, session, name, expected)
         _one_of([expected], world, session, "when others go on")
         left = [path for path in world.leftovers() if "/_acidsql_staging_" not in path]
-        if not left and trial.chance.random() < _TIDIED:
+        if not left and chance.random() < _TIDIED:
             _tidy(world, session, expected)
             _one_of([expected], world, session, "after compactions")
             left = [*world.leftovers(), *orphans(world, session)]

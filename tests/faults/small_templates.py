@@ -60,11 +60,17 @@ def _interrupted(world: World) -> None:
 _PASTS: Sequence[Callable[[World], None]] = (_plain, _changed, _compacted, _interrupted)
 
 
-def make_templates(world: World, place: Path) -> Mapping[str, Template]:
-    """Make the templates in a directory; the world is used to make them."""
+_NAMES = [past.__name__.strip("_") for past in _PASTS]
+
+
+def make_templates(
+    world: World, place: Path, names: Sequence[str] = tuple(_NAMES)
+) -> Mapping[str, Template]:
+    """Make templates in a directory; the world is used to make them."""
     found = {}
-    for past in _PASTS:
-        name = past.__name__.strip("_")
+    for name, past in zip(_NAMES, _PASTS, strict=True):
+        if name not in names:
+            continue
         _found(world)
         past(world)
         world.clock.pass_timeout()

@@ -25,8 +25,9 @@ from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.metastore.protocol import Metastore
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import FileSystem, child
+from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
+from acidsql.storage.sync import SyncedFiles
 from tests.metastore.local_files import LocalFiles, session_without_spark
 
 TIMEOUT = 300.0
@@ -119,7 +120,9 @@ class World:
         return child(f"file:{self.root}", *names)
 
     @contextmanager
-    def process(self, files: FileSystem | None = None) -> Iterator[AcidSession]:
+    def process(
+        self, files: LocalFiles | None = None, lock_timeout: float = 0.0
+    ) -> Iterator[AcidSession]:
         """Open the metastore as another process does, with what transactions need."""
         own = files or LocalFiles()
         metastore = EmbeddedMetastore(
@@ -127,9 +130,9 @@ class World:
             txn_timeout=TIMEOUT,
             synchronous=False,
             clock=self.clock,
-            files=own,  # type: ignore[arg-type]  # LocalFiles has sync_names
+            files=SyncedFiles(own),
         )
-        session = session_without_spark(metastore, own)
+        session = session_without_spark(metastore, own, lock_timeout)
         try:
             yield session
         finally:

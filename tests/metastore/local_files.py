@@ -10,24 +10,32 @@ from acidsql.metastore.protocol import Metastore
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.storage.filesystem import FileSystem
+from acidsql.storage.sync import sync
 
 
 class LocalFiles(FileSystem):
-    """File system of ``file:`` paths, which need nothing of Spark."""
+    """File system of ``file:`` paths, which need nothing of Spark; a metastore can use it, too.
 
-    def __init__(self) -> None:
+    Args:
+        synchronous: whether it syncs; most tests end no machine.
+    """
+
+    def __init__(self, *, synchronous: bool = False) -> None:
         """Need no session."""
-        self.synchronous = False
+        self.synchronous = synchronous
 
     def qualify(self, path: str) -> str:
         """Return the path as it is: tests give qualified ones."""
         return path
 
     def sync_names(self, directories: Sequence[str]) -> None:
-        """Sync nothing: these tests end no machine."""
+        """Sync the names in directories."""
+        sync(self, directories=directories)
 
 
-def session_without_spark(metastore: Metastore, files: FileSystem) -> AcidSession:
+def session_without_spark(
+    metastore: Metastore, files: FileSystem, lock_timeout: float = 0.0
+) -> AcidSession:
     """Return what transactions, compactions and the cleaner need of a session.
 
     A transaction starts its heartbeater.
@@ -40,7 +48,7 @@ def session_without_spark(metastore: Metastore, files: FileSystem) -> AcidSessio
             user="ann",
             host="host",
             files=files,
-            settings=SimpleNamespace(lock_timeout=0.0),
+            settings=SimpleNamespace(lock_timeout=lock_timeout),
             learnt_places=set(),
             owned_places=set(),
             leases=SimpleNamespace(prune=lambda *, collect: None),  # noqa: ARG005
