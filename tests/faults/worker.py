@@ -1,0 +1,193 @@
+"""Session of a fault campaign, which is used again after each fault."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import acidsql
+from acidsql.session.acid_session import AcidSession
+from tests.faults.checks import leftovers
+from tests.faults.steps import Steps
+from tests.faults.workload import COPY, EMPTY, KINDS, TABLES, Row, State, Statement, difference, draw
+
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a statement ended.
+
+    Attributes:
+        returned: whether it returned.
+        error: what it raised otherwise.
+    """
+
+    returned: bool
+    error: BaseException | None
+
+    @property
+    def condition(self) -> str:
+        """Its condition, or else the name of the error's class."""
+        if self.error is None:
+            return "returned"
+        found = _CONDITION.search(str(self.error))
+        return found[1] if found else type(self.error).__name__
+
+
+@dataclass(slots=True, kw_only=True)
+class Worker:
+    """Spark session with the tables of the workload, and the rows that they should have.
+
+    Attributes:
+        home: directory of the warehouse and the metastore.
+        spark: the session.
+        steps: of this process.
+        state: rows that the tables should have.
+    """
+
+    home: Path
+    spark: SparkSession
+    steps: Steps
+    state: State = field(default_factory=lambda: EMPTY)
+
+    @property
+    def metastore(self) -> Path:
+        """File of the embedded metastore."""
+        return Path(AcidSession.of(self.spark).settings.metastore)
+
+    @property
+    def warehouse(self) -> Path:
+        """Directory of the tables."""
+        return self.home / "warehouse"
+
+    def make_tables(self) -> None:
+        """Create the tables, and run a statement of each kind to have its classes loaded."""
+        for text in TABLES.values():
+            self.run(text)
+        rng = random.Random(0)
+        for kind in (*KINDS, KINDS[-1]):
+            statement = draw(rng, self.state, [kind])
+            self.run(statement.text)
+            self.state = statement.after
+
+    def run(self, text: str) -> None:
+        """Run a statement."""
+        acidsql.sql(self.spark, text)
+
+    def attempt(self, text: str) -> Outcome:
+        """Run a statement that may fail."""
+        try:
+            self.run(text)
+        except (Exception, KeyboardInterrupt) as error:
+            return Outcome(returned=False, error=error.with_traceback(None))
+        return Outcome(returned=True, error=None)
+
+    def tables(self) -> State:
+        """Read all tables.
+
+        Raises:
+            AssertionError: a row id is there twice.
+        """
+        names = {row.tableName for row in acidsql.sql(self.spark, "SHOW TABLES").collect()}
+        return {name: self._rows(name) for name in sorted(names & {*TABLES, COPY})}
+
+    def _rows(self, table: str) -> tuple[Row, ...]:
+        frame = acidsql.sql(
+            self.spark,
+            f"SELECT id, v, p, concat_ws(',', row__id.writeid, row__id.bucketid, row__id.rowid) k"
+            f"{', p AS place' if table == 'parted' else ', 0 AS place'} FROM {table}",
+        )
+        rows = frame.collect()
+        keys = {(row.place, row.k) for row in rows}
+        if len(keys) != len(rows):
+            raise AssertionError(f"{table} has {len(rows)} rows with {len(keys)} row ids")
+        return tuple(sorted((row.id, row.v, row.p) for row in rows))
+
+    def verdict(
+        self, statement: Statement, outcome: Outcome, *, may_leave: Sequence[str] = ()
+    ) -> str | None:
+        """Return what is wrong after a statement; take over what it did.
+
+        Args:
+            statement: what was run in ``state``.
+            outcome: how it ended.
+            may_leave: beginnings of what it may leave behind.
+        """
+        try:
+            wrong = self._state_after(statement, outcome)
+            acidsql.release(self.spark)
+            found = leftovers(self.metastore, self.warehouse)
+            left = [one for one in found if not any(part in one for part in may_leave)]
+            follow_up = draw(random.Random(1), self.state, ["INSERT"])
+            self.run(follow_up.text)
+            self.state = follow_up.after
+            if wrong is None and left:
+                wrong = "left: " + "; ".join(left[:5])
+            if wrong is None:
+                table = follow_up.table
+                found_rows = {table: self._rows(table)}
+                wrong = difference(found_rows, {table: self.state[table]})
+            acidsql.release(self.spark)
+        # Whatever the session raises now is the violation.
+        except (Exception, KeyboardInterrupt) as error:
+            wrong = f"the session cannot be used: {type(error).__name__}: {str(error)[:500]}"
+        if wrong is None:
+            return None
+        return f"{wrong} (after {statement.text!r} with {outcome.condition}: {outcome.error!s:.200})"
+
+    def _state_after(self, statement: Statement, outcome: Outcome) -> str | None:
+        found = self.tables()
+        before, after = self.state, statement.after
+        for_after = difference(found, after)
+        for_before = difference(found, before)
+        self.state = found
+        if for_after is None:
+            return None
+        if outcome.returned:
+            return f"it returned, and {for_after}"
+        if for_before is None:
+            return None
+        return f"neither before ({for_before}) nor after ({for_after})"
+
+
+def started(
+    home: Path,
+    *,
+    master: str = "local[1]",
+    settings: Mapping[str, str] | None = None,
+    before: Callable[[], object] = lambda: None,
+) -> Worker:
+    """Start Spark with a warehouse and a metastore in a directory, and make the tables.
+
+    Args:
+        home: the directory.
+        master: of Spark.
+        settings: of Spark, besides those of every campaign.
+        before: is called when Spark has started, before acidsql does anything.
+    """
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.acidsql.metastore": str(home / "metastore.sqlite"),
+        "spark.acidsql.lock.timeout": "30",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
+        **(settings or {}),
+    }
+    builder = SparkSession.builder.master(master).appName("faults")
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    before()
+    worker = Worker(home=home, spark=spark, steps=Steps())
+    worker.make_tables()
+    return worker
