@@ -61,7 +61,7 @@ class Interrupts:
         )
 
     def _plan(self, rng: random.Random) -> str:
-        return rng.choice([RANDOM, *steps.NAMES[:11], *steps.ENDING])
+        return RANDOM if rng.random() < 0.3 else rng.choice([*steps.NAMES[:11], *steps.ENDING])
 
     def _timers(self, rng: random.Random, step: str) -> list[threading.Timer]:
         """Aim one Ctrl-C, or two."""

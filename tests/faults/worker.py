@@ -14,7 +14,17 @@ import acidsql
 from acidsql.session.acid_session import AcidSession
 from tests.faults.checks import leftovers
 from tests.faults.steps import Steps
-from tests.faults.workload import COPY, EMPTY, KINDS, TABLES, Row, State, Statement, difference, draw
+from tests.faults.workload import (
+    COPY,
+    EMPTY,
+    KINDS,
+    TABLES,
+    Row,
+    State,
+    Statement,
+    difference,
+    draw,
+)
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
 
@@ -139,7 +149,9 @@ class Worker:
             wrong = f"the session cannot be used: {type(error).__name__}: {str(error)[:500]}"
         if wrong is None:
             return None
-        return f"{wrong} (after {statement.text!r} with {outcome.condition}: {outcome.error!s:.200})"
+        return (
+            f"{wrong} (after {statement.text!r} with {outcome.condition}: {outcome.error!s:.200})"
+        )
 
     def _state_after(self, statement: Statement, outcome: Outcome) -> str | None:
         found = self.tables()
