@@ -49,6 +49,15 @@ _ABORTED = (
 )
 
 
+def open_transactions(metastore: Path) -> int:
+    """Return the number of open transactions."""
+    connection = sqlite3.connect(metastore)
+    try:
+        return len(connection.execute(_OPEN).fetchall())
+    finally:
+        connection.close()
+
+
 def _write_ids(name: str) -> tuple[int, int]:
     parts = name.removeprefix("delete_").split("_")
     first = int(parts[1])

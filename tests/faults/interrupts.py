@@ -8,10 +8,11 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from tests.faults import steps, worker
+from tests.faults import notebook, shell, steps, worker
 from tests.faults.campaign import Family, Fault, Options
 from tests.faults.children import Strike, strike_each
 from tests.faults.workload import KINDS, draw
@@ -55,7 +56,7 @@ class Interrupts:
         self._session.steps.arms.clear()
         for timer in timers:
             timer.cancel()
-        violation = self._session.verdict(statement, outcome)
+        violation = self._session.verdict(statement, outcome, errors_may_come_after=True)
         return Strike(
             step=step, statement=statement.kind, struck=self._struck > 0, violation=violation
         )
@@ -100,7 +101,16 @@ def _press() -> None:
 
 
 def _run(options: Options) -> Iterator[Fault]:
-    yield from strike_each("interrupts", options, module=__name__)
+    """Half of the interrupts are in a program, the others in a shell and in a notebook."""
+    in_shell = options.count // 4
+    in_notebook = options.count // 4
+    in_program = options.count - in_shell - in_notebook
+    yield from strike_each("interrupts", replace(options, count=in_program), module=__name__)
+    seeds = range(options.seed + in_program, options.seed + options.count)
+    if in_shell:
+        yield from shell.interrupted(options.home / "shell", seeds[:in_shell])
+    if in_notebook:
+        yield from notebook.interrupted(options.home / "notebook", seeds[in_shell:])
 
 
 FAMILY = Family(

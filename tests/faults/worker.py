@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,8 +25,10 @@ from tests.faults.workload import (
     Statement,
     difference,
     draw,
+    insert_into,
 )
 
+_STAGING = "_acidsql_staging_"
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
 
 
@@ -55,26 +58,23 @@ class Worker:
     """Spark session with the tables of the workload, and the rows that they should have.
 
     Attributes:
-        home: directory of the warehouse and the metastore.
+        home: directory of the child.
         spark: the session.
         steps: of this process.
+        warehouse: directory of the tables.
         state: rows that the tables should have.
     """
 
     home: Path
     spark: SparkSession
     steps: Steps
+    warehouse: Path
     state: State = field(default_factory=lambda: EMPTY)
 
     @property
     def metastore(self) -> Path:
         """File of the embedded metastore."""
         return Path(AcidSession.of(self.spark).settings.metastore)
-
-    @property
-    def warehouse(self) -> Path:
-        """Directory of the tables."""
-        return self.home / "warehouse"
 
     def make_tables(self) -> None:
         """Create the tables, and run a statement of each kind to have its classes loaded."""
@@ -94,7 +94,7 @@ class Worker:
         """Run a statement that may fail."""
         try:
             self.run(text)
-        except (Exception, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
             return Outcome(returned=False, error=error.with_traceback(None))
         return Outcome(returned=True, error=None)
 
@@ -120,21 +120,30 @@ class Worker:
         return tuple(sorted((row.id, row.v, row.p) for row in rows))
 
     def verdict(
-        self, statement: Statement, outcome: Outcome, *, may_leave: Sequence[str] = ()
+        self,
+        statement: Statement,
+        outcome: Outcome,
+        *,
+        may_leave: Sequence[str] = (),
+        patience: float = 0.0,
+        errors_may_come_after: bool = False,
     ) -> str | None:
         """Return what is wrong after a statement; take over what it did.
 
         Args:
             statement: what was run in ``state``.
             outcome: how it ended.
-            may_leave: beginnings of what it may leave behind.
+            may_leave: parts of the names of what it may leave behind.
+            patience: seconds in which transactions may time out.
+            errors_may_come_after: whether an error may follow the commit.
         """
         try:
             wrong = self._state_after(statement, outcome)
-            acidsql.release(self.spark)
-            found = leftovers(self.metastore, self.warehouse)
-            left = [one for one in found if not any(part in one for part in may_leave)]
-            follow_up = draw(random.Random(1), self.state, ["INSERT"])
+            if wrong is None and not outcome.returned and not errors_may_come_after:
+                wrong = self._says_too_little(statement)
+            found = self._leftovers(patience)
+            left = [one for one in found if not _is_allowed(one, may_leave)]
+            follow_up = insert_into(statement.table, self.state)
             self.run(follow_up.text)
             self.state = follow_up.after
             if wrong is None and left:
@@ -144,14 +153,50 @@ class Worker:
                 found_rows = {table: self._rows(table)}
                 wrong = difference(found_rows, {table: self.state[table]})
             acidsql.release(self.spark)
+            if wrong is None and any(_STAGING in one for one in found):
+                wrong = self._after_cleaning()
         # Whatever the session raises now is the violation.
-        except (Exception, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
             wrong = f"the session cannot be used: {type(error).__name__}: {str(error)[:500]}"
         if wrong is None:
             return None
         return (
-            f"{wrong} (after {statement.text!r} with {outcome.condition}: {outcome.error!s:.200})"
+            f"{wrong} (after {statement.text!r}, {outcome.condition}: {str(outcome.error)[:200]})"
         )
+
+    def _after_cleaning(self) -> str | None:
+        """Compact, and return what staging directories are left.
+
+        A job that Spark was running when its statement ended may write into its staging directory
+        once more; a compaction removes it.
+        """
+        for table in TABLES:
+            for _ in range(2):
+                insert = insert_into(table, self.state)
+                self.run(insert.text)
+                self.state = insert.after
+            place = " PARTITION (p = 1)" if table == "parted" else ""
+            self.run(f"ALTER TABLE {table}{place} COMPACT 'major'")
+        acidsql.release(self.spark)
+        left = [one for one in leftovers(self.metastore, self.warehouse) if _STAGING in one]
+        return f"left after cleaning: {left}" if left else None
+
+    def _leftovers(self, patience: float) -> list[str]:
+        deadline = time.monotonic() + patience
+        while True:
+            acidsql.release(self.spark)
+            AcidSession.of(self.spark).metastore.reap()
+            found = leftovers(self.metastore, self.warehouse)
+            if not any("transaction" in one for one in found) or time.monotonic() > deadline:
+                return found
+            time.sleep(0.2)
+
+    def _says_too_little(self, statement: Statement) -> str | None:
+        """Return a complaint if a statement that raised has had an effect."""
+        changes = difference(statement.before, statement.after) is not None
+        if changes and difference(self.state, statement.after) is None:
+            return "it raised, and has taken effect"
+        return None
 
     def _state_after(self, statement: Statement, outcome: Outcome) -> str | None:
         found = self.tables()
@@ -168,10 +213,16 @@ class Worker:
         return f"neither before ({for_before}) nor after ({for_after})"
 
 
+def _is_allowed(leftover: str, may_leave: Sequence[str]) -> bool:
+    return any(part in leftover for part in (*may_leave, _STAGING))
+
+
 def started(
     home: Path,
     *,
     master: str = "local[1]",
+    disk: Path | None = None,
+    scheme: str = "file",
     settings: Mapping[str, str] | None = None,
     before: Callable[[], object] = lambda: None,
 ) -> Worker:
@@ -180,16 +231,19 @@ def started(
     Args:
         home: the directory.
         master: of Spark.
+        disk: directory of the warehouse and the metastore, if it is another one.
+        scheme: of the warehouse's file system.
         settings: of Spark, besides those of every campaign.
         before: is called when Spark has started, before acidsql does anything.
     """
+    place = disk or home
     options = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(home / "warehouse"),
-        "spark.acidsql.metastore": str(home / "metastore.sqlite"),
+        "spark.sql.warehouse.dir": f"{scheme}:{place / 'warehouse'}",
+        "spark.acidsql.metastore": str(place / "metastore.sqlite"),
         "spark.acidsql.lock.timeout": "30",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
         **(settings or {}),
@@ -200,6 +254,6 @@ def started(
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     before()
-    worker = Worker(home=home, spark=spark, steps=Steps())
+    worker = Worker(home=home, spark=spark, steps=Steps(), warehouse=place / "warehouse")
     worker.make_tables()
     return worker

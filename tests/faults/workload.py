@@ -31,27 +31,32 @@ class Statement:
         kind: what it is, as in a table of the report.
         table: the table that it changes.
         text: its SQL.
-        after: all tables after it.
+        apply: returns the state after it.
+        before: the state for which it was drawn.
+        after: the state after it.
     """
 
     kind: str
     table: str
     text: str
+    apply: Callable[[State], State]
+    before: State
     after: State
 
 
-_Draw = Callable[[random.Random, State, str], tuple[str, Sequence[Row]]]
+_Apply = Callable[[Sequence[Row]], Sequence[Row]]
+_Draw = Callable[[random.Random, State, str], tuple[str, _Apply]]
 
 
 def _fresh(state: State, table: str) -> int:
     return 1 + max((row[0] for row in state[table]), default=0)
 
 
-def _insert(_: random.Random, state: State, table: str) -> tuple[str, Sequence[Row]]:
+def _insert(_: random.Random, state: State, table: str) -> tuple[str, _Apply]:
     first = _fresh(state, table)
     new = [(first + i, "i", i % _PARTITIONS) for i in range(3)]
     values = ", ".join(f"({i}, '{v}', {p})" for i, v, p in new)
-    return f"INSERT INTO {table} VALUES {values}", [*state[table], *new]
+    return f"INSERT INTO {table} VALUES {values}", lambda rows: [*rows, *new]
 
 
 def _of_range(first: int, end: int, value: str) -> tuple[str, list[Row]]:
@@ -62,27 +67,30 @@ def _of_range(first: int, end: int, value: str) -> tuple[str, list[Row]]:
     return query, [(i, value, i % _PARTITIONS) for i in range(first, end)]
 
 
-def _insert_select(rng: random.Random, state: State, table: str) -> tuple[str, Sequence[Row]]:
+def _insert_select(rng: random.Random, state: State, table: str) -> tuple[str, _Apply]:
     # More rows than the driver writes itself.
     first = _fresh(state, table)
     query, new = _of_range(first, first + rng.randrange(250, 400), "s")
-    return f"INSERT INTO {table} {query}", [*state[table], *new]
+    return f"INSERT INTO {table} {query}", lambda rows: [*rows, *new]
 
 
-def _update(rng: random.Random, state: State, table: str) -> tuple[str, Sequence[Row]]:
+def _update(rng: random.Random, _: State, table: str) -> tuple[str, _Apply]:
     modulus = rng.randrange(2, 6)
     value = f"u{rng.randrange(100)}"
-    rows = [(i, value if i % modulus == 0 else v, p) for i, v, p in state[table]]
-    return f"UPDATE {table} SET v = '{value}' WHERE id % {modulus} = 0", rows
+
+    def apply(rows: Sequence[Row]) -> Sequence[Row]:
+        return [(i, value if i % modulus == 0 else v, p) for i, v, p in rows]
+
+    return f"UPDATE {table} SET v = '{value}' WHERE id % {modulus} = 0", apply
 
 
-def _delete(rng: random.Random, state: State, table: str) -> tuple[str, Sequence[Row]]:
+def _delete(rng: random.Random, _: State, table: str) -> tuple[str, _Apply]:
     modulus = rng.randrange(2, 6)
     text = f"DELETE FROM {table} WHERE id % {modulus} = 1"
-    return text, [row for row in state[table] if row[0] % modulus != 1]
+    return text, lambda rows: [row for row in rows if row[0] % modulus != 1]
 
 
-def _merge(rng: random.Random, state: State, table: str) -> tuple[str, Sequence[Row]]:
+def _merge(rng: random.Random, state: State, table: str) -> tuple[str, _Apply]:
     end = _fresh(state, table) + rng.randrange(5, 300)
     first = max(1, end - rng.randrange(10, 600))
     query, source = _of_range(first, end, "m")
@@ -92,27 +100,31 @@ def _merge(rng: random.Random, state: State, table: str) -> tuple[str, Sequence[
         " WHEN MATCHED THEN UPDATE SET v = s.v"
         " WHEN NOT MATCHED THEN INSERT (id, v, p) VALUES (s.id, s.v, s.p)"
     )
-    own = {row[0]: row for row in state[table]}
-    for row in source:
-        old = own.pop(row[0], None)
-        if old is None:
-            own[row[0]] = row
-        elif row[0] % 5:
-            own[row[0]] = (row[0], "m", old[2])
-    return text, list(own.values())
+
+    def apply(rows: Sequence[Row]) -> Sequence[Row]:
+        own = {row[0]: row for row in rows}
+        for row in source:
+            old = own.pop(row[0], None)
+            if old is None:
+                own[row[0]] = row
+            elif row[0] % 5:
+                own[row[0]] = (row[0], "m", old[2])
+        return list(own.values())
+
+    return text, apply
 
 
-def _overwrite(rng: random.Random, state: State, table: str) -> tuple[str, Sequence[Row]]:
+def _overwrite(rng: random.Random, state: State, table: str) -> tuple[str, _Apply]:
     first = _fresh(state, table) if rng.random() < 0.5 else 1
     query, new = _of_range(first, first + 250, "o")
-    return f"INSERT OVERWRITE {table} {query}", new
+    return f"INSERT OVERWRITE {table} {query}", lambda _: new
 
 
-def _truncate(_: random.Random, __: State, table: str) -> tuple[str, Sequence[Row]]:
-    return f"TRUNCATE TABLE {table}", []
+def _truncate(_: random.Random, __: State, table: str) -> tuple[str, _Apply]:
+    return f"TRUNCATE TABLE {table}", lambda _: []
 
 
-def _compact(rng: random.Random, state: State, table: str) -> tuple[str, Sequence[Row]]:
+def _compact(rng: random.Random, state: State, table: str) -> tuple[str, _Apply]:
     kind = rng.choice(["major", "minor"])
     place = ""
     if table == "parted":
@@ -120,13 +132,13 @@ def _compact(rng: random.Random, state: State, table: str) -> tuple[str, Sequenc
         if not present:
             return _insert(rng, state, table)
         place = f" PARTITION (p = {rng.choice(present)})"
-    return f"ALTER TABLE {table}{place} COMPACT '{kind}' AND WAIT", state[table]
+    return f"ALTER TABLE {table}{place} COMPACT '{kind}' AND WAIT", lambda rows: rows
 
 
-def _drop_partition(rng: random.Random, state: State, table: str) -> tuple[str, Sequence[Row]]:
+def _drop_partition(rng: random.Random, _: State, table: str) -> tuple[str, _Apply]:
     value = rng.randrange(_PARTITIONS)
     text = f"ALTER TABLE {table} DROP IF EXISTS PARTITION (p = {value})"
-    return text, [row for row in state[table] if row[2] != value]
+    return text, lambda rows: [row for row in rows if row[2] != value]
 
 
 _DRAWS: Mapping[str, _Draw] = {
@@ -161,18 +173,39 @@ def draw(rng: random.Random, state: State, kinds: Sequence[str] = KINDS) -> Stat
         return _create_or_drop(state, table)
     if kind == "DROP PARTITION":
         table = "parted"
-    text, rows = _DRAWS[kind](rng, state, table)
-    after = {**state, table: tuple(sorted(rows))}
-    return Statement(kind=kind, table=table, text=text, after=after)
+    return _of_table(kind, table, state, *_DRAWS[kind](rng, state, table))
+
+
+def _of_table(kind: str, table: str, state: State, text: str, change: _Apply) -> Statement:
+    def apply(before: State) -> State:
+        return {**before, table: tuple(sorted(change(before[table])))}
+
+    return Statement(
+        kind=kind, table=table, text=text, apply=apply, before=state, after=apply(state)
+    )
+
+
+def insert_into(table: str, state: State) -> Statement:
+    """Return an INSERT of three rows, into another table if this one is a copy."""
+    table = table if table in TABLES else "plain"
+    return _of_table("INSERT", table, state, *_insert(random.Random(0), state, table))
 
 
 def _create_or_drop(state: State, table: str) -> Statement:
-    after = dict(state)
-    if after.pop(COPY, None) is not None:
-        return Statement(kind="DROP", table=COPY, text=f"DROP TABLE {COPY}", after=after)
-    after[COPY] = state[table]
+    if COPY in state:
+        return _of_copy("DROP", state, f"DROP TABLE {COPY}", _without_copy)
     text = f"CREATE TABLE {COPY} {_PROPERTIES} AS SELECT id, v, p FROM {table}"
-    return Statement(kind="CTAS", table=COPY, text=text, after=after)
+    return _of_copy("CTAS", state, text, lambda before: {**before, COPY: before[table]})
+
+
+def _without_copy(state: State) -> State:
+    return {name: rows for name, rows in state.items() if name != COPY}
+
+
+def _of_copy(kind: str, state: State, text: str, apply: Callable[[State], State]) -> Statement:
+    return Statement(
+        kind=kind, table=COPY, text=text, apply=apply, before=state, after=apply(state)
+    )
 
 
 def difference(found: State, expected: State) -> str | None:
