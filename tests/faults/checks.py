@@ -7,6 +7,7 @@ from pathlib import Path
 
 # Compactions in these states are at work, or wait for a worker.
 _UNFINISHED = ("initiated", "working")
+READER = "read transaction"
 _HIDDEN = "_acidsql_"
 
 
@@ -18,6 +19,7 @@ def leftovers(metastore: Path, warehouse: Path) -> list[str]:
     try:
         left = [
             *(f"transaction {t} is open" for (t,) in connection.execute(_OPEN)),
+            *(f"{READER} {t} is open" for (t,) in connection.execute(_READING)),
             *(f"transaction {t} has a lock" for (t,) in connection.execute(_LOCKED)),
             *(f"the journal has {o}" for (o,) in connection.execute(_JOURNAL)),
             *(f"compaction {c} is {s}" for c, s in connection.execute(_COMPACTIONS, _UNFINISHED)),
@@ -38,7 +40,8 @@ def leftovers(metastore: Path, warehouse: Path) -> list[str]:
     return left
 
 
-_OPEN = "SELECT txn_id FROM txns WHERE state = 'open'"
+_READING = "SELECT txn_id FROM txns WHERE state = 'open' AND type = 'read_only'"
+_OPEN = "SELECT txn_id FROM txns WHERE state = 'open' AND type <> 'read_only'"
 _LOCKED = "SELECT txn_id FROM locks"
 _JOURNAL = "SELECT operation FROM file_operations"
 _COMPACTIONS = "SELECT compaction_id, state FROM compactions WHERE state IN (?, ?)"
@@ -50,7 +53,7 @@ _ABORTED = (
 
 
 def open_transactions(metastore: Path) -> int:
-    """Return the number of open transactions."""
+    """Return the number of open transactions that are no readers."""
     connection = sqlite3.connect(metastore)
     try:
         return len(connection.execute(_OPEN).fetchall())

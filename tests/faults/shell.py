@@ -13,7 +13,7 @@ from pathlib import Path
 import pexpect
 
 from tests.faults.campaign import Fault
-from tests.faults.checks import leftovers, open_transactions
+from tests.faults.checks import READER, leftovers, open_transactions
 from tests.faults.children import environment
 from tests.faults.workload import EMPTY, KINDS, TABLES, State, Statement, draw
 
@@ -120,7 +120,6 @@ class Shell:
         deadline = time.monotonic() + _SECONDS
         while open_transactions(metastore) and time.monotonic() < deadline:
             time.sleep(0.2)
-            self._run("ALTER TABLE plain COMPACT 'minor'")  # ends leases of what was shown
         found = self._digests()
         before, after = _digests_of(self._state), _digests_of(statement.after)
         if found == after:
@@ -132,7 +131,8 @@ class Shell:
         left = [
             one
             for one in leftovers(metastore, self._home / "warehouse")
-            if "_acidsql_staging_" not in one
+            # What the shell has shown may be read as long as Java has not collected it.
+            if "_acidsql_staging_" not in one and READER not in one
         ]
         return f"left by {statement.text!r}: {left[:5]}" if left else None
 

@@ -41,6 +41,12 @@ _OWNERS: dict[str, tuple[Any, str]] = {
     "let die": (Heartbeater, "remove"),
 }
 NAMES = tuple(_OWNERS)
+_FILE_METHODS = (
+    "append", "assemble", "copy", "delete_if_empty", "exists", "is_directory", "link", "list_all",
+    "make_directory", "move", "open", "read", "size", "version", "write",
+)  # fmt: skip
+FILES = (*_FILE_METHODS, "rename", "delete", "sync", "move files")
+"""Operations on files."""
 ENDING = ("ask if open", "rename", "sync", "journal", "commit", "move files")
 """Steps around the commit."""
 UNDOING = ("roll back", "abort", "undo", "delete", "let die")
@@ -76,7 +82,8 @@ class Steps:
     def __init__(self) -> None:
         self.arms: list[Arm] = []
         self._lock = threading.Lock()
-        for name, (owner, attribute) in _OWNERS.items():
+        files = {name: (FileSystem, name) for name in _FILE_METHODS}
+        for name, (owner, attribute) in (_OWNERS | files).items():
             setattr(owner, attribute, self._watched(name, getattr(owner, attribute)))
 
     def _watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
 from acidsql.session.acid_session import AcidSession
@@ -51,6 +52,10 @@ class Outcome:
             return "returned"
         found = _CONDITION.search(str(self.error))
         return found[1] if found else type(self.error).__name__
+
+
+NOT_RUN = Outcome(returned=False, error=None)
+"""Outcome of a statement that is as if it had failed."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,6 +102,13 @@ class Worker:
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
             return Outcome(returned=False, error=error.with_traceback(None))
         return Outcome(returned=True, error=None)
+
+    def attempt_rows(self, frame: DataFrame) -> tuple[Row, ...] | str:
+        """Return the rows of a DataFrame, or the condition of its error."""
+        try:
+            return tuple(sorted((row.id, row.v, row.p) for row in frame.collect()))
+        except PySparkException as error:
+            return Outcome(returned=False, error=error).condition
 
     def tables(self) -> State:
         """Read all tables.
@@ -224,7 +236,6 @@ def started(
     disk: Path | None = None,
     scheme: str = "file",
     settings: Mapping[str, str] | None = None,
-    before: Callable[[], object] = lambda: None,
 ) -> Worker:
     """Start Spark with a warehouse and a metastore in a directory, and make the tables.
 
@@ -234,8 +245,21 @@ def started(
         disk: directory of the warehouse and the metastore, if it is another one.
         scheme: of the warehouse's file system.
         settings: of Spark, besides those of every campaign.
-        before: is called when Spark has started, before acidsql does anything.
     """
+    worker = joined(home, master=master, disk=disk, scheme=scheme, settings=settings)
+    worker.make_tables()
+    return worker
+
+
+def joined(
+    home: Path,
+    *,
+    master: str = "local[1]",
+    disk: Path | None = None,
+    scheme: str = "file",
+    settings: Mapping[str, str] | None = None,
+) -> Worker:
+    """Start Spark as ``started`` does, with tables that somebody else makes."""
     place = disk or home
     options = {
         "spark.ui.enabled": "false",
@@ -253,7 +277,4 @@ def started(
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    before()
-    worker = Worker(home=home, spark=spark, steps=Steps(), warehouse=place / "warehouse")
-    worker.make_tables()
-    return worker
+    return Worker(home=home, spark=spark, steps=Steps(), warehouse=place / "warehouse")
