@@ -72,7 +72,7 @@ class Clock:
         rows = self._session.attempt_rows(held)
         if rows not in (expected, *_CLEAR):
             violation = violation or f"a DataFrame from before has other rows: {rows!s:.500}"
-        violation = violation or self._session.verdict(statement, outcome)
+        violation = violation or self._session.verdict_if(struck, statement, outcome)
         way = "forward" if hours > 0 else "back"
         return Strike(
             step=f"{way}: {step}", statement=statement.kind, struck=struck, violation=violation

@@ -60,8 +60,8 @@ class Disk:
         """Fill the disk before or during a statement."""
         rng = random.Random(seed)
         statement = draw(rng, self._session.state, KINDS)
-        free = rng.choice([0, rng.randrange(16), rng.randrange(300)]) * 1024
-        step = rng.choice(["from the start", "random", *_STEPS])
+        free = rng.choice([0, 0, rng.randrange(8), rng.randrange(32), rng.randrange(150)]) * 1024
+        step = rng.choice(["from the start"] * 4 + ["random"] * 2 + [*_STEPS])
         arm = steps.Arm(
             step=step, before=rng.random() < 0.6, number=0, act=lambda: self._fill(free)
         )
@@ -78,13 +78,14 @@ class Disk:
             timer.join()
         self._session.steps.arms.clear()
         self._ballast.unlink(missing_ok=True)
-        violation = self._session.verdict(
-            statement, outcome, may_leave=_MAY_LEAVE, patience=3 * _TIMEOUT
+        struck = not outcome.returned
+        violation = self._session.verdict_if(
+            struck, statement, outcome, may_leave=_MAY_LEAVE, patience=3 * _TIMEOUT
         )
         return Strike(
             step=f"{self._where}: {step}",
             statement=statement.kind,
-            struck=not outcome.returned,
+            struck=struck,
             violation=violation,
         )
 

@@ -64,11 +64,12 @@ class Executors:
         outcome = self._session.attempt(statement.text)
         ended.set()
         killer.join()
-        violation = self._session.verdict(statement, outcome)
+        struck = self._killed_in_job > 0
+        violation = self._session.verdict_if(struck, statement, outcome)
         return Strike(
             step="both" if both else "one",
             statement=statement.kind,
-            struck=self._killed_in_job > 0,
+            struck=struck,
             violation=violation,
         )
 

@@ -56,10 +56,9 @@ class Interrupts:
         self._session.steps.arms.clear()
         for timer in timers:
             timer.cancel()
-        violation = self._session.verdict(statement, outcome, errors_may_come_after=True)
-        return Strike(
-            step=step, statement=statement.kind, struck=self._struck > 0, violation=violation
-        )
+        struck = self._struck > 0
+        violation = self._session.verdict_if(struck, statement, outcome, errors_may_come_after=True)
+        return Strike(step=step, statement=statement.kind, struck=struck, violation=violation)
 
     def _plan(self, rng: random.Random) -> str:
         return RANDOM if rng.random() < 0.3 else rng.choice([*steps.NAMES[:11], *steps.ENDING])

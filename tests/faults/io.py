@@ -70,18 +70,20 @@ class Errors:
         if rng.random() < (0.5 if self._scheme == "file" else 0.9):
             name = rng.choice(sorted(_HADOOP))
             after = after and name not in _UNDOABLE
-            self._faulty.arm(name, rng.randrange(_HADOOP[name]), after)
+            self._faulty.arm(name, round(_HADOOP[name] * rng.random() ** 3), after)
             step = f"{self._scheme} {name}"
         else:
             name = rng.choice(steps.FILES)
-            arm = steps.Arm(step=name, before=not after, number=rng.randrange(4), act=_fail)
+            arm = steps.Arm(
+                step=name, before=not after, number=round(4 * rng.random() ** 3), act=_fail
+            )
             self._session.steps.arms.append(arm)
             step = f"acidsql {name}"
         outcome = self._session.attempt(statement.text)
         struck = bool(self._faulty.disarm()) or any(a.struck for a in self._session.steps.arms)
         self._session.steps.arms.clear()
-        violation = self._session.verdict(
-            statement, outcome, may_leave=_MAY_LEAVE, patience=3 * _TIMEOUT
+        violation = self._session.verdict_if(
+            struck, statement, outcome, may_leave=_MAY_LEAVE, patience=3 * _TIMEOUT
         )
         return Strike(
             step=f"{step} {'after' if after else 'before'}",

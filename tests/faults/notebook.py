@@ -14,6 +14,7 @@ from tests.faults.campaign import Fault
 from tests.faults.children import environment
 from tests.notebook.kernel import Kernel, Message, started
 
+_RETURNED = "it returned"
 _MOST_SECONDS = 2.0
 _BEGIN = """
 import json, random
@@ -55,13 +56,14 @@ def _strike(kernel: Kernel, seed: int) -> Fault:
     for timer in timers:
         timer.start()
     magic = rng.random() < 0.5
-    said = kernel.run(f"%acidsql {text}" if magic else "cells.run()")
+    said = kernel.run(f"{f'%acidsql {text}' if magic else 'cells.run()'}\nprint({_RETURNED!r})")
     for timer in timers:
         timer.cancel()
         timer.join()
-    errors = [message.content["ename"] for message in said if message.kind == "error"]
-    answer = json.loads(_printed(kernel.run(f"print(cells.verdict({errors!r}))")))
-    return _fault(seed, kind, struck=bool(errors), violation=answer, magic=magic)
+    # Without an error it may have been interrupted before it began.
+    returned = any(message.content.get("text") == f"{_RETURNED}\n" for message in said)
+    answer = json.loads(_printed(kernel.run(f"print(cells.verdict(returned={returned}))")))
+    return _fault(seed, kind, struck=not returned, violation=answer, magic=magic)
 
 
 def _printed(said: Sequence[Message]) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -175,6 +176,19 @@ class Worker:
         return (
             f"{wrong} (after {statement.text!r}, {outcome.condition}: {str(outcome.error)[:200]})"
         )
+
+    def verdict_if(
+        self,
+        struck: bool,
+        statement: Statement,
+        outcome: Outcome,
+        **named: Any,
+    ) -> str | None:
+        """Return the verdict; a statement that nothing struck counts as done, to save time."""
+        if struck or not outcome.returned:
+            return self.verdict(statement, outcome, **named)
+        self.state = statement.after
+        return None
 
     def _after_cleaning(self) -> str | None:
         """Compact, and return what staging directories are left.
