@@ -8,6 +8,7 @@ from pathlib import Path
 # Compactions in these states are at work, or wait for a worker.
 _UNFINISHED = ("initiated", "working")
 READER = "read transaction"
+_OWNER = "_acidsql_owner"
 _HIDDEN = "_acidsql_"
 
 
@@ -29,7 +30,7 @@ def leftovers(metastore: Path, warehouse: Path) -> list[str]:
     finally:
         connection.close()
     for path in sorted(warehouse.rglob("*")):
-        if path.name.startswith(_HIDDEN):
+        if path.name.startswith(_HIDDEN) and path.name != _OWNER:
             left.append(f"{path.relative_to(warehouse)} is there")
         elif path.name.startswith(("delta_", "delete_delta_", "base_")):
             # No compaction has an aborted write id at the end of its name alone.

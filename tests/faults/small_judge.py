@@ -197,9 +197,7 @@ def _goes_on(trial: Trial, found: State) -> None:
             raise Violation(f"left behind: {left}")
 
 
-def _insert_everywhere(
-    world: World, session: AcidSession, name: TableName, state: State
-) -> State:
+def _insert_everywhere(world: World, session: AcidSession, name: TableName, state: State) -> State:
     """Insert a row into each partition that there is, or has a directory."""
     places: list[Values] = [()]
     table = session.metastore.table(*name)
@@ -245,4 +243,3 @@ def orphans(world: World, session: AcidSession) -> list[str]:
         if file.is_file() and file.parent != world.root and f"file:{file}" not in known
     ]
     return sorted(str(f) for f in files if f"file:{f.parent}" not in known)
-

@@ -181,9 +181,7 @@ def _changed(state: State, tag: str, name: TableName, *, adds: bool) -> State:
 
 def _merge(actor: Actor) -> None:
     """Delete in one partition and insert into another one."""
-    with write_transaction(
-        actor.session, change_intent(actor.table(P), Operation.UPDATE)
-    ) as write:
+    with write_transaction(actor.session, change_intent(actor.table(P), Operation.UPDATE)) as write:
         rows = rows_of(actor.session, write.table, write.txns, write.seen)
         gone = sorted(rows.get(("1",), EMPTY))
         added = {("9",): [f"{actor.tag}_"]}
@@ -229,7 +227,9 @@ def _load(actor: Actor, name: TableName, values: Values, *, overwrite: bool) -> 
             if version is not None
         )
         write.changes.append(DeleteLoadedFiles(files=loaded))
-        name_of_it = base_name(write.write_id) if overwrite else delta_name(*[write.write_id] * 2, 0)
+        name_of_it = (
+            base_name(write.write_id) if overwrite else delta_name(*[write.write_id] * 2, 0)
+        )
         if sources:
             write.place(staged, values, name_of_it)
         write.commit([(intent.operation, [values] if sources else [])])
@@ -304,14 +304,10 @@ def _properties_set(state: State, tag: str) -> State:
     return replace(state, properties={**state.properties, T: {"changed": tag}})
 
 
-def _rename(
-    actor: Actor, new: TableName, write: WriteTransaction
-) -> changes.CatalogChange:
+def _rename(actor: Actor, new: TableName, write: WriteTransaction) -> changes.CatalogChange:
     location = definition(actor.world, *new).location
     _make_room(actor, location)
-    return changes.RenameTable(
-        table=write.table, database=new[0], name=new[1], location=location
-    )
+    return changes.RenameTable(table=write.table, database=new[0], name=new[1], location=location)
 
 
 def _make_room(actor: Actor, location: str) -> None:
@@ -477,7 +473,11 @@ KINDS: Mapping[str, Kind] = {
     for kind in (
         _kind("insert", insert, _inserted, T, [()]),
         _kind("insert partitions", insert, _inserted, P, [("1",), ("9",)]),
-        _kind("multi insert", _insert_two, lambda s, t: _inserted(_inserted(s, t, T, [()]), t, P, [("5",)])),
+        _kind(
+            "multi insert",
+            _insert_two,
+            lambda s, t: _inserted(_inserted(s, t, T, [()]), t, P, [("5",)]),
+        ),
         _kind("overwrite", _overwrite, _overwritten, T, ()),
         _kind("overwrite partition", _overwrite, _overwritten, P, ("1",)),
         Kind(
@@ -496,13 +496,30 @@ KINDS: Mapping[str, Kind] = {
             effect=lambda s, t: _changed(s, t, P, adds=False),
         ),
         _kind("merge", _merge, _merge_effect),
-        _kind("truncate", _truncate, lambda s, _, name: s.changed(name, replaced=s.tables[name]), P),
+        _kind(
+            "truncate", _truncate, lambda s, _, name: s.changed(name, replaced=s.tables[name]), P
+        ),
         _kind("load", _load, _loaded, T, (), overwrite=False),
         _kind("load overwrite", _load, _loaded, P, ("2",), overwrite=True),
-        _kind("create", _create, lambda s, _, name: s.having(name, {(): EMPTY}), NEW, in_transaction=False),
-        _kind("create as select", _create_as_select, lambda s, t: s.having(NEW, {(): frozenset({f"{t}_"})})),
+        _kind(
+            "create",
+            _create,
+            lambda s, _, name: s.having(name, {(): EMPTY}),
+            NEW,
+            in_transaction=False,
+        ),
+        _kind(
+            "create as select",
+            _create_as_select,
+            lambda s, t: s.having(NEW, {(): frozenset({f"{t}_"})}),
+        ),
         _kind("drop", _drop, lambda s, _, name: s.having(name, None), P),
-        _altering("rename", P, lambda a, w: _rename(a, _RENAMED, w), lambda s, t: _renamed(s, t, P, _RENAMED)),
+        _altering(
+            "rename",
+            P,
+            lambda a, w: _rename(a, _RENAMED, w),
+            lambda s, t: _renamed(s, t, P, _RENAMED),
+        ),
         _altering("set properties", T, _set_properties, _properties_set),
         _altering("add partition", P, _add_partition, _partition_added),
         _altering("drop partition", P, _drop_partition, _partition_dropped),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -190,3 +191,36 @@ def test_what_could_not_be_taken_back_is_told(
     opened, left = ended(session, then=failing(ValueError()), revert=failing(OSError("no rename")))
     assert (opened.status, left) == (Status.ABORTED, ["first", "second"])
     assert "could not undo its changes" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["open_txn", "heartbeat"])
+def test_an_interrupt_at_its_beginning_leaves_no_transaction_open(
+    session: AcidSession, metastore: Unreliable, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The second step is where heartbeats begin."""
+    owner, attribute = (metastore, name) if name == "open_txn" else (session.heartbeater, "add")
+    original = getattr(owner, attribute)
+
+    def interrupted(*arguments: object) -> object:
+        answer = original(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        return answer
+
+    monkeypatch.setattr(owner, attribute, interrupted)
+    with pytest.raises(KeyboardInterrupt), transaction(session):
+        pytest.fail("it goes on")
+    assert state_of(metastore, 1) is TxnState.ABORTED
+    assert session.heartbeater.beat()
+    assert not session.heartbeater.lost()
+
+
+def test_a_second_interrupt_waits_for_the_roll_back(
+    session: AcidSession, metastore: Unreliable
+) -> None:
+    opened, left = ended(
+        session,
+        then=partial(signal.raise_signal, signal.SIGINT),
+        revert=partial(signal.raise_signal, signal.SIGINT),
+    )
+    assert (opened.status, left) == (Status.ROLLED_BACK, [])
+    assert state_of(metastore, opened.txn_id) is TxnState.ABORTED
