@@ -32,7 +32,8 @@ def test_what_may_be_interrupted_is_interrupted_at_once() -> None:
             press()
             reached.append("after")
 
-    pytest.raises(KeyboardInterrupt, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert reached == []
 
 
@@ -46,7 +47,8 @@ def test_a_signal_that_waited_interrupts_what_may_be_interrupted() -> None:
             with Interruptible():
                 reached.append("after")
 
-    pytest.raises(KeyboardInterrupt, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert reached == ["begun"]
 
 
@@ -76,7 +78,8 @@ def test_steps_that_may_not_be_interrupted_within_what_may() -> None:
                 reached.append("inner")
             reached.append("outer")
 
-    pytest.raises(KeyboardInterrupt, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert reached == ["inner"]
 
 
