@@ -25,7 +25,6 @@ _LIBRARY = "jumping_clock.so"
 _MOST_HOURS = 9
 _MOST_SECONDS = 2.0
 _CLEAR = ("returned", "TXN_ABORTED", "SNAPSHOT_EXPIRED")
-_STEPS = ("open", "allocate", "lock", "snapshot", *steps.ENDING)
 
 
 def begin(home: Path) -> Clock:
@@ -52,7 +51,7 @@ class Clock:
         rng = random.Random(seed)
         statement = draw(rng, self._session.state, KINDS)
         hours = rng.choice([-1, 1]) * rng.uniform(0.5, _MOST_HOURS)
-        step = rng.choice(["random", *_STEPS])
+        step = rng.choice(["random", *steps.of_statement(statement.kind)])
         held = acidsql.sql(self._session.spark, "SELECT id, v, p FROM plain")
         expected = self._session.state["plain"]
         arm = steps.Arm(

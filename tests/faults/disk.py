@@ -23,7 +23,6 @@ _MEBIBYTES = 24
 _MOST_SECONDS = 1.0
 _TIMEOUT = 2.0
 _SMALL = "small"
-_STEPS = ("open", "allocate", "lock", "snapshot", *steps.ENDING)
 # A commit that failed leaves its directories, which nobody sees; a compaction removes them.
 _MAY_LEAVE = ("of an aborted transaction",)
 WHERE = ("tables-and-metastore", "tables", "metastore")
@@ -61,7 +60,9 @@ class Disk:
         rng = random.Random(seed)
         statement = draw(rng, self._session.state, KINDS)
         free = rng.choice([0, 0, rng.randrange(8), rng.randrange(32), rng.randrange(150)]) * 1024
-        step = rng.choice(["from the start"] * 4 + ["random"] * 2 + [*_STEPS])
+        step = rng.choice(
+            ["from the start"] * 4 + ["random"] * 2 + [*steps.of_statement(statement.kind)]
+        )
         arm = steps.Arm(
             step=step, before=rng.random() < 0.6, number=0, act=lambda: self._fill(free)
         )
@@ -109,20 +110,23 @@ def _mounted(place: Path) -> Iterator[None]:
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
+def filled(where: str, options: Options) -> Iterator[Fault]:
+    """Fill a disk on which is what ``where`` says."""
+    place = replace(options, home=options.home / where)
+    with contextlib.ExitStack() as mounts:
+
+        def mount(home: Path) -> dict[str, str]:
+            mounts.enter_context(_mounted(home / _SMALL))
+            return {}
+
+        yield from strike_each("disk", place, module=__name__, variables=mount)
+
+
 def _run(options: Options) -> Iterator[Fault]:
     """Have a third of the faults with each kind of contents."""
     for number, where in enumerate(WHERE):
         first, end = (options.count * n // len(WHERE) for n in (number, number + 1))
-        part = replace(
-            options, seed=options.seed + first, count=end - first, home=options.home / where
-        )
-        with contextlib.ExitStack() as mounts:
-
-            def mount(home: Path, mounts: contextlib.ExitStack = mounts) -> dict[str, str]:
-                mounts.enter_context(_mounted(home / _SMALL))
-                return {}
-
-            yield from strike_each("disk", part, module=__name__, variables=mount)
+        yield from filled(where, replace(options, seed=options.seed + first, count=end - first))
 
 
 FAMILY = Family(

@@ -45,7 +45,7 @@ class Interrupts:
         """Interrupt a statement."""
         rng = random.Random(seed)
         statement = draw(rng, self._session.state, KINDS)
-        step = self._plan(rng)
+        step = RANDOM if rng.random() < 0.4 else rng.choice(steps.of_statement(statement.kind))
         self._struck = 0
         timers = self._timers(rng, step)
         for timer in timers:
@@ -59,9 +59,6 @@ class Interrupts:
         struck = self._struck > 0
         violation = self._session.verdict_if(struck, statement, outcome, errors_may_come_after=True)
         return Strike(step=step, statement=statement.kind, struck=struck, violation=violation)
-
-    def _plan(self, rng: random.Random) -> str:
-        return RANDOM if rng.random() < 0.3 else rng.choice([*steps.NAMES[:11], *steps.ENDING])
 
     def _timers(self, rng: random.Random, step: str) -> list[threading.Timer]:
         """Aim one Ctrl-C, or two."""
@@ -99,12 +96,17 @@ def _press() -> None:
     time.sleep(0)
 
 
+def interrupted(options: Options) -> Iterator[Fault]:
+    """Interrupt statements of a program."""
+    yield from strike_each("interrupts", options, module=__name__)
+
+
 def _run(options: Options) -> Iterator[Fault]:
     """Half of the interrupts are in a program, the others in a shell and in a notebook."""
     in_shell = options.count // 4
     in_notebook = options.count // 4
     in_program = options.count - in_shell - in_notebook
-    yield from strike_each("interrupts", replace(options, count=in_program), module=__name__)
+    yield from interrupted(replace(options, count=in_program))
     seeds = range(options.seed + in_program, options.seed + options.count)
     if in_shell:
         yield from shell.interrupted(options.home / "shell", seeds[:in_shell])

@@ -31,7 +31,6 @@ _UNDOABLE = frozenset({"open", "list", "status"})
 _TIMEOUT = 2.0
 # What could not be undone is removed by a compaction.
 _MAY_LEAVE = ("of an aborted transaction",)
-SCHEMES = ("file", "faulty")
 
 
 def begin(home: Path) -> Errors:
@@ -109,12 +108,18 @@ def _compiled() -> Path:
     return prepared("faults", "file-system", [source, pyspark.__version__], compile_into)
 
 
+def failing(scheme: str, options: Options) -> Iterator[Fault]:
+    """Have operations fail with the tables on the file system of a scheme."""
+    place = replace(options, home=options.home / scheme)
+    yield from strike_each("io", place, module=__name__)
+
+
 def _run(options: Options) -> Iterator[Fault]:
     """Have half of the faults on each file system."""
     half = options.count // 2
-    for scheme, first, count in (("file", 0, options.count - half), ("faulty", half, half)):
-        part = replace(options, seed=options.seed + first, count=count, home=options.home / scheme)
-        yield from strike_each("io", part, module=__name__)
+    yield from failing("file", replace(options, count=options.count - half))
+    seed = options.seed + options.count - half
+    yield from failing("faulty", replace(options, seed=seed, count=half))
 
 
 FAMILY = Family(

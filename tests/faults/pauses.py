@@ -27,8 +27,13 @@ TIMEOUT = 1.5
 _START_SECONDS = 300.0
 _SECONDS = 120.0
 _MOST_SECONDS = 1.0
-_STEPS = ("open", "allocate", "lock", "snapshot", "start compaction", "delete", *steps.ENDING)
-_CLEAR = ("TXN_ABORTED", "CONCURRENT_WRITE", "LOCK_TIMEOUT", "TABLE_OR_VIEW_NOT_FOUND")
+_CLEAR = (
+    "TXN_ABORTED",
+    "WRITE_ID_REFUSED",
+    "CONCURRENT_WRITE",
+    "LOCK_TIMEOUT",
+    "TABLE_OR_VIEW_NOT_FOUND",
+)
 # One that was aborted while it slept leaves what a compaction will remove.
 _MAY_LEAVE = ("of an aborted transaction",)
 SETTINGS = {
@@ -58,7 +63,7 @@ class Sleeper:
         session = self._session
         statement = draw(rng, session.state, KINDS)
         stopped = rng.choice(["python", "jvm", "both"])
-        step = rng.choice(["random", *_STEPS])
+        step = rng.choice(["random", *steps.of_statement(statement.kind)])
         arm = steps.Arm(step=step, before=rng.random() < 0.5, number=0, act=lambda: _stop(stopped))
         timer = threading.Timer(rng.uniform(0, _MOST_SECONDS) * rng.random(), arm.act)
         if step == "random":

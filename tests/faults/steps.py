@@ -49,6 +49,12 @@ FILES = (*_FILE_METHODS, "rename", "delete", "sync", "move files")
 """Operations on files."""
 ENDING = ("ask if open", "rename", "sync", "journal", "commit", "move files")
 """Steps around the commit."""
+BEGINNING = ("open", "keep alive", "allocate", "lock", "snapshot")
+"""Steps with which a statement begins."""
+_COMPACTING = (
+    "enqueue", "take", "open", "keep alive", "lock", "snapshot", "start compaction", "rename",
+    "end compaction", "commit", "let die",
+)  # fmt: skip
 UNDOING = ("roll back", "abort", "undo", "delete", "let die")
 """Steps that follow an error."""
 
@@ -107,3 +113,13 @@ class Steps:
                         due.append(arm)
         for arm in due:
             arm.act()
+
+
+def of_statement(kind: str) -> tuple[str, ...]:
+    """Return the steps of a kind of statement, those around the commit twice."""
+    if kind == "COMPACT":
+        return _COMPACTING
+    moves = kind in ("CTAS", "DROP", "DROP PARTITION")
+    ending = ("journal", "commit", "move files") if moves else ENDING[:-1]
+    leases = ("lease",) if kind == "CTAS" else ()
+    return (*BEGINNING, *leases, *ending, *ending, "let die")
