@@ -17,6 +17,7 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 from acidsql import bridge, dialects
 from acidsql.commands import dispatch
 from acidsql.compaction import cleaner, worker
+from acidsql.deferred_signals import DeferredSignals, Interruptible
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
@@ -134,9 +135,14 @@ def run(
 
 @contextmanager
 def working(spark: SparkSession) -> Iterator[AcidSession]:
-    """Enter a block in which acidsql works for a Spark session, and yield its ``AcidSession``."""
+    """Enter a block in which acidsql works for a Spark session, and yield its ``AcidSession``.
+
+    The first signal whose handler raises interrupts it; others wait until it has ended.
+    """
     check_process(spark)
     with (
+        DeferredSignals(),
+        Interruptible(),
         at_work(),
         bridge.active(spark),
         bridge.without_plans(spark),

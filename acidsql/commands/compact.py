@@ -8,6 +8,7 @@ from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wa
 from acidsql.commands.partitions import required
 from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
+from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import AcidAnalysisError, ConcurrencyError
 from acidsql.limits import limits
 from acidsql.metastore.model import CompactionState, CompactionType, Table
@@ -59,15 +60,17 @@ def _compact_one(
     """
     metastore = session.metastore
     name = worker.worker_name(session)
-    entry = metastore.request_compaction(table.database, table.name, partition, kind, name)
-    # One that was refused because of an entry that nobody works at does that: whoever requested it
-    # may have ended.
-    taken = metastore.next_compaction(name, entry.compaction_id)
-    if taken is not None:
-        worker.compact(session, taken)
-        if taken.type is not kind and kind is CompactionType.MAJOR:
-            return _compact_one(session, table, partition, kind, wait=wait)
-    elif wait and entry.state is not CompactionState.REFUSED:
+    # An entry without its worker would be in the way of the next request.
+    with DeferredSignals():
+        entry = metastore.request_compaction(table.database, table.name, partition, kind, name)
+        # One that was refused because of an entry that nobody works at does that: whoever
+        # requested it may have ended.
+        taken = metastore.next_compaction(name, entry.compaction_id)
+        if taken is not None:
+            worker.compact(session, taken)
+    if taken is not None and taken.type is not kind and kind is CompactionType.MAJOR:
+        return _compact_one(session, table, partition, kind, wait=wait)
+    if taken is None and wait and entry.state is not CompactionState.REFUSED:
         _wait_for(session, entry.compaction_id)
     return entry.compaction_id
 

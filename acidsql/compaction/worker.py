@@ -13,6 +13,7 @@ import uuid
 from functools import partial
 
 from acidsql.compaction.merging import write_merged
+from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import AcidSqlError, FormatError
 from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.partitions import partition_name
@@ -64,23 +65,24 @@ def run_next(session: AcidSession) -> int | None:
     Returns:
         Its id; None if there is none.
     """
-    taken = session.metastore.next_compaction(worker_name(session))
-    if taken is None:
-        return None
-    compact(session, taken)
-    return taken.compaction_id
+    with DeferredSignals():
+        taken = session.metastore.next_compaction(worker_name(session))
+        if taken is None:
+            return None
+        compact(session, taken)
+        return taken.compaction_id
 
 
 def compact(session: AcidSession, compaction: Compaction) -> None:
     """Do a compaction taken from the queue; an error is recorded there and raised."""
     metastore = session.metastore
-    table = metastore.find_table(compaction.database, compaction.table)
-    reason = _why_not(session, table, compaction)
-    if table is None or reason is not None:
-        metastore.compaction_refused(compaction.compaction_id, reason or _NO_TABLE)
-        return
     opened = None
     try:
+        table = metastore.find_table(compaction.database, compaction.table)
+        reason = _why_not(session, table, compaction)
+        if table is None or reason is not None:
+            metastore.compaction_refused(compaction.compaction_id, reason or _NO_TABLE)
+            return
         check_owner(session, table)
         with transaction(session, TxnType.COMPACTION, aborts_in_doubt=True) as opened:
             _work(opened, compaction, table)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import bridge
+from acidsql.deferred_signals import DeferredSignals, Interruptible
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.insert_only import read
 from acidsql.limits import limits
@@ -285,18 +286,21 @@ def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
     The files stay for as long as a DataFrame that was made in the block can be reached.
     """
     session.leases.prune()
-    txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
-    listings = Listings(session.files, txn_id)
-    lease = session.leases.begin(txn_id, listings.delete_copies)
-    try:
-        yield StatementSnapshot(
-            session=session,
-            txns=session.metastore.valid_txns(txn_id),
-            listings=listings,
-            expires=int((lease.opened + session.leases.max_age) * _MICROSECONDS),
-        )
-    finally:
-        session.leases.end_statement(lease)
+    # A transaction without its lease would never end.
+    with DeferredSignals():
+        txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
+        listings = Listings(session.files, txn_id)
+        lease = session.leases.begin(txn_id, listings.delete_copies)
+        try:
+            with Interruptible():
+                yield StatementSnapshot(
+                    session=session,
+                    txns=session.metastore.valid_txns(txn_id),
+                    listings=listings,
+                    expires=int((lease.opened + session.leases.max_age) * _MICROSECONDS),
+                )
+        finally:
+            session.leases.end_statement(lease)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

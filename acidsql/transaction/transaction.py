@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
+from acidsql.deferred_signals import DeferredSignals, Interruptible
 from acidsql.errors import AcidSqlError, MetastoreError, TransactionStateError, WriteConflictError
 from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.model import LockRequest, LockType, Operation, Table, TxnType
@@ -129,34 +130,25 @@ def transaction(
 ) -> Iterator[Transaction]:
     """Open a transaction and keep it alive in the block, which must call ``commit``.
 
-    It is rolled back if the block raises, or ends without a commit.
+    It is rolled back if the block raises, or ends without a commit. A signal interrupts the block
+    alone: one that comes while the transaction is opened or rolled back waits.
     """
-    with ExitStack() as at_end:
+    with DeferredSignals(), ExitStack() as at_end:
         txn_id = session.metastore.open_txn(session.user, session.host, txn_type)
         opened = Transaction(
             session=session, txn_id=txn_id, at_end=at_end, aborts_in_doubt=aborts_in_doubt
         )
         try:
             session.heartbeater.add(txn_id)
-            yield opened
+            with Interruptible():
+                yield opened
         except BaseException as error:
             opened.roll_back(error)
             raise
         else:
             opened.roll_back()
         finally:
-            _stop_heartbeats(session, txn_id)
-
-
-def _stop_heartbeats(session: AcidSession, txn_id: int) -> None:
-    """Stop them, also if Ctrl-C is pressed meanwhile: they would keep a transaction open that
-    could not be aborted.
-    """
-    try:
-        session.heartbeater.remove(txn_id)
-    except KeyboardInterrupt:
-        session.heartbeater.remove(txn_id)
-        raise
+            session.heartbeater.remove(txn_id)
 
 
 @contextmanager

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from tests.faults import hdfs, kills, metastore_kills, metastore_server, server_calls
+from tests.faults import (
+    clock,
+    disk,
+    executors,
+    hdfs,
+    interrupts,
+    io,
+    kills,
+    metastore_kills,
+    metastore_server,
+    pauses,
+    server_calls,
+)
 from tests.faults.campaign import Family
 
 _ALL = (
     kills.FAMILY,
     metastore_kills.FAMILY,
+    interrupts.FAMILY,
+    pauses.FAMILY,
+    disk.FAMILY,
+    io.FAMILY,
+    clock.FAMILY,
+    executors.FAMILY,
     metastore_server.FAMILY,
     server_calls.FAMILY,
     hdfs.FAMILY,
-)  # fmt: skip
+)
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}

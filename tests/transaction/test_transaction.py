@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -192,27 +193,34 @@ def test_what_could_not_be_taken_back_is_told(
     assert "could not undo its changes" in caplog.text
 
 
-@pytest.mark.parametrize("call", ["add", "remove"])
-@pytest.mark.parametrize("done", [False, True])
-def test_an_interrupted_transaction_gets_no_more_heartbeats(
-    session: AcidSession,
-    metastore: Unreliable,
-    monkeypatch: pytest.MonkeyPatch,
-    call: str,
-    done: bool,
+@pytest.mark.parametrize("name", ["open_txn", "heartbeat"])
+def test_an_interrupt_at_its_beginning_leaves_no_transaction_open(
+    session: AcidSession, metastore: Unreliable, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Ctrl-C comes when it is added or removed: nobody may keep it open for ever."""
-    original = getattr(Heartbeater, call)
-    presses = [KeyboardInterrupt()]
+    """The second step is where heartbeats begin."""
+    owner, attribute = (metastore, name) if name == "open_txn" else (session.heartbeater, "add")
+    original = getattr(owner, attribute)
 
-    def interrupted(heartbeater: Heartbeater, txn_id: int) -> None:
-        if done or not presses:
-            original(heartbeater, txn_id)
-        if presses:
-            raise presses.pop()
+    def interrupted(*arguments: object) -> object:
+        answer = original(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        return answer
 
-    monkeypatch.setattr(Heartbeater, call, interrupted)
-    with pytest.raises(KeyboardInterrupt), transaction(session) as opened:
-        opened.commit()
-    assert session.heartbeater._alive == set()
-    assert state_of(metastore, 1) is not TxnState.OPEN
+    monkeypatch.setattr(owner, attribute, interrupted)
+    with pytest.raises(KeyboardInterrupt), transaction(session):
+        pytest.fail("it goes on")
+    assert state_of(metastore, 1) is TxnState.ABORTED
+    assert session.heartbeater.beat()
+    assert not session.heartbeater.lost()
+
+
+def test_a_second_interrupt_waits_for_the_roll_back(
+    session: AcidSession, metastore: Unreliable
+) -> None:
+    opened, left = ended(
+        session,
+        then=partial(signal.raise_signal, signal.SIGINT),
+        revert=partial(signal.raise_signal, signal.SIGINT),
+    )
+    assert (opened.status, left) == (Status.ROLLED_BACK, [])
+    assert state_of(metastore, opened.txn_id) is TxnState.ABORTED

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import MetastoreError
 from acidsql.limits import limits
 from acidsql.metastore.embedded import schema
-from acidsql.metastore.embedded.deferred_signals import DeferredSignals
 from acidsql.metastore.embedded.mounts import network_type
 
 

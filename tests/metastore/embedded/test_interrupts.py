@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.metastore.embedded.deferred_signals import DeferredSignals
+from acidsql.deferred_signals import DeferredSignals
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 
 PROGRAM = Path(__file__).with_name("interrupted_program.py")

@@ -1,0 +1,189 @@
+"""Family ``pauses``: a process sleeps for longer than the time-out of its transaction.
+
+Python, its JVM or both are stopped by SIGSTOP. Meanwhile another process has the transaction time
+out, writes to the table, compacts and cleans it. Then the first one goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.faults import rival, steps, worker
+from tests.faults.campaign import Family, Fault, Options
+from tests.faults.children import Child, ChildError, Strike
+from tests.faults.processes import descendants, is_stopped
+from tests.faults.rival import Work
+from tests.faults.workload import KINDS, difference, draw
+
+TIMEOUT = 1.5
+_START_SECONDS = 300.0
+_SECONDS = 120.0
+_MOST_SECONDS = 1.0
+_CLEAR = (
+    "TXN_ABORTED",
+    "WRITE_ID_REFUSED",
+    "CONCURRENT_WRITE",
+    "LOCK_TIMEOUT",
+    "TABLE_OR_VIEW_NOT_FOUND",
+)
+# One that was aborted while it slept leaves what a compaction will remove.
+_MAY_LEAVE = ("of an aborted transaction",)
+SETTINGS = {
+    "spark.acidsql.txn.timeout": str(TIMEOUT),
+    "spark.acidsql.lock.timeout": "4",
+}
+
+
+def begin(home: Path) -> Sleeper:
+    """Start the session of the child that is stopped."""
+    return Sleeper(worker.started(home, settings=SETTINGS))
+
+
+class Sleeper:
+    """Statements of one session that are stopped.
+
+    Args:
+        session: the session.
+    """
+
+    def __init__(self, session: worker.Worker) -> None:
+        self._session = session
+
+    def __call__(self, seed: int) -> Strike:
+        """Stop during a statement; the parent process has it go on, and says what others did."""
+        rng = random.Random(seed)
+        session = self._session
+        statement = draw(rng, session.state, KINDS)
+        stopped = rng.choice(["python", "jvm", "both"])
+        step = rng.choice(["random", *steps.of_statement(statement.kind)])
+        arm = steps.Arm(step=step, before=rng.random() < 0.5, number=0, act=lambda: _stop(stopped))
+        timer = threading.Timer(rng.uniform(0, _MOST_SECONDS) * rng.random(), arm.act)
+        if step == "random":
+            timer.start()
+        else:
+            session.steps.arms.append(arm)
+        outcome = session.attempt(statement.text)
+        timer.cancel()
+        session.steps.arms.clear()
+        work = _work(session.home)
+        violation = None
+        if work is not None:
+            violation = work.violation
+            possible = {
+                "it never happened": work.after,
+                "it came later": statement.apply(work.after),
+                "both at once": work.apply(statement.after),
+            }
+            # What the other process found tells whether this one had committed before.
+            had_committed = difference(work.before, statement.after) is None
+            if had_committed:
+                possible = {"it came first": work.after}
+            found = session.tables()
+            fits = [name for name, state in possible.items() if not difference(found, state)]
+            if not fits:
+                violation = violation or f"no possible state: {difference(found, work.after)}"
+            elif fits == ["it never happened"] and outcome.returned:
+                violation = violation or f"{statement.text!r} returned, and did nothing"
+            elif not outcome.returned and "it never happened" not in fits:
+                violation = violation or f"{statement.text!r} raised, and has taken effect: {fits}"
+            session.state = found
+        elif difference(session.tables(), statement.after) is None:
+            session.state = statement.after
+        if not outcome.returned and outcome.condition not in _CLEAR:
+            violation = violation or f"{statement.text!r} raised {outcome.error!r:.700}"
+        violation = violation or session.verdict(
+            draw(rng, session.state, ["INSERT"]), worker.NOT_RUN, may_leave=_MAY_LEAVE, patience=4
+        )
+        return Strike(
+            step=f"{stopped}: {step}",
+            statement=statement.kind,
+            struck=work is not None,
+            violation=violation,
+        )
+
+
+def _stop(what: str) -> None:
+    if what != "python":
+        for process, command in descendants(os.getpid()).items():
+            if "java" in command.split(" ")[0]:
+                os.kill(process, signal.SIGSTOP)
+    if what != "jvm":
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def _work(home: Path) -> Work | None:
+    """Return what the other process did, once."""
+    file = home / rival.WORK
+    if not file.exists():
+        return None
+    work = Work.read(file)
+    file.unlink()
+    return work
+
+
+def _run(options: Options) -> Iterator[Fault]:
+    """Give each sleeper its rival; a violation ends both, and others follow."""
+    seed, end = options.seed, options.seed + options.count
+    while seed < end:
+        home = options.home / f"from-{seed}"
+        sleeper = Child(__name__, home, {})
+        other = None
+        try:
+            sleeper.answer(_START_SECONDS)
+            other = Child(rival.__name__, home / "rival", {})
+            other.answer(_START_SECONDS)
+            violation = None
+            while seed < end and violation is None:
+                fault = _fault(sleeper, other, seed)
+                violation = fault.violation
+                seed += 1
+                yield fault
+        finally:
+            for child in filter(None, (sleeper, other)):
+                child.stop()
+        if violation is None:
+            shutil.rmtree(home)
+
+
+def _fault(sleeper: Child, other: Child, seed: int) -> Fault:
+    done = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(sleeper, other, seed, done))
+    watcher.start()
+    try:
+        return Fault(family="pauses", seed=seed, **sleeper.ask(str(seed), _SECONDS))
+    except ChildError as error:
+        return Fault(family="pauses", step="?", statement="?", seed=seed, violation=str(error))
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _watch(sleeper: Child, other: Child, seed: int, done: threading.Event) -> None:
+    """Wait until the child is stopped, let another process work, and have the child go on."""
+    python = sleeper.process.pid
+    (jvm,) = (p for p, c in descendants(python).items() if "java" in c.split(" ")[0])
+    while not is_stopped(python) and not is_stopped(jvm):
+        if done.wait(0.02):
+            return
+    time.sleep(TIMEOUT + 0.5)
+    try:
+        other.ask(json.dumps(seed), _SECONDS)
+    finally:
+        for process in (jvm, python):
+            os.kill(process, signal.SIGCONT)
+
+
+FAMILY = Family(
+    name="pauses",
+    summary="a process is stopped for longer than the time-out of its transaction",
+    run=_run,
+    needed={},
+)
