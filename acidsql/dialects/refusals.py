@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from acidsql.errors import AcidDialectError, AcidParseError
-from acidsql.syntax.places import Place, place_of
+from acidsql.syntax.places import Place, place_of, shortened
 
 _WORD = re.compile(r"\w*")
 
 
 def malformed(text: str, offset: int, message: str) -> AcidParseError:
     """Return the error that a text is no statement of its dialect."""
-    return AcidParseError(message, **_place(text, offset))
+    return AcidParseError(shortened(message), **_place(text, offset))
 
 
 def unsupported(text: str, offset: int, *, problem: str, instead: str) -> AcidDialectError:
@@ -24,7 +24,7 @@ def unsupported(text: str, offset: int, *, problem: str, instead: str) -> AcidDi
         problem: the construct, and how it differs, as a sentence.
         instead: what to write, as a sentence.
     """
-    message = f"{problem}: {instead}"
+    message = f"{shortened(problem)}: {instead}"
     return AcidDialectError(message, **_place(text, offset))
 
 

@@ -8,6 +8,9 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateE
 from acidsql.metastore.model import Table
 from acidsql.metastore.names import lowered
 
+# File systems have names of 255 bytes, and the directory of a database ends with ".db".
+_LONGEST_NAME = 255 - len(".db")
+
 
 def check_name(name: str) -> None:
     """Check the name of a new database, table or view, which becomes that of a directory.
@@ -16,15 +19,21 @@ def check_name(name: str) -> None:
     (MetaStoreUtils.validateName).
 
     Raises:
-        AcidAnalysisError: INVALID_SCHEMA_OR_RELATION_NAME.
+        AcidAnalysisError: INVALID_SCHEMA_OR_RELATION_NAME, also of a name that is too long for a
+            directory.
     """
-    if re.fullmatch(r"\w+", name) is None:
-        raise AcidAnalysisError(
-            "INVALID_SCHEMA_OR_RELATION_NAME",
+    if len(name.encode(errors="replace")) > _LONGEST_NAME:
+        problem = f"{name[:20] + '…'!r} is too long a name: use {_LONGEST_NAME} bytes at most"
+    elif re.fullmatch(r"\w+", name) is None:
+        problem = (
             f"{name!r} is not a valid name of a table or database: use letters, digits and "
-            "underscores alone",
-            {"name": quoted_name([name])},
+            "underscores alone"
         )
+    else:
+        return
+    raise AcidAnalysisError(
+        "INVALID_SCHEMA_OR_RELATION_NAME", problem, {"name": quoted_name([name])}
+    )
 
 
 def schema_not_found(name: str) -> AcidLookupError:

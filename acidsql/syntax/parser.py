@@ -12,7 +12,7 @@ from acidsql.errors import AcidParseError
 from acidsql.syntax.builder import Builder, MalformedError
 from acidsql.syntax.grammar import load_grammar
 from acidsql.syntax.lexer import blank_comments
-from acidsql.syntax.places import place_of
+from acidsql.syntax.places import place_of, shortened
 from acidsql.syntax.statements import Statement
 
 # A text with a syntax error after one of these terminals or rules cannot be meant for Spark.
@@ -106,7 +106,7 @@ def _describe(err: UnexpectedInput, code: str) -> tuple[int, str]:
         return len(code.rstrip()), f"unexpected end of the statement{hint}"
     position = err.pos_in_stream or 0
     found = _WORD.match(code, position)
-    return position, f"unexpected {found[0] if found else ''!r}{hint}"
+    return position, f"unexpected {shortened(found[0]) if found else ''!r}{hint}"
 
 
 def _parse_error(text: str, code: str, position: int, message: str) -> AcidParseError:

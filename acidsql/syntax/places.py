@@ -6,6 +6,7 @@ import re
 from typing import TypedDict
 
 _CONTEXT = 60
+_LONGEST_TEXT = 200
 
 
 class Place(TypedDict):
@@ -24,6 +25,11 @@ class Place(TypedDict):
     context: str
     offset: int
     fragment: str
+
+
+def shortened(text: str) -> str:
+    """Return a text of a message, cut if it is long: a word of a statement may be a megabyte."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
 def place_of(text: str, offset: int, fragment: str = "") -> Place:

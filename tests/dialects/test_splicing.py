@@ -202,3 +202,9 @@ def test_what_is_nested_too_deeply_is_refused(dialect: str, opening: str, closin
         dialects.translate(f"SELECT {opening * 20_000}a{closing * 20_000}", dialect, lambda _: None)
     assert caught.value.getCondition() == "FAILED_TO_PARSE_TOO_COMPLEX"
     assert caught.value.getSqlState() == "54001"
+
+
+def test_a_long_word_is_cut_in_the_message() -> None:
+    with pytest.raises(AcidParseError) as caught:
+        dialects.translate(f"SELECT FROM {'x' * 100_000} y z", "trino", lambda _: None)
+    assert len(str(caught.value)) < 500

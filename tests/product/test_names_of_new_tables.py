@@ -17,7 +17,33 @@ pytestmark = pytest.mark.spark
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
-@pytest.mark.parametrize("name", ["../stolen", "a/b", "a b"])
+_WORDS = ("base_0000001", "delta_0000001_0000001_0000", "_orc_acid_version", "_acidsql_staging_1")
+_NO_WORDS = {
+    "parent": "../stolen",
+    "slash": "a/b",
+    "blank": "a b",
+    "blanks at the ends": " a ",
+    "NUL": "a\0b",
+    "line": "a\nb",
+    "line at the end": "a\n",
+    "quote": "a'b",
+    "backquote": "a``b",
+    "percent": "a%2Fb",
+    "colon": "a:b",
+    "hidden": ".hive-staging",
+    "combining": "e\u0301",
+    "right to left": "a\u202eb",
+    "emoji": "\U0001f600",
+    "dotted capital": "\u0130",  # two characters in lower case
+    "surrogate": "\ud800",
+    "long": "n" * 253,
+    "long in bytes": "\u00e9" * 127,
+    "empty": "",
+}
+
+
+@pytest.mark.sample("parent", "slash", "NUL", "long", "empty")
+@pytest.mark.parametrize("name", _NO_WORDS.values(), ids=_NO_WORDS)
 def test_a_name_must_be_a_word(lab: Lab, name: str) -> None:
     t = lab.create("id int", values="(1)")
     before = sorted(path.name for path in lab.root(t).parent.parent.iterdir())
@@ -31,6 +57,20 @@ def test_a_name_must_be_a_word(lab: Lab, name: str) -> None:
         assert condition(lab, text) == "INVALID_SCHEMA_OR_RELATION_NAME"
     assert sorted(path.name for path in lab.root(t).parent.parent.iterdir()) == before
     assert lab.rows(t) == [(1,)]
+
+
+@pytest.mark.sample("_acidsql_staging_1", "longest")
+@pytest.mark.parametrize("name", [*_WORDS, "n" * 252], ids=[*_WORDS, "longest"])
+def test_words_that_mean_something_inside_a_table_are_names(lab: Lab, name: str) -> None:
+    t = lab.create("id INT", values="(1)")
+    lab.sql(f"CREATE DATABASE {name}")
+    lab.sql(f"ALTER TABLE {t} RENAME TO {name}.{name}")
+    lab.sql(f"INSERT INTO {name}.{name} VALUES (2)")
+    lab.sql(f"CREATE TABLE {name}.other {ACID} AS SELECT * FROM {name}.{name}")
+    assert lab.rows(f"{name}.{name}") == lab.rows(f"{name}.other") == [(1,), (2,)]
+    assert lab.root(f"{name}.{name}").name == name
+    lab.sql(f"DROP DATABASE {name} CASCADE")
+    assert not lab.root(lab.create("id INT")).parent.joinpath(f"{name}.db").exists()
 
 
 def test_older_tables_of_other_names_are_used_renamed_and_dropped(

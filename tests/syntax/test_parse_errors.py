@@ -164,3 +164,10 @@ def test_a_number_of_more_than_64_bits(digits: str) -> None:
 @pytest.mark.parametrize("repeated", ["TBLPROPERTIES (", "TBLPROPERTIES (transactional     "])
 def test_properties_are_looked_for_once(repeated: str) -> None:
     assert parse("CREATE TABLE t (a INT) TBLPROPERTIES (((" + repeated * 50_000) is None
+
+
+def test_a_long_word_is_cut_in_the_message() -> None:
+    with pytest.raises(AcidParseError) as caught:
+        parse(f"SHOW LOCKS t {'x' * 1_000_000}")
+    assert len(str(caught.value)) < 500
+    assert caught.value.fragment == "x" * 1_000_000
