@@ -51,6 +51,7 @@ def check_owner(session: AcidSession, table: Table) -> None:
             ):
                 raise _another(table.location, found)
             _write(session, table.location, mine)
+            _check_is_still(session, table, mine)
     session.owned_places.add(table.location)
 
 
@@ -146,4 +147,22 @@ def _read(session: AcidSession, location: str) -> _Claim | None:
 def _write(session: AcidSession, location: str, claim: _Claim) -> None:
     path = child(location, OWNER_FILE)
     session.files.delete(path)
-    session.files.write(path, json.dumps(asdict(claim)).encode())
+    try:
+        session.files.write(path, json.dumps(asdict(claim)).encode())
+    except OSError:
+        # Another process of the same table may have been faster.
+        if _read(session, location) is None:
+            raise
+
+
+def _check_is_still(session: AcidSession, table: Table, written: _Claim) -> None:
+    """Take a claim back that came too late: the table was dropped, with its directory.
+
+    Raises:
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND, there is no other table of its name.
+    """
+    if session.metastore.has_dropped(written.owner):
+        if _read(session, table.location) == written:
+            session.files.delete(child(table.location, OWNER_FILE))
+            session.files.delete_if_empty(table.location)
+        session.metastore.table(table.database, table.name)

@@ -121,6 +121,7 @@ def _while_paused(trial: Trial, child: Forked) -> Callable[[Ending], Sequence[St
             other = kind
         expected = _disturbed(world, session, other, found)
         if kind.name == "create as select" and trial.chance.random() < 0.5:
+            session.metastore.reap()
             expected = _disturbed(world, session, KINDS["create"], expected)
             insert(Actor(world, session, "third"), ("default", "new"), [()])
             expected = expected.changed(("default", "new"), added={(): ["third_"]})
@@ -130,6 +131,8 @@ def _while_paused(trial: Trial, child: Forked) -> Callable[[Ending], Sequence[St
     had_committed = found != before
 
     def allowed(ending: Ending) -> Sequence[State]:
+        if ending.error is not None and not ending.is_own:
+            raise Violation(f"it raised {ending.error}")
         if had_committed and not ending.returned:
             raise Violation(f"it had committed, and raised {ending.error}")
         if before == after or had_committed or not ending.returned:
