@@ -70,6 +70,10 @@ class Shot:
     delay: float = 0.0
 
 
+class Killed(BaseException):
+    """The end of a process, where none is forked: it is raised at each further step, too."""
+
+
 @dataclass(slots=True)
 class Watch:
     """Watches the steps and lines of this process, and lets the shot strike.
@@ -77,10 +81,12 @@ class Watch:
     Attributes:
         steps: names of the steps so far.
         lines: number of lines so far, if they are counted.
+        dies_at: number of the step at which Killed is raised, and nothing is done any more.
     """
 
     shot: Shot | None = None
     counts_lines: bool = False
+    dies_at: int | None = None
     steps: list[str] = field(default_factory=list)
     lines: int = 0
     struck: bool = False
@@ -89,6 +95,8 @@ class Watch:
 
     def step(self, name: str) -> None:
         """Take a step."""
+        if self.dies_at is not None and len(self.steps) >= self.dies_at:
+            raise Killed(name)
         self.steps.append(name)
         if self._second_step is not None:
             self._second_step -= 1
@@ -128,15 +136,17 @@ class Watch:
         if event != "line":
             return self._line
         self.lines += 1
-        if frame.f_code.co_code[frame.f_lasti] in _UNINTERRUPTED:
+        shot, second = self.shot, self._second_line
+        if second is not None:
+            self._second_line = second - 1
+        is_second = second is not None and second <= 0
+        is_first = not self.struck and shot and shot.line is not None and self.lines > shot.line
+        if not (is_first or is_second) or frame.f_code.co_code[frame.f_lasti] in _UNINTERRUPTED:
             return self._line
-        if self._second_line is not None:
-            self._second_line -= 1
-            if self._second_line < 0:
-                self._second_line = None
-                signal.raise_signal(signal.SIGINT)
-        shot = self.shot
-        if shot and not self.struck and shot.line is not None and self.lines > shot.line:
+        if is_second:
+            self._second_line = None
+            signal.raise_signal(signal.SIGINT)
+        elif shot is not None:
             if shot.action == "two interrupts":
                 self._second_step = shot.second
             self._strike(shot)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from unittest.mock import patch
 
 from acidsql.compaction import worker
 from acidsql.compaction.cleaner import clean
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, AcidSqlError
 from acidsql.format.names import (
     METADATA_FILE,
     TRUNCATED_CONTENT,
@@ -20,7 +21,14 @@ from acidsql.format.names import (
 )
 from acidsql.metastore import changes
 from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile, ShowTable
-from acidsql.metastore.model import CompactionType, Operation, Partition, Table, TxnType
+from acidsql.metastore.model import (
+    CompactionState,
+    CompactionType,
+    Operation,
+    Partition,
+    Table,
+    TxnType,
+)
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.table_owner import check_owner, check_unowned
@@ -410,8 +418,10 @@ def compact(
 def do_queued(session: AcidSession) -> None:
     """Do the compactions that somebody requested, and that nobody works at."""
     with patch.object(worker, "write_merged", write_merged):
-        while worker.run_next(session) is not None:
-            pass
+        while any(c.state is CompactionState.INITIATED for c in session.metastore.compactions()):
+            # One whose partition was dropped fails, and leaves the queue.
+            with suppress(AcidSqlError):
+                worker.run_next(session)
 
 
 def write_merged(
@@ -463,7 +473,7 @@ def _altering(name: str, table: TableName, change: Callable[..., object], effect
     return Kind(name=name, run=run, effect=effect)  # type: ignore[arg-type]
 
 
-_RENAMED: TableName = ("d", "renamed")
+RENAMED: TableName = ("d", "renamed")
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -513,8 +523,8 @@ KINDS: Mapping[str, Kind] = {
         _altering(
             "rename",
             P,
-            lambda a, w: _rename(a, _RENAMED, w),
-            lambda s, t: _renamed(s, t, P, _RENAMED),
+            lambda a, w: _rename(a, RENAMED, w),
+            lambda s, t: _renamed(s, t, P, RENAMED),
         ),
         _altering("set properties", T, _set_properties, _properties_set),
         _altering("add partition", P, _add_partition, _partition_added),
