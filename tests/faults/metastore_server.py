@@ -134,16 +134,16 @@ def _strike(
             _go_on(looker, kind, lesson, found, before, str(files))
             return struck
         client = site.client(proxy.uri, database)
-        restart = threading.Thread(target=start, args=(site.server, proxy))
+        back = threading.Event()
         then: dict[Blow, Callable[[], object]] = {
             Blow.DROP: lambda: None,
-            Blow.KILL: partial(kill, site.server, proxy, restart),
+            Blow.KILL: partial(kill, site.server, proxy, back),
             Blow.LOSS: proxy.close,
         }
         proxy.arm(number, cut, then[blow])
         error = _attempt(client, statement, lesson)
         if blow is Blow.KILL and proxy.struck:
-            restart.join()
+            back.wait()
         AcidSession.of(client).close()
         if blow is not Blow.DROP:
             end_transactions(site.server)
@@ -256,17 +256,17 @@ def _must_work(looker: SparkSession, statement: str) -> None:
         raise ViolationError(f"{statement} fails afterwards: {error!r}") from error
 
 
-def kill(server: MetastoreServer, proxy: CallProxy, restart: threading.Thread) -> None:
-    """Kill a server, so that nobody reaches it until a thread has started it again."""
+def kill(server: MetastoreServer, proxy: CallProxy, back: threading.Event) -> None:
+    """Kill a server, and start it again; nobody reaches it until the event is set."""
+
+    def start() -> None:
+        server.start()
+        proxy.listen()
+        back.set()
+
     server.stop()
     proxy.close()
-    restart.start()
-
-
-def start(server: MetastoreServer, proxy: CallProxy) -> None:
-    """Start a server again, with the proxy before it."""
-    server.start()
-    proxy.listen()
+    threading.Thread(target=start).start()
 
 
 FAMILY = Family(

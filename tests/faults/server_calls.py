@@ -28,7 +28,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.write_transaction import WriteTransaction
 from tests.faults import small_statements
 from tests.faults.campaign import Family, Fault, Options
-from tests.faults.metastore_server import CLEAR, Blow, ViolationError, kill, start
+from tests.faults.metastore_server import CLEAR, Blow, ViolationError, kill
 from tests.faults.server_proxy import Cut, counted
 from tests.faults.server_site import SETTINGS, end_transactions, served
 from tests.faults.small_statements import KINDS, NEW, A, Actor, Kind, P, T, insert
@@ -48,6 +48,12 @@ _STANDS = frozenset(
     {"create", "drop", "rename", "set properties", "add partition", "drop partition",
      "rename partition", "create database", "drop database"}
 )  # fmt: skip
+# Kinds that need no partitioned table, and those that need a database.
+_OF_T = frozenset(
+    {"insert", "overwrite", "update", "load", "create", "create as select", "set properties",
+     "create database", "compact minor"}
+)  # fmt: skip
+_OF_DATABASES = frozenset({"rename", "drop database"})
 _OF_PARTITIONS = frozenset({"add partition", "drop partition", "rename partition"})
 
 
@@ -127,19 +133,19 @@ def _strike(site: Site, name: str, turn: int, seed: int) -> Fault:
     violation = None
     with site.client(site.server.uri) as looker, counted(site.server.port) as proxy:
         try:
-            _set_up(site, looker)
+            _set_up(site, looker, name)
             before = _state(site, looker, name)
-            restart = threading.Thread(target=start, args=(site.server, proxy))
+            back = threading.Event()
             then: dict[Blow, Callable[[], object]] = {
                 Blow.DROP: lambda: None,
-                Blow.KILL: partial(kill, site.server, proxy, restart),
+                Blow.KILL: partial(kill, site.server, proxy, back),
                 Blow.LOSS: proxy.close,
             }
             with site.client(proxy.uri) as client:
                 proxy.arm(number, cut, then[blow])
                 error = _attempt(lambda: _KINDS[name].run(Actor(site.world, client, "new")))
                 if blow is Blow.KILL and proxy.struck:
-                    restart.join()
+                    back.wait()
             if blow is not Blow.DROP:
                 end_transactions(site.server)
             lost = cut is Cut.ANSWER and proxy.struck == "open_txns"
@@ -161,7 +167,7 @@ def _calls(site: Site, name: str) -> tuple[str, ...]:
     """Return the calls of a kind of statement, which are learned by running it once."""
     if name not in site.calls:
         with site.client(site.server.uri) as looker, counted(site.server.port) as proxy:
-            _set_up(site, looker)
+            _set_up(site, looker, name)
             with site.client(proxy.uri) as client:
                 proxy.arm()
                 _KINDS[name].run(Actor(site.world, client, "new"))
@@ -169,17 +175,21 @@ def _calls(site: Site, name: str) -> tuple[str, ...]:
     return site.calls[name]
 
 
-def _set_up(site: Site, looker: AcidSession) -> None:
-    """Make the tables and files that the statements need, on an empty server."""
+def _set_up(site: Site, looker: AcidSession, name: str) -> None:
+    """Make the tables and files that a kind of statement needs, on an empty server."""
     empty(site.server)
     store = looker.metastore
-    store.create_database("d", site.world.uri("d"))
-    for table, partitioned in ((T, False), (P, True), (A, False)):
-        store.create_table(_defined(site.world, *table, partitioned=partitioned))
-    for tag in ("one", "two"):
+    if name in _OF_DATABASES:
+        store.create_database("d", site.world.uri("d"))
+        store.create_table(_defined(site.world, *A))
+    store.create_table(_defined(site.world, *T))
+    if name not in _OF_T:
+        store.create_table(_defined(site.world, *P, partitioned=True))
+    for tag in ("one", "two") if "compact" in name else ("one",):
         actor = Actor(site.world, looker, tag)
         insert(actor, T, [()])
-        insert(actor, P, [("1",), ("2",)])
+        if name not in _OF_T:
+            insert(actor, P, [("1",), ("2",)])
     landing = site.world.root / "landing"
     landing.mkdir()
     (landing / "load").write_text("loaded\n")

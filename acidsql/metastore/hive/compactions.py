@@ -46,6 +46,11 @@ class TakenCompactions:
             if len(self._entries) > limits().remembered_compactions:
                 self._entries.popitem(last=False)
 
+    def has(self, compaction_id: int) -> bool:
+        """Return whether this client has taken an entry."""
+        with self._lock:
+            return compaction_id in self._entries
+
     def get(self, server: Server, compaction_id: int) -> Any:
         """Return the entry (``hms.CompactionInfoStruct``).
 
@@ -190,7 +195,7 @@ def take_next(
     pool = None if compaction_id is None else worker
     wanted = hms.FindNextCompactRequest(workerId=worker, workerVersion=PROCESSOR, poolName=pool)
     found = server.call("find_next_compact2", wanted).ci
-    if found is None and compaction_id is not None:
+    if found is None and compaction_id is not None and not taken.has(compaction_id):
         found = _taken_already(server, worker, compaction_id)
     if found is None:
         return None

@@ -29,6 +29,7 @@ def ann(client: Callable[[str], Client]) -> Client:
     ann.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     ann.sql(f"CREATE TABLE p (id INT, v STRING) PARTITIONED BY (y INT) {ACID}")
     ann.sql("INSERT INTO p VALUES (1, 'a', 1), (2, 'b', 2)")
+    ann.sql("SELECT * FROM p")  # asks for the server's settings, once in a session
     ann.session.leases.release()
     return ann
 
