@@ -91,10 +91,11 @@ def test_a_handler_that_returns_lets_later_signals_through(noted: list[int]) -> 
 
 
 def test_the_next_context_is_as_if_nothing_had_been_interrupted() -> None:
+    handler = signal.getsignal(signal.SIGINT)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt), DeferredSignals(), Interruptible():
             press()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_outside_of_deferred_signals_it_changes_nothing() -> None:
