@@ -46,7 +46,7 @@ _UNINTERRUPTED = frozenset(
     if name in dis.opmap
 )
 # Methods of the metastore whose names say less than these.
-_NAMES = {"enter": "journal entry", "_finish": "journal removal"}
+_NAMES = {"enter": "journal entry", "_finish": "journal removal", "begin": "open_txn"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,9 +266,13 @@ class Forked:
         from_parent, self._into_child = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(self._from_child)
-            os.close(self._into_child)
-            _run_child(shot, work, open_session, then, from_parent, into_parent)
+            try:
+                os.close(self._from_child)
+                os.close(self._into_child)
+                _run_child(shot, work, open_session, then, from_parent, into_parent)
+            finally:
+                # Also if an interrupt came last: it must never run its parent's code.
+                os._exit(1)
         os.close(into_parent)
         os.close(from_parent)
         self._received = b""
