@@ -58,12 +58,12 @@ class Clock:
             step=step, before=rng.random() < 0.5, number=0, act=lambda: self._set(hours)
         )
         self._session.steps.arms.append(arm)
-        timer = threading.Timer(rng.uniform(0, _MOST_SECONDS) * rng.random(), arm.act)
+        timer = threading.Timer(rng.uniform(0, _MOST_SECONDS) * rng.random(), arm.strike)
         if step == "random":
             timer.start()
         outcome = self._session.attempt(statement.text)
         timer.cancel()
-        struck = arm.struck or (step == "random" and timer.finished.is_set())
+        struck = arm.struck
         self._session.steps.arms.clear()
         violation = None
         if outcome.condition not in _CLEAR:

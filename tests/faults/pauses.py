@@ -20,8 +20,7 @@ from tests.faults import rival, steps, worker
 from tests.faults.campaign import Family, Fault, Options
 from tests.faults.children import Child, ChildError, Strike
 from tests.faults.processes import descendants, is_stopped
-from tests.faults.rival import Work
-from tests.faults.workload import KINDS, difference, draw
+from tests.faults.workload import KINDS, Statement, difference, draw, insert_into
 
 TIMEOUT = 1.5
 _START_SECONDS = 300.0
@@ -65,49 +64,63 @@ class Sleeper:
         stopped = rng.choice(["python", "jvm", "both"])
         step = rng.choice(["random", *steps.of_statement(statement.kind)])
         arm = steps.Arm(step=step, before=rng.random() < 0.5, number=0, act=lambda: _stop(stopped))
-        timer = threading.Timer(rng.uniform(0, _MOST_SECONDS) * rng.random(), arm.act)
+        timer = threading.Timer(rng.uniform(0, _MOST_SECONDS) * rng.random(), arm.strike)
         if step == "random":
             timer.start()
         else:
             session.steps.arms.append(arm)
         outcome = session.attempt(statement.text)
         timer.cancel()
+        if step == "random":
+            timer.join()
         session.steps.arms.clear()
-        work = _work(session.home)
-        violation = None
-        if work is not None:
-            violation = work.violation
-            possible = {
-                "it never happened": work.after,
-                "it came later": statement.apply(work.after),
-                "both at once": work.apply(statement.after),
-            }
-            # What the other process found tells whether this one had committed before.
-            had_committed = difference(work.before, statement.after) is None
-            if had_committed:
-                possible = {"it came first": work.after}
-            found = session.tables()
-            fits = [name for name, state in possible.items() if not difference(found, state)]
-            if not fits:
-                violation = violation or f"no possible state: {difference(found, work.after)}"
-            elif fits == ["it never happened"] and outcome.returned:
-                violation = violation or f"{statement.text!r} returned, and did nothing"
-            elif not outcome.returned and "it never happened" not in fits:
-                violation = violation or f"{statement.text!r} raised, and has taken effect: {fits}"
-            session.state = found
-        elif difference(session.tables(), statement.after) is None:
-            session.state = statement.after
+        if arm.struck:
+            violation = self._verdict(statement, outcome, _work(session.home, seed))
+        else:
+            violation = None
+            if outcome.returned:
+                session.state = statement.after
         if not outcome.returned and outcome.condition not in _CLEAR:
             violation = violation or f"{statement.text!r} raised {outcome.error!r:.700}"
         violation = violation or session.verdict(
-            draw(rng, session.state, ["INSERT"]), worker.NOT_RUN, may_leave=_MAY_LEAVE, patience=4
+            insert_into(statement.table, session.state),
+            worker.NOT_RUN,
+            may_leave=_MAY_LEAVE,
+            patience=3 * TIMEOUT,
         )
         return Strike(
             step=f"{stopped}: {step}",
             statement=statement.kind,
-            struck=work is not None,
+            struck=arm.struck,
             violation=violation,
         )
+
+    def _verdict(
+        self, statement: Statement, outcome: worker.Outcome, work: rival.Work
+    ) -> str | None:
+        """Return what is wrong with the tables; take over what they are."""
+        if work.violation is not None:
+            return work.violation
+        found = self._session.tables()
+        self._session.state = found
+        never = "it never happened"
+        possible = {
+            never: work.after,
+            "it came later": statement.apply(work.after),
+            "both at once": work.apply(statement.after),
+        }
+        # What the other process found tells whether this one had committed before.
+        changes = difference(statement.before, statement.after) is not None
+        if changes and difference(work.before, statement.after) is None:
+            possible = {"it came first": work.after}
+        fits = [name for name, state in possible.items() if difference(found, state) is None]
+        if not fits:
+            return f"no possible state: {difference(found, work.after)} ({statement.text!r})"
+        if outcome.returned and fits == [never]:
+            return f"{statement.text!r} returned, and did nothing"
+        if not outcome.returned and never not in fits:
+            return f"{statement.text!r} raised {outcome.condition}, and has taken effect: {fits}"
+        return None
 
 
 def _stop(what: str) -> None:
@@ -119,14 +132,13 @@ def _stop(what: str) -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
 
 
-def _work(home: Path) -> Work | None:
-    """Return what the other process did, once."""
-    file = home / rival.WORK
-    if not file.exists():
-        return None
-    work = Work.read(file)
-    file.unlink()
-    return work
+def _work(home: Path, seed: int) -> rival.Work:
+    """Return what the other process did; it may be at work still if only the JVM was stopped."""
+    file = home / rival.WORK.format(seed)
+    deadline = time.monotonic() + _SECONDS
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return rival.Work.read(file)
 
 
 def _run(options: Options) -> Iterator[Fault]:

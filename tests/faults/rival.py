@@ -13,7 +13,7 @@ from tests.faults import worker
 from tests.faults.children import Strike
 from tests.faults.workload import TABLES, State, Statement, difference, draw
 
-WORK = "work.json"
+WORK = "work-{}.json"
 _KINDS = ("INSERT", "UPDATE", "DELETE", "MERGE", "OVERWRITE")
 # The stopped process may have a lock, if its heartbeats go on.
 _CLEAR = ("LOCK_TIMEOUT", "CONCURRENT_WRITE")
@@ -112,7 +112,7 @@ class Rival:
         answer = {
             "seed": seed, "before": before, "after": found, "done": done, "violation": violation,
         }  # fmt: skip
-        file = session.home.parent / WORK
+        file = session.home.parent / WORK.format(seed)
         file.with_suffix(".new").write_text(json.dumps(answer))
         file.with_suffix(".new").rename(file)
         return Strike(step="", statement="", struck=True, violation=violation)

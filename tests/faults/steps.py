@@ -77,6 +77,11 @@ class Arm:
     act: Callable[[], object]
     struck: bool = False
 
+    def strike(self) -> None:
+        """Take the action now."""
+        self.struck = True
+        self.act()
+
 
 class Steps:
     """Steps of this process; they are watched from its creation on.
@@ -109,7 +114,7 @@ class Steps:
                 if arm.step == name and arm.before is before and not arm.struck:
                     arm.number -= 1
                     if arm.number < 0:
-                        arm.struck = True
+                        arm.struck = True  # so that no other thread takes it
                         due.append(arm)
         for arm in due:
             arm.act()

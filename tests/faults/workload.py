@@ -102,14 +102,11 @@ def _merge(rng: random.Random, state: State, table: str) -> tuple[str, _Apply]:
     )
 
     def apply(rows: Sequence[Row]) -> Sequence[Row]:
-        own = {row[0]: row for row in rows}
-        for row in source:
-            old = own.pop(row[0], None)
-            if old is None:
-                own[row[0]] = row
-            elif row[0] % 5:
-                own[row[0]] = (row[0], "m", old[2])
-        return list(own.values())
+        present = {row[0] for row in rows}
+        given = {row[0] for row in source}
+        kept = [row for row in rows if row[0] not in given]
+        changed = [(i, "m", p) for i, _, p in rows if i in given and i % 5]
+        return [*kept, *changed, *(row for row in source if row[0] not in present)]
 
     return text, apply
 
