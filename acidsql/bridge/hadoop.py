@@ -58,6 +58,16 @@ def hadoop_path(spark: SparkSession, path: str, conf: JavaObject) -> tuple[JavaO
     return filesystem, filesystem.makeQualified(raw)
 
 
+@_os_errors
+def qualified_path(spark: SparkSession, path: str, conf: JavaObject) -> str:
+    """Return a path with its scheme and authority.
+
+    Raises:
+        OSError: it is none, or no file system has its scheme.
+    """
+    return path_text(hadoop_path(spark, path, conf)[1])
+
+
 # Text of ``FileStatus.toString``.
 _STATUS = re.compile(
     r"path=(?P<path>.*?); isDirectory=(?P<directory>true|false);"

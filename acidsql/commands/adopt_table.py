@@ -16,6 +16,7 @@ from acidsql.format.names import (
     parse_directory,
 )
 from acidsql.format.partitions import unescape
+from acidsql.format.paths import parent
 from acidsql.format.selection import max_write_id
 from acidsql.metastore import failures
 from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, Table
@@ -37,8 +38,10 @@ def check_location(session: AcidSession, table: Table) -> None:
     other's rows.
 
     Raises:
-        AcidAnalysisError: LOCATION_IN_USE.
+        AcidAnalysisError: LOCATION_IN_USE; INVALID_LOCATION, it is the root of a file system.
     """
+    if parent(table.location) == table.location:
+        raise failures.invalid_location(table.location, "it is the root")
     other = session.metastore.table_at(table.location, table.database)
     if other is not None:
         raise failures.location_in_use(table.location, other)

@@ -14,7 +14,7 @@ from acidsql.format.names import is_hidden
 from acidsql.metastore import changes
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import check_free, child
+from acidsql.storage.filesystem import check_free
 from acidsql.storage.sync import make_directory
 from acidsql.syntax.alter_statements import (
     AddPartitions,
@@ -23,6 +23,7 @@ from acidsql.syntax.alter_statements import (
     RenamePartition,
 )
 from acidsql.syntax.nodes import PartitionSpec
+from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.write_intent import alter_intent
 from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
 
@@ -54,8 +55,9 @@ def _new_partition(
     transaction: WriteTransaction, values: Values, placed: PlacedPartition
 ) -> Partition:
     session, table = transaction.session, transaction.table
-    location = default_location(table, values)
-    if placed.location is not None:
+    if placed.location is None:
+        location = default_location(table, values)
+    else:
         location = session.files.qualify(placed.location).rstrip("/")
         _check_place(transaction, location)
     present = [name for name in session.files.names(location) if not is_hidden(name)]
@@ -69,8 +71,12 @@ def _new_partition(
 
 
 def default_location(table: Table, values: Values) -> str:
-    """Return the directory in which a partition lies if it has no LOCATION."""
-    return child(table.location, table.partition_name(values))
+    """Return the directory in which a partition lies if it has no LOCATION.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARTITION_NAME, as ``partition_directory``.
+    """
+    return partition_directory(table, values)
 
 
 def _check_place(transaction: WriteTransaction, location: str) -> None:

@@ -169,7 +169,9 @@ def _defined(
     partition_columns: tuple[Column, ...],
 ) -> Table:
     """Return the definition of a new table, whose place belongs to no other one."""
-    location = statement.location or child(session.database_location(database), name)
+    location = statement.location
+    if location is None:
+        location = child(session.database_location(database), name)
     properties = dict(statement.properties)
     if statement.clustered_by is not None:
         properties.setdefault("bucketing_version", "2")

@@ -60,10 +60,10 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
             {"schemaName": quoted_name([name])},
         )
     failures.check_name(name)
-    place = statement.location or ""
-    if not place and not session.metastore.capabilities.chooses_locations:
+    place = statement.location
+    if place is None and not session.metastore.capabilities.chooses_locations:
         place = child(session.warehouse, f"{name}.db")
-    location = session.files.qualify(place) if place else ""
+    location = "" if place is None else session.files.qualify(place)
     session.metastore.create_database(name, location, statement.comment)
     mirror_database(session, name, statement.comment)
     return result.nothing(session.spark)

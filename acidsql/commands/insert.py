@@ -26,6 +26,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import BUCKET_COLUMN, Target, named_sql, write_rows
 from acidsql.syntax.statements import Insert
+from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import Change, WriteTransaction, write_transaction
 
@@ -131,8 +132,10 @@ def stage_query(
     """Write the rows of a query into staging; see ``write_query``.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_DATATYPE.
+        AcidAnalysisError: UNSUPPORTED_DATATYPE, INVALID_PARTITION_NAME.
     """
+    if static:
+        partition_directory(shape.table, static)
     if shape.table.file_format is FileFormat.ORC:
         check_written(shape.data)
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+# In bytes; of HDFS too (dfs.namenode.fs-limits.max-component-length).
+_LONGEST_NAME = 255
+
+
+def can_exist(path: str) -> bool:
+    """Return whether file systems have such names as those in a path.
+
+    >>> can_exist("file:/a/b"), can_exist("file:/a/" + "b" * 256)
+    (True, False)
+    """
+    names = path.encode(errors="replace").split(b"/")
+    return b"\0" not in path.encode(errors="replace") and max(map(len, names)) <= _LONGEST_NAME
+
 
 def parent(path: str) -> str:
     """Return the directory in which a file or directory lies.

@@ -36,6 +36,18 @@ def check_name(name: str) -> None:
     )
 
 
+def invalid_location(path: str, problem: str) -> AcidAnalysisError:
+    """Return the error for a path that nothing can have (INVALID_LOCATION).
+
+    ``problem`` is a clause that follows "because".
+    """
+    return AcidAnalysisError(
+        "INVALID_LOCATION",
+        f"{path[:200]!r} cannot be the path of a file or directory, because {problem}: choose "
+        "another one",
+    )
+
+
 def schema_not_found(name: str) -> AcidLookupError:
     """Return the error for a database that does not exist (SCHEMA_NOT_FOUND)."""
     return AcidLookupError(

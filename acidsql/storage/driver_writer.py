@@ -155,7 +155,8 @@ def stage_on_driver(
     schema = StructType(made.schema.fields[:first])
     for (place, bucket), own in files.items():
         path = child(staging, *_directories(table, place, bucket), "part-00000-0.orc")
-        bridge.write_orc(events.sparkSession, path, schema, own, writer_options(table))
+        with bridge.job_errors():
+            bridge.write_orc(events.sparkSession, path, schema, own, writer_options(table))
     return {
         place: pa.Table.from_pylist([k._asdict() for k in own], NO_KEYS.schema)
         for place, own in keys.items()

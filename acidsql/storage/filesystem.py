@@ -19,8 +19,9 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import FormatError
-from acidsql.format.paths import parent
+from acidsql.format.paths import can_exist, parent
 from acidsql.limits import limits
+from acidsql.metastore import failures
 from acidsql.storage.directory import FileVersion, Listing, child, list_local, listing_of
 from acidsql.storage.range_reader import open_ranges
 
@@ -66,8 +67,20 @@ class FileSystem:
         return _local(path)
 
     def qualify(self, path: str) -> str:
-        """Return the path with its scheme and authority."""
-        return bridge.path_text(self.hadoop_path(path)[1])
+        """Return the path with its scheme and authority.
+
+        Raises:
+            AcidAnalysisError: INVALID_LOCATION, nothing can have this path.
+        """
+        try:
+            qualified = bridge.qualified_path(self.spark, path, self._conf)
+        except OSError as error:
+            raise failures.invalid_location(path, str(error)) from error
+        if not can_exist(qualified):
+            raise failures.invalid_location(
+                path, "a name in it is too long, or has a character NUL"
+            )
+        return qualified
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
@@ -189,7 +202,9 @@ class FileSystem:
         if old is not None and new is not None:
             new.parent.mkdir(parents=True, exist_ok=True)
             old.rename(new)
-            old.with_name(f".{old.name}.crc").unlink(missing_ok=True)
+            # A directory has none, and its name may be as long as names can be.
+            if not new.is_dir():
+                old.with_name(f".{old.name}.crc").unlink(missing_ok=True)
             return
         filesystem, java_source = self.hadoop_path(source)
         java_target = self.hadoop_path(target)[1]

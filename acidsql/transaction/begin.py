@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from acidsql.format.paths import can_exist
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.model import LockType, Operation
@@ -155,6 +156,8 @@ def _learn_write_ids(session: AcidSession, intent: WriteIntent) -> None:
         if intent.partition is None:
             return
         place = child(place, table.partition_name(intent.partition))
+        if not can_exist(place):
+            return
     if session.metastore.capabilities.is_id_authority or place in session.learnt_places:
         return
     keep_write_ids_ahead(session.metastore, table, session.files.names(place))

@@ -26,6 +26,7 @@ from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.begin import OpenedTransaction, begin
+from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_intent import WriteIntent
 
@@ -180,9 +181,7 @@ class WriteTransaction:
             self._known.update({p.values: p for p in found})
 
     def _new_partition(self, values: tuple[str, ...]) -> Partition:
-        partition = Partition(
-            values=values, location=child(self.table.location, self.table.partition_name(values))
-        )
+        partition = Partition(values=values, location=partition_directory(self.table, values))
         self.session.files.make_directory(partition.location)
         self.unsynced.add_name(partition.location)
         self.added.append(partition)

@@ -15,6 +15,9 @@ from collections.abc import Sequence
 from tests.fuzz.target import Target, rounds
 from tests.fuzz.targets import TARGETS
 
+# An input may be a megabyte; the seed makes it again.
+_LONGEST_INPUT = 4000
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run targets, one after the other; return the exit status."""
@@ -31,7 +34,7 @@ def _run(target: Target, seed: int, seconds: float) -> bool:
         count += played.inputs
         if played.error is not None:
             print(f"FAILED {target.name} --seed {played.seed} --minutes 0")
-            print(f"input: {played.failing!r}")
+            print(f"input: {repr(played.failing)[:_LONGEST_INPUT]}")
             traceback.print_exception(played.error)
             return False
     print(

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from acidsql.deferred_signals import DeferredSignals
-from acidsql.errors import MetastoreError
+from acidsql.errors import AcidSqlError, MetastoreError
 from acidsql.limits import limits
 from acidsql.metastore.embedded import schema
 from acidsql.metastore.embedded.mounts import network_type
@@ -91,6 +91,23 @@ class Database:
                     yield connection
             except sqlite3.Error as err:
                 raise _metastore_error(self.path, err) from err
+            except (TypeError, ValueError, LookupError) as err:
+                if isinstance(err, AcidSqlError) or (damage := self._damage()) is None:
+                    raise
+                raise MetastoreError(
+                    "METASTORE_UNAVAILABLE",
+                    f"the metastore file {self.path!r} is damaged: {damage}; restore a copy of it",
+                ) from err
+
+    def _damage(self) -> str | None:
+        """Return what SQLite finds wrong with the file, or None."""
+        if self._connection is None:
+            return None
+        try:
+            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.Error as err:
+            return str(err)
+        return None if found == "ok" else str(found)
 
     def _connect(self) -> sqlite3.Connection:
         if self._closed:
