@@ -1,8 +1,8 @@
 """Family ``metastore-kills``: kills, interrupts and pauses of statements without Spark.
 
-The statements (``small_statements``) use the product's metastore, transactions, compactions and
-cleaner over small files. Each runs in a forked process, which is hit at a named step or at a random
-line. Then another process must find the state before or after, and go on.
+The statements (``small_rows``, ``small_catalog``) use the product's metastore, transactions,
+compactions and cleaner over small files. Each runs in a forked process, which is hit at a named
+step or at a random line. Then another process must find the state before or after, and go on.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from tempfile import TemporaryDirectory
 
 from tests.faults.campaign import Family, Fault, Options
 from tests.faults.forked import Action, Shot, dry_run, random_moment
+from tests.faults.small_actor import Actor
 from tests.faults.small_judge import Trial, judge
-from tests.faults.small_statements import KINDS, Actor
+from tests.faults.small_statements import KINDS
 from tests.faults.small_templates import Template, make_templates
 from tests.faults.small_world import SharedClock, World
 from tests.faults.together import judge_together

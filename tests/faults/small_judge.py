@@ -11,7 +11,9 @@ from acidsql.format.names import OWNER_FILE
 from acidsql.metastore.model import CompactionType, TxnInfo, TxnState
 from acidsql.session.acid_session import AcidSession
 from tests.faults.forked import Ending, Forked, Shot
-from tests.faults.small_statements import KINDS, Actor, Kind, T, compact, do_queued, insert
+from tests.faults.small_actor import Actor, Kind, T
+from tests.faults.small_rows import compact, do_queued, insert
+from tests.faults.small_statements import KINDS
 from tests.faults.small_templates import Template
 from tests.faults.small_world import State, TableName, Values, World, found_state
 
