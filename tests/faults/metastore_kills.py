@@ -7,6 +7,7 @@ step or at a random line. Then another process must find the state before or aft
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -172,6 +173,9 @@ def main() -> None:
     share = count // workers
     first = seed + number * share
     last = seed + count if number == workers - 1 else first + share
+    # Children share this memory as long as nobody writes to it.
+    gc.collect()
+    gc.freeze()
     for fault in faults(Path(home), range(first, last)):
         os.write(1, json.dumps(asdict(fault)).encode() + b"\n")
 
