@@ -1,12 +1,13 @@
 """Family ``metastore-kills``: kills, interrupts and pauses of statements without Spark.
 
-The statements (``small_statements``) use the product's metastore, transactions, compactions and
-cleaner over small files. Each runs in a forked process, which is hit at a named step or at a random
-line. Then another process must find the state before or after, and go on.
+The statements (``small_rows``, ``small_catalog``) use the product's metastore, transactions,
+compactions and cleaner over small files. Each runs in a forked process, which is hit at a named
+step or at a random line. Then another process must find the state before or after, and go on.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -22,8 +23,9 @@ from tempfile import TemporaryDirectory
 
 from tests.faults.campaign import Family, Fault, Options
 from tests.faults.forked import Action, Shot, dry_run, random_moment
+from tests.faults.small_actor import Actor
 from tests.faults.small_judge import Trial, judge
-from tests.faults.small_statements import KINDS, Actor
+from tests.faults.small_statements import KINDS
 from tests.faults.small_templates import Template, make_templates
 from tests.faults.small_world import SharedClock, World
 from tests.faults.together import judge_together
@@ -171,6 +173,9 @@ def main() -> None:
     share = count // workers
     first = seed + number * share
     last = seed + count if number == workers - 1 else first + share
+    # Children share this memory as long as nobody writes to it.
+    gc.collect()
+    gc.freeze()
     for fault in faults(Path(home), range(first, last)):
         os.write(1, json.dumps(asdict(fault)).encode() + b"\n")
 

@@ -26,12 +26,14 @@ from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import FileFormat, Table, TxnState
 from acidsql.session.acid_session import AcidSession
 from acidsql.transaction.write_transaction import WriteTransaction
-from tests.faults import small_statements
+from tests.faults import small_catalog
 from tests.faults.campaign import Family, Fault, Options
 from tests.faults.metastore_server import CLEAR, Blow, ViolationError, kill
 from tests.faults.server_proxy import Cut, counted
 from tests.faults.server_site import SETTINGS, end_transactions, served
-from tests.faults.small_statements import KINDS, NEW, A, Actor, Kind, P, T, insert
+from tests.faults.small_actor import NEW, A, Actor, Kind, P, T
+from tests.faults.small_rows import insert
+from tests.faults.small_statements import KINDS
 from tests.faults.small_world import SharedClock, State, World, definition, rows_of
 from tests.limits import set_limits
 from tests.metastore.local_files import LocalFiles, session_without_spark
@@ -92,7 +94,7 @@ _KINDS: Mapping[str, Kind] = {
     **KINDS,
     "set properties": replace(
         KINDS["set properties"],
-        run=lambda actor: small_statements._alter(actor, T, partial(_set_properties, actor)),
+        run=lambda actor: small_catalog.alter(actor, T, partial(_set_properties, actor)),
     ),
 }
 
@@ -107,7 +109,7 @@ def _defined(world: World, database: str, name: str, *, partitioned: bool = Fals
 def run(options: Options) -> Iterator[Fault]:
     """Strike ``count`` times; seeds in a row go through versions, kinds and their calls."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(small_statements, "definition", _defined))
+        stack.enter_context(patch.object(small_catalog, "definition", _defined))
         stack.enter_context(patch.object(worker, "_why_not", return_value=None))
         set_limits(stack.enter_context(pytest.MonkeyPatch.context()), attempt_pause_seconds=0.1)
         sites: dict[str, Site] = {}

@@ -10,7 +10,9 @@ from pathlib import Path
 from acidsql.format.names import OWNER_FILE
 from acidsql.session.acid_session import AcidSession
 from tests.faults.forked import Forked, Shot
-from tests.faults.small_statements import KINDS, Actor, P, insert
+from tests.faults.small_actor import Actor, P
+from tests.faults.small_rows import insert
+from tests.faults.small_statements import KINDS
 from tests.faults.small_world import State, World, definition, found_state
 
 

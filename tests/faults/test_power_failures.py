@@ -13,8 +13,9 @@ import pytest
 
 from acidsql.errors import AcidSqlError
 from acidsql.metastore.embedded.store import EmbeddedMetastore
+from tests.faults.small_actor import Actor, Kind
 from tests.faults.small_judge import difference
-from tests.faults.small_statements import KINDS, Actor, Kind
+from tests.faults.small_statements import KINDS
 from tests.faults.small_templates import Template, make_templates
 from tests.faults.small_world import SharedClock, State, World, found_state
 from tests.metastore.local_files import LocalFiles

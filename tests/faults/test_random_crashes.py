@@ -15,8 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from acidsql.errors import AcidSqlError
 from tests.faults.forked import Killed, Watch
+from tests.faults.small_actor import NEW, RENAMED, Actor, Kind, P
 from tests.faults.small_judge import difference, goes_on
-from tests.faults.small_statements import KINDS, NEW, RENAMED, Actor, Kind, P
+from tests.faults.small_statements import KINDS
 from tests.faults.small_templates import Template, make_templates
 from tests.faults.small_world import SharedClock, State, World, found_state
 

@@ -18,8 +18,9 @@ from typing import Any
 from acidsql.errors import AcidSqlError
 from acidsql.session.acid_session import AcidSession
 from tests.faults.forked import Action, Ending, Forked, Shot
+from tests.faults.small_actor import Actor, Change
 from tests.faults.small_judge import Violation, difference, goes_on
-from tests.faults.small_statements import KINDS, Actor, Change
+from tests.faults.small_statements import KINDS
 from tests.faults.small_templates import Template
 from tests.faults.small_world import State, TableName, World, found_state
 

@@ -1,0 +1,225 @@
+"""Statements without Spark that change the catalog, as their commands do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore import changes
+from acidsql.metastore.changes import ShowTable
+from acidsql.metastore.model import (
+    Operation,
+    Partition,
+    Table,
+)
+from acidsql.session.table_owner import check_owner, check_unowned
+from acidsql.storage.filesystem import child
+from acidsql.storage.sync import make_directory
+from acidsql.transaction.transaction import exclusive_request, transaction
+from acidsql.transaction.write_intent import alter_intent, insert_intent
+from acidsql.transaction.write_transaction import (
+    WriteTransaction,
+    write_transaction,
+    write_transactions,
+)
+from tests.faults.small_actor import (
+    EMPTY,
+    NEW,
+    RENAMED,
+    Actor,
+    Kind,
+    P,
+    T,
+    kind_of,
+    stage,
+)
+from tests.faults.small_world import (
+    State,
+    TableName,
+    definition,
+)
+
+
+def _create(actor: Actor, name: TableName) -> None:
+    session = actor.session
+    table = definition(actor.world, *name)
+    _refuse_taken(actor, table)
+    make_directory(session.files, table.location)
+    session.metastore.create_table(table)
+
+
+def _refuse_taken(actor: Actor, table: Table) -> None:
+    """Look beforehand, as the command does."""
+    metastore = actor.session.metastore
+    taken = metastore.find_table(table.database, table.name)
+    if taken or metastore.table_at(table.location, table.database):
+        raise AcidAnalysisError("LOCATION_IN_USE", "taken")
+    check_unowned(actor.session, table.location)
+    if any(not name.startswith("_") for name in actor.session.files.names(table.location)):
+        raise AcidAnalysisError("LOCATION_ALREADY_EXISTS", "not empty")
+
+
+def _create_as_select(actor: Actor) -> None:
+    session = actor.session
+    table = definition(actor.world, *NEW)
+    _refuse_taken(actor, table)
+    with transaction(session) as opened:
+        staged = session.metastore.stage_table(opened.txn_id, table)
+        make_directory(session.files, table.location)
+        with write_transactions(session, [insert_intent(staged)], opened) as (write,):
+            write.publish([stage(write, (), [f"{actor.tag}_"])])
+            write.changes.append(ShowTable(staged=staged, name=table.name))
+            write.commit([(Operation.INSERT, [()])])
+
+
+def _drop(actor: Actor, name: TableName) -> None:
+    table = actor.table(name)
+    check_owner(actor.session, table)
+    with transaction(actor.session) as opened:
+        opened.wait_for_locks([exclusive_request(table)])
+        opened.commit([changes.DropTable(table=table)])
+
+
+def alter(
+    actor: Actor,
+    name: TableName,
+    change: Callable[[WriteTransaction], changes.CatalogChange | None],
+) -> None:
+    """Run an ALTER TABLE: commit one change of the catalog under the lock of the table."""
+    with write_transaction(actor.session, alter_intent(actor.table(name))) as write:
+        made = change(write)
+        if made is not None:
+            write.changes.append(made)
+        write.commit([])
+
+
+def _set_properties(actor: Actor, write: WriteTransaction) -> changes.CatalogChange:
+    after = replace(write.table, properties={"changed": actor.tag})
+    return changes.AlterTable(before=write.table, after=after)
+
+
+def _properties_set(state: State, tag: str) -> State:
+    return replace(state, properties={**state.properties, T: {"changed": tag}})
+
+
+def _rename(actor: Actor, new: TableName, write: WriteTransaction) -> changes.CatalogChange:
+    location = definition(actor.world, *new).location
+    _make_room(actor, location)
+    return changes.RenameTable(table=write.table, database=new[0], name=new[1], location=location)
+
+
+def _make_room(actor: Actor, location: str) -> None:
+    files = actor.session.files
+    if files.exists(location) and not files.delete_if_empty(location):
+        raise AcidAnalysisError("PATH_ALREADY_EXISTS", location)
+
+
+def _renamed(state: State, _: str, old: TableName, new: TableName) -> State:
+    moved = state.having(new, state.tables[old]).having(old, None)
+    return replace(moved, properties={**moved.properties, new: state.properties[old]})
+
+
+def _add_partition(actor: Actor, write: WriteTransaction) -> changes.CatalogChange:
+    if ("7",) in {p.values for p in write.partitions()}:
+        raise AcidAnalysisError("PARTITIONS_ALREADY_EXIST", "7")
+    added = Partition(values=("7",), location=child(write.table.location, "p=7"))
+    write.added.append(added)
+    make_directory(actor.session.files, added.location)
+    return changes.AddPartitions(table=write.table, partitions=(added,))
+
+
+def _partition_added(state: State, _: str) -> State:
+    return state.changed(P, added={("7",): ()})
+
+
+def _drop_partition(_: Actor, write: WriteTransaction) -> changes.CatalogChange:
+    dropped = tuple(p for p in write.partitions() if p.values in (("1",), ("2",)))
+    return changes.DropPartitions(table=write.table, partitions=dropped)
+
+
+def _partition_dropped(state: State, _: str) -> State:
+    left = {v: rows for v, rows in state.tables[P].items() if v not in (("1",), ("2",))}
+    return state.having(P, left)
+
+
+def _rename_partition(actor: Actor, write: WriteTransaction) -> changes.CatalogChange | None:
+    found = {p.values: p for p in write.partitions()}
+    if ("1",) not in found or ("8",) in found:
+        raise AcidAnalysisError("PARTITIONS_NOT_FOUND", "1 or 8")
+    before = found["1",]
+    after = replace(before, values=("8",), location=child(write.table.location, "p=8"))
+    _make_room(actor, after.location)
+    return changes.RenamePartition(table=write.table, before=before, after=after)
+
+
+def _partition_renamed(state: State, _: str) -> State:
+    partitions = dict(state.tables[P])
+    partitions["8",] = partitions.pop(("1",))
+    return state.having(P, partitions)
+
+
+def _create_database(actor: Actor) -> None:
+    actor.session.metastore.create_database("e", actor.world.uri("e"))
+
+
+def _drop_database(actor: Actor) -> None:
+    session = actor.session
+    tables = [actor.table(("d", name)) for name in session.metastore.tables("d")]
+    for table in tables:
+        check_owner(session, table)
+    made: list[changes.CatalogChange] = [changes.DropTable(table=table) for table in tables]
+    made.append(changes.DropDatabase(name="d"))
+    with transaction(session) as opened:
+        if tables:
+            opened.wait_for_locks([exclusive_request(table) for table in tables])
+        opened.commit(made)
+    session.files.delete_if_empty(actor.world.uri("d"))
+
+
+def _database_dropped(state: State, _: str) -> State:
+    for name in [name for name in state.tables if name[0] == "d"]:
+        state = state.having(name, None)
+    return replace(state, databases=state.databases - {"d"})
+
+
+def _altering(name: str, table: TableName, change: Callable[..., object], effect: object) -> Kind:
+    def run(actor: Actor) -> None:
+        alter(actor, table, partial(change, actor))  # type: ignore[arg-type]
+
+    return Kind(name=name, run=run, effect=effect)  # type: ignore[arg-type]
+
+
+CATALOG_KINDS: Sequence[Kind] = (
+    kind_of(
+        "create",
+        _create,
+        lambda s, _, name: s.having(name, {(): EMPTY}),
+        NEW,
+        in_transaction=False,
+    ),
+    kind_of(
+        "create as select",
+        _create_as_select,
+        lambda s, t: s.having(NEW, {(): frozenset({f"{t}_"})}),
+    ),
+    kind_of("drop", _drop, lambda s, _, name: s.having(name, None), P),
+    _altering(
+        "rename",
+        P,
+        lambda a, w: _rename(a, RENAMED, w),
+        lambda s, t: _renamed(s, t, P, RENAMED),
+    ),
+    _altering("set properties", T, _set_properties, _properties_set),
+    _altering("add partition", P, _add_partition, _partition_added),
+    _altering("drop partition", P, _drop_partition, _partition_dropped),
+    _altering("rename partition", P, _rename_partition, _partition_renamed),
+    kind_of(
+        "create database",
+        _create_database,
+        lambda s, _: replace(s, databases=s.databases | {"e"}),
+        in_transaction=False,
+    ),
+    kind_of("drop database", _drop_database, _database_dropped),
+)
