@@ -12,7 +12,8 @@ _WORD = re.compile(r"\w*")
 
 def malformed(text: str, offset: int, message: str) -> AcidParseError:
     """Return the error that a text is no statement of its dialect."""
-    return AcidParseError(shortened(message), **_place(text, offset))
+    message = shortened(message)
+    return AcidParseError(message, **_place(text, offset))
 
 
 def unsupported(text: str, offset: int, *, problem: str, instead: str) -> AcidDialectError:

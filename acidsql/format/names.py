@@ -67,9 +67,11 @@ class BucketFile:
     attempt_id: int | None
 
 
-_BASE = re.compile(r"base_(-?[0-9]+)(?:_v([0-9]+))?")
-_DELTA = re.compile(r"(delta|delete_delta)_([0-9]+)_([0-9]+)(?:_([0-9]+))?(?:_v([0-9]+))?")
-_BUCKET = re.compile(r"bucket_([0-9]+)(?:_([0-9]+))?")
+# No name has more digits; Python refuses to read a number of some thousand.
+_ID = "([0-9]{1,255})"
+_BASE = re.compile(rf"base_(-?[0-9]{{1,255}})(?:_v{_ID})?")
+_DELTA = re.compile(rf"(delta|delete_delta)_{_ID}_{_ID}(?:_{_ID})?(?:_v{_ID})?")
+_BUCKET = re.compile(rf"bucket_{_ID}(?:_{_ID})?")
 _ORIGINAL = re.compile(r"[0-9]+_[0-9]+(?:_copy_[0-9]+)?")
 
 

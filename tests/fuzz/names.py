@@ -71,7 +71,7 @@ def _check_names(text: str) -> None:
         assert directory.min_write_id <= directory.max_write_id <= LONG_MAX
         assert text.isascii()
     bucket = parse_bucket_file(text)
-    assert bucket is None or (text.isascii() and 0 <= bucket.bucket_id <= LONG_MAX)
+    assert bucket is None or (text.isascii() and bucket.bucket_id >= 0)
     is_hidden(text)
     is_original_file(text)
     assert unescape(escape(text)) == text

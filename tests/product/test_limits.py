@@ -263,6 +263,28 @@ _LIMITS = {
         _create("", "(id int DEFAULT (SELECT 1))"): "INVALID_DEFAULT_VALUE.SUBQUERY_EXPRESSION",
         _create("", "(id int DEFAULT max(1))"): "INVALID_DEFAULT_VALUE.NOT_CONSTANT",
     },
+    "a table, view or database whose name is not a word of letters, digits and underscores, or has "
+    "more than 252 bytes": {
+        f"CREATE TABLE `../bad2` (id int) {ACID}": "INVALID_SCHEMA_OR_RELATION_NAME",
+        f"CREATE VIEW {'n' * 253} AS SELECT * FROM bad": "INVALID_SCHEMA_OR_RELATION_NAME",
+        "CREATE DATABASE `bad 2`": "INVALID_SCHEMA_OR_RELATION_NAME",
+        "ALTER TABLE bad RENAME TO `a.b`": "INVALID_SCHEMA_OR_RELATION_NAME",
+    },
+    "a value of a partition that makes a name of more than 255 bytes (if only the rows have it, "
+    "more than 246 with its escapes), or has a character NUL": {
+        f"ALTER TABLE bad_parts ADD PARTITION (p = 1, q = '{'n' * 254}')": "INVALID_PARTITION_NAME",
+        f"INSERT INTO bad_parts PARTITION (p = 1, q = '{'n' * 254}') VALUES (1)": (
+            "INVALID_PARTITION_NAME"
+        ),
+        f"INSERT INTO bad_parts VALUES (1, 1, '{'n' * 254}')": "WRITE_JOB_FAILED",
+        r"INSERT INTO bad_parts VALUES (1, 1, 'a\0b')": "WRITE_JOB_FAILED",
+    },
+    "a `LOCATION` that is empty, the root or no path, or whose scheme no file system has": {
+        _create("LOCATION ''"): "INVALID_LOCATION",
+        _create("LOCATION '/'"): "INVALID_LOCATION",
+        _create("LOCATION 'hdfs:'"): "INVALID_LOCATION",
+        "CREATE DATABASE bad2 LOCATION 'nosuch://host/bad2'": "INVALID_LOCATION",
+    },
     "a column called `row__id`": {
         _create("", "(ROW__ID int)"): "RESERVED_COLUMN_NAME",
         _create("PARTITIONED BY (row__id int)"): "RESERVED_COLUMN_NAME",
