@@ -16,7 +16,7 @@ from pyspark.sql.functions import udf
 
 import acidsql
 from acidsql.format.bucket_codec import decode_bucket
-from acidsql.format.names import parse_directory
+from acidsql.format.names import OWNER_FILE, parse_directory
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import RowId, read_events
 from acidsql.storage.filesystem import child
@@ -40,14 +40,16 @@ def _compact(spark: SparkSession, table: str, kind: str) -> int:
 def listing(spark: SparkSession, table: str) -> dict[str, list[int]]:
     """Return the bucket ids in each ACID directory of a table, by its relative path.
 
-    Checks that there is nothing else, that every bucket has one file, sorted by key, and that its
-    events belong to that bucket.
+    Checks that there is nothing else but the file that says whose table it is, that every bucket
+    has one file, sorted by key, and that its events belong to that bucket.
     """
     files = AcidSession.of(spark).files
     found: dict[str, list[int]] = {}
 
     def walk(path: str, below: str) -> None:
         for name in files.names(path):
+            if name == OWNER_FILE:
+                continue
             if not parse_directory(name):
                 assert "=" in name, f"{path} holds {name}"
                 walk(child(path, name), f"{below}{name}/")

@@ -50,6 +50,8 @@ def check_owner(session: AcidSession, table: Table) -> None:
                 and not session.metastore.has_dropped(found.owner)
             ):
                 raise _another(table.location, found)
+            if not session.files.exists(table.location):
+                return  # it is gone, and must not be taken for an empty one
             _write(session, table.location, mine)
             _check_is_still(session, table, mine)
     session.owned_places.add(table.location)

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
 from acidsql.errors import AcidSqlError
+from acidsql.format.names import OWNER_FILE
 
 Rows = list[tuple[Any, ...]]
 
@@ -53,9 +54,12 @@ class Pair:
                 run(text)
 
     def tree(self, table: str) -> list[str]:
-        """Return everything below the directory of an ACID table."""
+        """Return everything below the directory of an ACID table, but the file that says whose it
+        is.
+        """
         root = Path(urlparse(acidsql.location(self.acid, table)).path)
-        return sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+        found = (path for path in root.rglob("*") if path.name != OWNER_FILE)
+        return sorted(str(path.relative_to(root)) for path in found)
 
 
 def rows(frame: DataFrame) -> Rows:
