@@ -99,7 +99,7 @@ def _executors() -> list[int]:
 
 
 def _run(options: Options) -> Iterator[Fault]:
-    yield from strike_each("executors", options, module=__name__, seconds=300.0)
+    yield from strike_each("executors", options, module=__name__)
 
 
 FAMILY = Family(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -20,13 +19,11 @@ from tests.faults.steps import Steps
 from tests.faults.workload import (
     COPY,
     EMPTY,
-    KINDS,
     TABLES,
     Row,
     State,
     Statement,
     difference,
-    draw,
     insert_into,
 )
 
@@ -83,14 +80,13 @@ class Worker:
         return Path(AcidSession.of(self.spark).settings.metastore)
 
     def make_tables(self) -> None:
-        """Create the tables, and run a statement of each kind to have its classes loaded."""
+        """Create the tables, and put rows into them."""
         for text in TABLES.values():
             self.run(text)
-        rng = random.Random(0)
-        for kind in (*KINDS, KINDS[-1]):
-            statement = draw(rng, self.state, [kind])
-            self.run(statement.text)
-            self.state = statement.after
+        for table in TABLES:
+            insert = insert_into(table, self.state)
+            self.run(insert.text)
+            self.state = insert.after
 
     def run(self, text: str) -> None:
         """Run a statement."""
