@@ -70,18 +70,23 @@ def _settle(server: Server, own: OwnTxns, request: Any, doubt: MetastoreError) -
     """Find out the outcome of a commit to which the server gave no clear answer.
 
     A transaction that is neither open nor aborted is committed. Hive forgets an aborted one only
-    when nothing of it is left (``cleanEmptyAbortedAndCommittedTxns``).
+    when nothing of it is left (``cleanEmptyAbortedAndCommittedTxns``). Hive 4 does not list readers
+    that are open; they write nothing, so their commit is simply sent again.
     """
     txn_id = request.txnid
     logger.warning("txn %s: looking whether it committed: %s", txn_id, doubt)
+    known = own.find(txn_id)
+    reads = known is not None and known.type is TxnType.READ_ONLY
     try:
-        state = state_of(server, txn_id)
+        state = TxnState.OPEN if reads else state_of(server, txn_id)
         if state is TxnState.OPEN:
             server.call("commit_txn", request, repeatable=False)
             return
     except hms.TxnAbortedException as error:
         raise _aborted(own, txn_id, error) from error
     except (hms.NoSuchTxnException, MetastoreError) as error:
+        if reads and isinstance(error, hms.NoSuchTxnException):
+            return  # it was committed, and the server has forgotten it
         raise MetastoreError(
             "COMMIT_OUTCOME_UNKNOWN",
             f"the metastore did not say whether transaction {txn_id} is committed "

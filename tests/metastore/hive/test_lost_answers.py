@@ -9,7 +9,8 @@ import pytest
 from acidsql.errors import MetastoreError
 from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.store import HiveMetastore
-from acidsql.metastore.model import CompactionState, CompactionType, Partition, Table
+from acidsql.metastore.model import CompactionState, CompactionType, Partition, Table, TxnType
+from tests.faults.server_proxy import Cut, counted
 from tests.metastore.hive.proxy import Proxy, proxied
 from tests.metastore.hive.tables import COLUMNS, make_tables
 from tests.metastore.server.launcher import MetastoreServer
@@ -119,3 +120,16 @@ def test_a_change_that_was_not_made(proxy: Proxy, client: HiveMetastore) -> None
     with pytest.raises(MetastoreError, match="METASTORE_UNAVAILABLE"):
         client.drop_table("db", "t")
     assert client.tables("db") == ("p", "t")
+
+
+@pytest.mark.parametrize("cut", Cut)
+def test_a_reader_that_ends(server: MetastoreServer, store: HiveMetastore, cut: Cut) -> None:
+    with counted(server.port) as proxy:
+        connections = Connections(parse_uris(proxy.uri), user="ann", timeout=60)
+        client = HiveMetastore(connections, user="ann")
+        txn_id = client.open_txn("ann", "host", TxnType.READ_ONLY)
+        proxy.arm(0, cut)
+        client.commit_txn(txn_id)
+        assert proxy.struck == "commit_txn"
+        client.close()
+    assert [txn.txn_id for txn in store.open_txns()] == []
