@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.errors import AcidSqlError
+from acidsql.format.names import OWNER_FILE
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileSystem, child
 from tests.faults import hdfs_site
@@ -214,10 +215,14 @@ def _judge(
 
 
 def _left(session: SparkSession, place: str) -> list[str]:
-    """Return what is in a compacted table beside partitions with one base or delta each."""
+    """Return what is in a compacted table beside partitions with one base or delta each, and the
+    file that says whose table it is.
+    """
     files = AcidSession.of(session).files
     found = []
     for name in files.names(place):
+        if name == OWNER_FILE:
+            continue
         inside = files.names(child(place, name)) if "=" in name else ("",)
         if "=" not in name or len(inside) > 1:
             found.append(f"{name}: {inside}")
