@@ -43,8 +43,6 @@ from tests.metastore.server.launcher import VERSIONS, MetastoreServer
 NAME = "metastore-server"
 # Errors that say what happened.
 CLEAR = (MetastoreError, TransactionStateError, ConcurrencyError)
-# One fault in so many kills the server, and one the client: both take seconds to start again.
-_KILLS = 20
 _DEATH_SECONDS = 600
 
 
@@ -60,6 +58,10 @@ class Blow(Enum):
     KILL = "kill"
     LOSS = "loss"
     DEATH = "death"
+
+
+# Parts of what happens; a server and a client that were killed take seconds to start again.
+_PARTS = {Blow.DROP: 60, Blow.LOSS: 30, Blow.KILL: 5, Blow.DEATH: 5}
 
 
 class ViolationError(Exception):
@@ -90,11 +92,8 @@ def strike(site: Site, name: str, turn: int, seed: int) -> Fault:
     """
     kind, lesson = KINDS[name], site.lesson(name)
     turn, cut = divmod(turn, len(Cut))
-    turn, from_last = divmod(turn, len(lesson.calls))
-    number = len(lesson.calls) - 1 - from_last
-    blow = (Blow.DROP, Blow.LOSS)[turn % 2]
-    chance = random.Random(seed).randrange(_KILLS)
-    blow = {0: Blow.KILL, 1: Blow.DEATH}.get(chance, blow)
+    number = len(lesson.calls) - 1 - turn % len(lesson.calls)
+    (blow,) = random.Random(seed).choices(list(_PARTS), list(_PARTS.values()))
     violation = None
     with counted(site.server.port) as proxy:
         try:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from acidsql.storage.filesystem import FileSystem
 
 NAME = "metastore-calls"
-_KILLS = 50
+_PARTS = {Blow.DROP: 66, Blow.LOSS: 30, Blow.KILL: 4}
 # Kinds whose change of the catalog stands if the commit after it does not come.
 _STANDS = frozenset(
     {"create", "drop", "rename", "set properties", "add partition", "drop partition",
@@ -127,11 +127,8 @@ def run(options: Options) -> Iterator[Fault]:
 def _strike(site: Site, name: str, turn: int, seed: int) -> Fault:
     calls = _calls(site, name)
     turn, cut_number = divmod(turn, len(Cut))
-    turn, from_last = divmod(turn, len(calls))
-    number, cut = len(calls) - 1 - from_last, tuple(Cut)[cut_number]
-    blow = (Blow.DROP, Blow.LOSS)[turn % 2]
-    if random.Random(seed).randrange(_KILLS) == 0:
-        blow = Blow.KILL
+    number, cut = len(calls) - 1 - turn % len(calls), tuple(Cut)[cut_number]
+    (blow,) = random.Random(seed).choices(list(_PARTS), list(_PARTS.values()))
     violation = None
     with site.client(site.server.uri) as looker, counted(site.server.port) as proxy:
         try:
