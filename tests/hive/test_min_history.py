@@ -82,9 +82,6 @@ def test_a_compaction_that_is_at_work_when_the_reader_begins(
     hive.clean(t)
     assert (hive.warehouse / t / "delta_0000002_0000002_0000").exists()
     del frame
-    acidsql.release(ours.spark)
-    hive.clean(t)
-    assert not (hive.warehouse / t / "delta_0000002_0000002_0000").exists()
 
 
 def test_a_reader_of_what_is_compacted_holds_nothing_back(ours: Ours, hive: Hive, t: str) -> None:

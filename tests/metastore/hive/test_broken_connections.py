@@ -11,6 +11,7 @@ import pytest
 from acidsql.errors import MetastoreError, TransactionStateError
 from acidsql.metastore.hive import connect
 from acidsql.metastore.hive.connection import Connections, parse_uris
+from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import TxnType
 from tests.metastore.hive.proxy import Proxy, proxied
@@ -59,8 +60,9 @@ def test_call_that_may_not_be_repeated_is_not(
     proxy: Proxy, behind: HiveMetastore, store: HiveMetastore, server: MetastoreServer
 ) -> None:
     proxy.cuts_answer = "create_database"
+    made = hms.Database(name="db", locationUri=f"file:{server.warehouse}/db.db", parameters={})
     with pytest.raises(MetastoreError, match="METASTORE_UNAVAILABLE.*may have been carried out"):
-        behind.create_database("db", f"file:{server.warehouse}/db.db")
+        behind._server.call("create_database", made, repeatable=False)
     assert proxy.calls == ["create_database"]
     assert store.databases() == ("db", "default")
 
