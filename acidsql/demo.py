@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.format.names import AcidDirectory, DirectoryKind, parse_directory
+from acidsql.format.names import OWNER_FILE, AcidDirectory, DirectoryKind, parse_directory
 from acidsql.repl.printer import result_text, summary
 from acidsql.repl.runner import Result, fetch
 from acidsql.repl.session import start_session
@@ -142,8 +142,8 @@ def outcome(result: Result) -> str:
 
 
 def tree(root: Path) -> Iterator[str]:
-    """Yield the lines of a directory tree, with the contents of each ACID directory beside its
-    name.
+    """Yield the lines of a table's directory tree, with the contents of each ACID directory beside
+    its name.
     """
     lines = list(_lines(root, ""))
     width = max((len(drawn) for drawn, _ in lines), default=0)
@@ -153,7 +153,8 @@ def tree(root: Path) -> Iterator[str]:
 
 
 def _lines(directory: Path, indent: str) -> Iterator[tuple[str, str]]:
-    entries = sorted(directory.iterdir(), key=lambda entry: _order(entry.name))
+    found = (entry for entry in directory.iterdir() if entry.name != OWNER_FILE)
+    entries = sorted(found, key=lambda entry: _order(entry.name))
     for position, entry in enumerate(entries, start=1):
         last = position == len(entries)
         parsed = parse_directory(entry.name)
