@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.format.names import OWNER_FILE
 from tests.fuzz.broken import broken_texts
 from tests.fuzz.target import Target
 from tests.product.conditions import condition_of
@@ -113,7 +114,7 @@ def _check(additions: list[Addition]) -> None:
     lab, written = _lab[0]
     table = lab.create("id INT, s STRING")
     root = lab.root(table)
-    shutil.copytree(written, root, dirs_exist_ok=True)
+    shutil.copytree(written, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(OWNER_FILE))
     lab.session.metastore.seed_write_id("default", table, 4)
     for addition in additions:
         _add(root, addition)
