@@ -135,7 +135,12 @@ class WriteTransaction:
             self.session.metastore.require_open(self.txn_id)
         target = child(partition.location, name)
         self.placed.append(target)
-        self.session.files.rename(path, target)
+        try:
+            self.session.files.rename(path, target)
+        except FileNotFoundError:
+            # Of a transaction that was aborted meanwhile, a cleaner removes the staging.
+            self.session.metastore.require_open(self.txn_id)
+            raise
         self.unsynced.add(target)
 
     def announce(self, operation: Operation, places: Iterable[tuple[str, ...]]) -> None:

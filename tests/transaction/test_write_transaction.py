@@ -109,6 +109,23 @@ def test_an_aborted_transaction_publishes_nothing(
     assert committed_ids(metastore) == set()
 
 
+def test_a_transaction_whose_staging_was_cleaned_says_that_it_was_aborted(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its client is stopped just before the move, and goes on after a cleaner."""
+    rename = LocalFiles.rename
+
+    def late(files: LocalFiles, source: str, target: str) -> None:
+        metastore.abort_txns([1])
+        files.delete(source.rpartition("/")[0])
+        rename(files, source, target)
+
+    monkeypatch.setattr(LocalFiles, "rename", late)
+    with pytest.raises(TransactionStateError, match=r"TXN_ABORTED.*somebody aborted it"):
+        write_one(begin, Operation.INSERT)
+    assert names(place) == []
+
+
 def test_an_aborted_write_id_never_counts_as_committed(
     begin: Begin, metastore: EmbeddedMetastore, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
