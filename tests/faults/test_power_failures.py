@@ -6,6 +6,7 @@ fails at each of its moments, with what was not synced lost or left in part.
 
 from __future__ import annotations
 
+import re
 import shutil
 from random import Random
 
@@ -47,9 +48,14 @@ class Machine:
         """Let power fail at a moment, and read what is left."""
         shutil.rmtree(self.world.root)
         crash(moment, self.world.root, random)
-        for file in (self.world.root / "landing").iterdir():
-            # Nobody has written to it since; the model does not know times.
-            shutil.copystat(self.template.path / "landing" / file.name, file)
+        landing = self.world.root / "landing"
+        for file in sorted(landing.iterdir(), reverse=True):
+            # Nobody has written to it since, though it may be hidden; the model knows no times.
+            name = re.sub(r"^_acidsql_loaded_\d+_", "", file.name)
+            if name != file.name and (landing / name).exists():
+                file.unlink()  # a file that is renamed in its directory has one name, too
+            else:
+                shutil.copystat(self.template.path / "landing" / name, file)
         for path in self.world.root.glob("metastore.sqlite*"):
             path.unlink()
         (self.world.root / "metastore.sqlite").write_bytes(moment.metastore)
