@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import DataFrame
 
 from acidsql.commands import result
-from acidsql.commands.partitions import full_values, matching, meeting, required, the_one
+from acidsql.commands.partitions import all_full_values, matching, meeting, required, the_one
 from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.format.names import is_hidden
@@ -32,12 +32,13 @@ Values = tuple[str, ...]
 
 def add_partitions(session: AcidSession, table: Table, statement: AddPartitions) -> DataFrame:
     """Run ADD PARTITION: add empty partitions."""
-    for placed in statement.partitions:
-        _in_full(session, table, placed.spec)
+    specs = [placed.spec for placed in statement.partitions]
+    named = _in_full(session, table, specs)
     with write_transaction(session, alter_intent(table)) as transaction:
         known = {p.values for p in transaction.partitions()}
-        for placed in statement.partitions:
-            values = _in_full(session, transaction.table, placed.spec)
+        if transaction.table.partition_columns != table.partition_columns:
+            named = _in_full(session, transaction.table, specs)
+        for placed, values in zip(statement.partitions, named, strict=True):
             if values not in known:
                 transaction.added.append(_new_partition(transaction, values, placed))
                 known.add(values)
@@ -124,7 +125,7 @@ def _dropped(session: AcidSession, table: Table, statement: DropPartitions) -> I
 
 def rename_partition(session: AcidSession, table: Table, statement: RenamePartition) -> DataFrame:
     """Run RENAME TO PARTITION; a directory in its default place is renamed too."""
-    values = _in_full(session, table, statement.new_partition)
+    (values,) = _in_full(session, table, [statement.new_partition])
     the_one(session, table, statement.partition)
     with write_transaction(session, alter_intent(table)) as transaction:
         current = transaction.table
@@ -144,10 +145,11 @@ def rename_partition(session: AcidSession, table: Table, statement: RenamePartit
     return result.nothing(session.spark)
 
 
-def _in_full(session: AcidSession, table: Table, spec: PartitionSpec) -> Values:
-    """Return the values of a partition whose specification must have a value for every column."""
-    values = full_values(session, table, spec)
-    if values is None or not values:
+def _in_full(session: AcidSession, table: Table, specs: Sequence[PartitionSpec]) -> list[Values]:
+    """Return the values of partitions whose specifications must have a value for every column."""
+    found = all_full_values(session, table, specs)
+    values = [v for v in found if v]
+    if len(values) < len(found):
         columns = [c.name for c in table.partition_columns]
         raise AcidLookupError(
             "PARTITIONS_NOT_FOUND",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pyspark.sql.types import StructField
 
@@ -15,23 +16,41 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.staging import partition_text
 from acidsql.syntax.nodes import PartitionFilter, PartitionSpec
 
+# Values that one query computes.
+_TOGETHER = 1000
+
 
 def _given(
-    session: AcidSession, table: Table, spec: PartitionSpec
-) -> dict[int, tuple[str, str | None]]:
-    """Return the values of a specification, by the position of their partition column.
+    session: AcidSession, table: Table, specs: Sequence[PartitionSpec]
+) -> list[dict[int, tuple[str, str | None]]]:
+    """Return the values of each specification, by the position of their partition column.
 
     Each value is a pair: its text as Hive keeps it, and its text as the statement spells it.
     """
-    wanted: dict[int, tuple[str, str | None]] = {}
-    for name, text in spec.values:
-        position, field = _column(session, table, name)
-        if text is not None:
-            kept = partition_text(_typed(session, text, field), field)
-            one = session.spark.sql("SELECT 1")
-            row = bridge.select(one, kept, f"CAST({text} AS STRING)").collect()[0]
-            wanted[position] = tuple(row)
+    wanted: list[dict[int, tuple[str, str | None]]] = [{} for _ in specs]
+    places: list[tuple[int, int]] = []
+    texts: list[str] = []
+    for number, spec in enumerate(specs):
+        for name, text in spec.values:
+            position, field = _column(session, table, name)
+            if text is not None:
+                kept = partition_text(_typed(session, text, field), field)
+                places.append((number, position))
+                texts += (kept, f"CAST({text} AS STRING)")
+    values = _computed(session, texts)
+    for (number, position), kept, spelled in zip(places, values[::2], values[1::2], strict=True):
+        wanted[number][position] = kept, spelled
     return wanted
+
+
+def _computed(session: AcidSession, texts: Sequence[str]) -> list[Any]:
+    """Return the values of SQL expressions of type STRING."""
+    found: list[Any] = []
+    for begin in range(0, len(texts), _TOGETHER):
+        together = f"array({', '.join(texts[begin : begin + _TOGETHER])})"
+        ((values,),) = bridge.select(session.spark.sql("SELECT 1"), together).collect()
+        found += values
+    return found
 
 
 def _column(session: AcidSession, table: Table, name: str) -> tuple[int, StructField]:
@@ -59,9 +78,18 @@ def full_values(session: AcidSession, table: Table, spec: PartitionSpec) -> tupl
     """Return the values of the one partition that a specification names; None if it may name
     several.
     """
-    given = _given(session, table, spec)
+    return all_full_values(session, table, [spec])[0]
+
+
+def all_full_values(
+    session: AcidSession, table: Table, specs: Sequence[PartitionSpec]
+) -> list[tuple[str, ...] | None]:
+    """Return ``full_values`` of many specifications, with few queries."""
     count = len(table.partition_columns)
-    return tuple(given[i][0] for i in range(count)) if len(given) == count else None
+    return [
+        tuple(given[i][0] for i in range(count)) if len(given) == count else None
+        for given in _given(session, table, specs)
+    ]
 
 
 def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
@@ -75,7 +103,7 @@ def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
     partitions = list(session.metastore.partitions(table.database, table.name))
     if spec is None:
         return partitions
-    given = _given(session, table, spec)
+    (given,) = _given(session, table, [spec])
 
     def found(values: Sequence[tuple[str, ...]], *, as_given: bool) -> list[Partition]:
         return [
