@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit
@@ -40,9 +41,18 @@ def parse(spark: SparkSession, text: str) -> LogicalPlan:
     """Parse a statement and return its unresolved plan.
 
     Raises:
+        AcidAnalysisError: FAILED_TO_PARSE_TOO_COMPLEX, it is nested too deeply for Spark's parser.
         ParseException: the text is not a statement.
     """
-    return session_state(spark).sqlParser().parsePlan(text)
+    try:
+        return session_state(spark).sqlParser().parsePlan(text)
+    except Py4JJavaError as error:
+        if simple_name(error.java_exception) != "StackOverflowError":
+            raise
+    raise AcidAnalysisError(
+        "FAILED_TO_PARSE_TOO_COMPLEX",
+        "the statement is nested too deeply for Spark's parser: divide it into several ones",
+    )
 
 
 def parse_name(spark: SparkSession, text: str) -> tuple[str, ...]:

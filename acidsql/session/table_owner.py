@@ -15,6 +15,7 @@ from acidsql.format.names import OWNER_FILE
 from acidsql.metastore.model import Table, TableOwner
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.storage.sync import sync
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +156,8 @@ def _write(session: AcidSession, location: str, claim: _Claim) -> None:
         # Another process of the same table may have been faster.
         if _read(session, location) is None:
             raise
+    else:
+        sync(session.files, [path], [location])
 
 
 def _check_is_still(session: AcidSession, table: Table, written: _Claim) -> None:

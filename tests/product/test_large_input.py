@@ -62,12 +62,16 @@ def test_twenty_thousand_rows_of_values(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("opening", "closing"), [("(", ")"), ("abs(", ")"), ("- ", ""), ("NOT (1 = ", ")")]
+    ("opening", "closing", "depth"),
+    # Where the first and last are nested more deeply, Spark's parser takes minutes or gigabytes.
+    [("(", ")", 5_000), ("abs(", ")", 20_000), ("- ", "", 20_000), ("NOT (1 = ", ")", 2_000)],
 )
-def test_expressions_that_are_nested_too_deeply(lab: Lab, opening: str, closing: str) -> None:
+def test_expressions_that_are_nested_too_deeply(
+    lab: Lab, opening: str, closing: str, depth: int
+) -> None:
     t = lab.create("id INT, s STRING", values="(1, 'a')")
     before = lab.state(t)
-    nested = f"{opening * 20_000}id{closing * 20_000}"
+    nested = f"{opening * depth}id{closing * depth}"
     for text in (
         f"UPDATE {t} SET id = {nested}",
         f"DELETE FROM {t} WHERE 1 = {nested}",
