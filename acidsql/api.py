@@ -16,14 +16,12 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 
 from acidsql import bridge, dialects
 from acidsql.commands import dispatch
-from acidsql.compaction import cleaner, worker
-from acidsql.deferred_signals import DeferredSignals, Interruptible
+from acidsql.compaction import background, cleaner, worker
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
-from acidsql.session.at_work import at_work
-from acidsql.session.process import check_process
+from acidsql.session.working import at_work_for
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
 
@@ -139,16 +137,11 @@ def working(spark: SparkSession) -> Iterator[AcidSession]:
 
     The first signal whose handler raises interrupts it; others wait until it has ended.
     """
-    check_process(spark)
-    with (
-        DeferredSignals(),
-        Interruptible(),
-        at_work(),
-        bridge.active(spark),
-        bridge.without_plans(spark),
-        AcidSession.using(spark) as session,
-    ):
-        yield session
+    with at_work_for(spark) as session:
+        try:
+            yield session
+        finally:
+            background.notice(session)
 
 
 def _literals(

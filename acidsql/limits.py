@@ -98,6 +98,9 @@ class Limits:
         first_lock_poll_seconds: time until a lock is asked for again; it doubles each time.
         longest_lock_poll_seconds: time between two such questions at most.
         compaction_poll_seconds: time between two looks whether others have done a compaction.
+        compactor_rest: the background thread rests this number of times as long as it has worked.
+        compactor_end_seconds: longest wait for the background compaction at the end of a session.
+        compactor_interrupt_seconds: longest wait for it once it was interrupted.
         heartbeat_retry_part: a failed heartbeat is sent again after this fraction of the interval:
             a whole one would be too late.
         heartbeat_timeout_part: a heartbeat has failed if a Hive Metastore has not answered it after
@@ -164,6 +167,9 @@ class Limits:
     first_lock_poll_seconds: float = 0.01
     longest_lock_poll_seconds: float = 1.0
     compaction_poll_seconds: float = 1.0
+    compactor_rest: float = 2.0
+    compactor_end_seconds: float = 10.0
+    compactor_interrupt_seconds: float = 2.0
     heartbeat_retry_part: float = 0.1
     heartbeat_timeout_part: float = 0.1
     collection_pauses: tuple[float, ...] = (0.0, 0.1)

@@ -63,6 +63,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "2g")
+        # Tests assert directories; those of maintenance switch it on.
+        .config("spark.acidsql.compaction.auto", "off")
         .config("spark.sql.ansi.enabled", "true")  # the default from Spark 4 on
         .config("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")  # as from Spark 4 on
         .config("spark.sql.shuffle.partitions", "2")

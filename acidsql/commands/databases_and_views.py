@@ -64,7 +64,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
     if place is None and not session.metastore.capabilities.chooses_locations:
         place = child(session.warehouse, f"{name}.db")
     location = "" if place is None else session.files.qualify(place)
-    session.metastore.create_database(name, location, statement.comment)
+    session.metastore.create_database(name, location, statement.comment, statement.properties)
     mirror_database(session, name, statement.comment)
     return result.nothing(session.spark)
 

@@ -1,16 +1,25 @@
-"""Cleaner: removes directories that a compaction made obsolete, once no snapshot can need them."""
+"""Cleaner: removes directories that nobody needs any more, once no snapshot can need them.
+
+Obsolete directories stay as long as the table says (``acidsql.history.retention``). Those of
+aborted transactions are in no version of the table, and go at once.
+"""
 
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 from acidsql import bridge
+from acidsql.compaction.durations import seconds
 from acidsql.compaction.worker import partition_of
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidAnalysisError, AcidSqlError
 from acidsql.format.names import STAGING_PREFIX, parse_directory
 from acidsql.format.selection import ACID_PREFIXES
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.model import Compaction, Table, TxnState
+from acidsql.metastore.model import Compaction, CompactionType, Partition, Table, TxnState
 from acidsql.metastore.names import object_name
 from acidsql.scan.snapshot import state_of
 from acidsql.session.acid_session import AcidSession
@@ -19,52 +28,153 @@ from acidsql.storage.sync import sync
 
 logger = logging.getLogger(__name__)
 
+RETENTION_PROPERTY = "acidsql.history.retention"
 
-def clean(session: AcidSession) -> list[int]:
-    """Clean after every compaction that no open transaction, reader or writer, is older than.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removable:
+    """Directories that may be removed in a partition, or in a table without partitions.
+
+    Attributes:
+        paths: of these directories.
+        highest_write_id: up to which the write ids were considered.
+        kept: ranges of write ids of directories that stay, and may have rows of aborted writes.
+    """
+
+    paths: tuple[str, ...]
+    highest_write_id: int
+    kept: tuple[tuple[int, int], ...] = ()
+
+
+def clean(session: AcidSession, *, collect: bool = True, database: str | None = None) -> list[int]:
+    """Clean after every entry of the queue that no open transaction, reader or writer, is older
+    than, and whose table does not keep its history any more.
 
     One that fails is logged, and waits for the next run; the others are done all the same.
 
+    Args:
+        session: the session.
+        collect: whether the JVM is to collect DataFrames first that cannot be reached any more,
+            under which nobody reads.
+        database: the only one that is cleaned; None for all.
+
     Returns:
-        The ids of these compactions, without those that failed.
+        The ids of those that are done.
     """
-    session.leases.prune(collect=True)
-    return [c.compaction_id for c in session.metastore.ready_to_clean() if _is_done(session, c)]
+    session.leases.prune(collect=collect)
+    ready = [c for c in session.metastore.ready_to_clean() if database in (None, c.database)]
+    return [
+        entry.compaction_id
+        for _, entries in groupby(sorted(ready, key=_place), _place)
+        for entry in _cleaned(session, list(entries))
+    ]
 
 
-def _is_done(session: AcidSession, compaction: Compaction) -> bool:
-    """Clean after a compaction; return whether that succeeded."""
+def retention(table: Table) -> float:
+    """Return the seconds for which a table keeps obsolete directories; 0 by default.
+
+    Raises:
+        AcidAnalysisError: INVALID_PROPERTY_VALUE.
+    """
+    text = table.properties.get(RETENTION_PROPERTY, "0")
     try:
-        table = session.metastore.find_table(compaction.database, compaction.table)
-        highest = 0 if table is None else _clean(session, table, compaction)
-        session.metastore.compaction_cleaned(compaction.compaction_id, highest)
+        return seconds(text)
+    except ValueError as error:
+        raise AcidAnalysisError(
+            "INVALID_PROPERTY_VALUE",
+            f"{table.full_name}: {RETENTION_PROPERTY} is {text!r}: give a time such as 7d or "
+            "'interval 7 days'",
+        ) from error
+
+
+def _place(entry: Compaction) -> tuple[str, str, str]:
+    return entry.database, entry.table, entry.partition or ""
+
+
+def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Compaction]:
+    """Clean a partition after its entries, oldest first; return those that are done.
+
+    What the newest of them makes removable includes what the others do.
+    """
+    newest = entries[-1]
+    where = object_name(newest.database, newest.table, newest.partition)
+    try:
+        table = session.metastore.find_table(newest.database, newest.table)
+        place = None if table is None else _directory_of(session, table, newest)
+        if table is None or place is None:
+            # A partition may have been renamed: the aborted writes to it must not be forgotten.
+            done, removed = list(entries), Removable(paths=(), highest_write_id=0)
+        else:
+            kept_since = time.time() - retention(table)
+            done = [c for c in entries if c.done is None or c.done <= kept_since]
+            removed = _remove(session, table, place, newest, done)
+        for entry in done:
+            session.metastore.compaction_cleaned(
+                entry.compaction_id, removed.highest_write_id, removed.kept
+            )
     except (AcidSqlError, OSError, bridge.JavaError):
-        where = object_name(compaction.database, compaction.table, compaction.partition)
         logger.exception(
-            "compaction %s: its old directories in %s could not be removed, and wait for the next "
+            "compactions %s: the old directories in %s could not be removed, and wait for the next "
             "run, unless another one has removed them",
-            compaction.compaction_id,
+            [c.compaction_id for c in entries],
             where,
         )
-        return False
-    return True
+        return []
+    return done
 
 
-def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
-    """Remove what is obsolete or aborted at the compaction's own high-water marks
-    (CompactionCleaner).
+def _directory_of(session: AcidSession, table: Table, entry: Compaction) -> Partition | None:
+    """Return the partition of an entry, or None.
 
-    Returns:
-        The highest write id that was considered; 0 if the partition is gone. It may have been
-        renamed, so the aborted writes to it must not be forgotten.
+    One that its aborted transaction alone has written to is not in the catalog.
+    """
+    place = partition_of(session, table, entry.partition)
+    if place is None and entry.type is CompactionType.CLEANUP and entry.partition is not None:
+        return Partition(values=(), location=child(table.location, entry.partition))
+    return place
+
+
+def _remove(
+    session: AcidSession,
+    table: Table,
+    place: Partition,
+    newest: Compaction,
+    done: Sequence[Compaction],
+) -> Removable:
+    """Remove what the newest entry without retention makes obsolete, and what is aborted."""
+    names = _names(session, place.location)
+    found = _removable(session, table, place, newest, names, obsolete=False)
+    if done:
+        obsolete = _removable(session, table, place, done[-1], names, obsolete=True)
+        paths = dict.fromkeys((*found.paths, *obsolete.paths))
+        found = Removable(
+            paths=tuple(paths), highest_write_id=obsolete.highest_write_id, kept=obsolete.kept
+        )
+    for path in found.paths:
+        session.files.delete(path)
+    # The metastore forgets aborted transactions next: their directories must not come back.
+    sync(session.files, directories=[place.location])
+    _remove_staging(session, table.location)
+    return found
+
+
+def _removable(
+    session: AcidSession,
+    table: Table,
+    place: Partition,
+    entry: Compaction,
+    names: Sequence[str],
+    *,
+    obsolete: bool,
+) -> Removable:
+    """Find what is removable at the entry's own high-water marks (CompactionCleaner).
+
+    Args:
+        obsolete: whether obsolete directories count, or only those of aborted transactions.
     """
     metastore = session.metastore
-    place = partition_of(session, table, compaction.partition)
-    if place is None:
-        return 0
-    names = _names(session, place.location)
     txns = metastore.valid_txns()
-    watermark = (compaction.next_txn_id or txns.high_water_mark + 1) - 1
+    watermark = (entry.next_txn_id or txns.high_water_mark + 1) - 1
     capped = ValidTxnList(
         high_water_mark=watermark,
         open=frozenset(t for t in txns.open if t <= watermark),
@@ -72,7 +182,7 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
     )
     seen = metastore.valid_write_ids(table.database, table.name, capped)
     # A server does not tell it. No transaction up to the mark is open, so all write ids count.
-    highest = compaction.highest_write_id
+    highest = entry.highest_write_id
     if highest is None:
         highest = seen.high_water_mark
     write_ids = ValidWriteIdList(
@@ -82,12 +192,28 @@ def _clean(session: AcidSession, table: Table, compaction: Compaction) -> int:
         aborted=frozenset(w for w in seen.aborted if w <= highest),
     )
     state = state_of(session.files, place.location, names, write_ids, capped)
-    for name in [*state.obsolete, *state.aborted]:
-        session.files.delete(child(place.location, name))
-    # The metastore forgets aborted transactions next: their directories must not come back.
-    sync(session.files, directories=[place.location])
-    _remove_staging(session, table.location)
-    return highest
+    removed = [*(state.obsolete if obsolete else ()), *state.aborted]
+    return Removable(
+        paths=tuple(child(place.location, name) for name in removed),
+        highest_write_id=highest,
+        kept=tuple(_mixed_ranges(set(names) - set(removed))),
+    )
+
+
+def _mixed_ranges(names: Iterable[str]) -> Iterable[tuple[int, int]]:
+    """Yield the ranges of deltas of several transactions that no compaction has merged.
+
+    Hive's streaming writes such deltas, and some of the transactions may be aborted. A compaction
+    leaves their rows out.
+    """
+    for name in sorted(names):
+        directory = parse_directory(name)
+        if (
+            directory is not None
+            and directory.min_write_id < directory.max_write_id
+            and not directory.visibility_txn_id
+        ):
+            yield directory.min_write_id, directory.max_write_id
 
 
 def _names(session: AcidSession, location: str) -> list[str]:

@@ -12,14 +12,18 @@ import os
 import uuid
 from functools import partial
 
+from pyspark.errors import PySparkException
+
+from acidsql import bridge
 from acidsql.compaction.merging import write_merged
 from acidsql.deferred_signals import DeferredSignals
-from acidsql.errors import AcidSqlError, FormatError
+from acidsql.errors import AcidSqlError, FormatError, TransactionStateError
 from acidsql.format.names import STAGING_PREFIX
-from acidsql.format.partitions import partition_name
+from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import compactor_write_ids
 from acidsql.metastore.model import (
+    NO_LIMITS,
     Compaction,
     CompactionType,
     FileFormat,
@@ -29,7 +33,9 @@ from acidsql.metastore.model import (
     Partition,
     Table,
     TxnType,
+    WorkerLimits,
 )
+from acidsql.metastore.names import object_name
 from acidsql.scan.snapshot import (
     PartitionSnapshot,
     TableSnapshot,
@@ -71,6 +77,27 @@ def run_next(session: AcidSession) -> int | None:
             return None
         compact(session, taken)
         return taken.compaction_id
+
+
+def try_next(session: AcidSession, chosen: WorkerLimits = NO_LIMITS) -> Compaction | None:
+    """Do the oldest compaction that a worker may take; one that fails is logged.
+
+    Returns:
+        Its entry as it was taken; None if there is none.
+    """
+    with DeferredSignals():
+        taken = session.metastore.next_compaction(worker_name(session), None, chosen)
+        if taken is None:
+            return None
+        try:
+            compact(session, taken)
+        except (AcidSqlError, OSError, bridge.JavaError, PySparkException):
+            logger.exception(
+                "compaction %s of %s failed",
+                taken.compaction_id,
+                object_name(taken.database, taken.table, taken.partition),
+            )
+        return taken
 
 
 def compact(session: AcidSession, compaction: Compaction) -> None:
@@ -129,9 +156,14 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
         compaction.compaction_id, opened.txn_id, snapshot.write_ids.high_water_mark
     )
     state = snapshot.partitions[0].state
+    _check_goes_on(session)
     if is_enough(state, compaction.type):
         unsynced = Unsynced(root=table.location)
-        for merged in write_merged(session, snapshot, compaction.type, staging, opened.txn_id):
+        merged_directories = write_merged(
+            session, snapshot, compaction.type, staging, opened.txn_id
+        )
+        _check_goes_on(session)
+        for merged in merged_directories:
             target = child(snapshot.partitions[0].location, merged.rpartition("/")[2])
             opened.reverts.append(partial(session.files.delete, target))
             session.files.rename(merged, target)
@@ -145,9 +177,27 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     opened.commit()
 
 
+def _check_goes_on(session: AcidSession) -> None:
+    """Check that the session has not begun to end.
+
+    Raises:
+        TransactionStateError: COMPACTION_INTERRUPTED.
+    """
+    if session.interrupted.is_set():
+        raise TransactionStateError(
+            "COMPACTION_INTERRUPTED",
+            "the session of the compaction ends: another one takes its entry from the queue",
+        )
+
+
 def _record_failure(session: AcidSession, compaction: Compaction, error: BaseException) -> None:
+    """Record an error; a compaction that was interrupted goes back to the queue."""
+    metastore = session.metastore
     try:
-        session.metastore.compaction_failed(compaction.compaction_id, str(error))
+        if session.interrupted.is_set():
+            metastore.compaction_given_back(compaction.compaction_id)
+        else:
+            metastore.compaction_failed(compaction.compaction_id, str(error))
     except (AcidSqlError, OSError):
         logger.exception("compaction %s: could not record its failure", compaction.compaction_id)
 
@@ -158,11 +208,9 @@ def partition_of(session: AcidSession, table: Table, name: str | None) -> Partit
     """
     if name is None:
         return Partition(values=(), location=table.location)
-    columns = [c.name for c in table.partition_columns]
-    for partition in session.metastore.partitions(table.database, table.name):
-        if partition_name(columns, partition.values) == name:
-            return partition
-    return None
+    values = tuple(value for _, value in parse_partition_name(name))
+    found = session.metastore.partitions(table.database, table.name, [values])
+    return next(iter(found), None)
 
 
 def _snapshot(

@@ -83,6 +83,8 @@ class CompactionType(StrEnum):
     REBALANCE = "rebalance"
     ABORT_TXN_CLEANUP = "abort_txn_cleanup"
     SMART_OPTIMIZE = "smart_optimize"
+    # acidsql's own: nothing is merged, and directories that nobody needs are removed.
+    CLEANUP = "cleanup"
 
 
 class CompactionState(StrEnum):
@@ -262,7 +264,16 @@ class TxnInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
-    """Entry of the compaction queue or of its history (times in seconds since 1970)."""
+    """Entry of the compaction queue or of its history (times in seconds since 1970).
+
+    Attributes:
+        next_txn_id: transactions with a lower id may read what was there before.
+        done: when the result became visible; None if it is not, or the metastore does not tell.
+        size: bytes that it reads, about; None if nobody has looked.
+        pool: workers that take it; None for those of no pool.
+        order_by: SQL text by which a rebalance sorts the rows.
+        buckets: number of files of a rebalance; None keeps it.
+    """
 
     compaction_id: int
     database: str
@@ -278,6 +289,59 @@ class Compaction:
     next_txn_id: int | None = None
     highest_write_id: int | None = None
     error: str | None = None
+    done: int | None = None
+    size: int | None = None
+    pool: str | None = None
+    order_by: str | None = None
+    buckets: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionOptions:
+    """What is asked of a compaction besides its type; see ``Compaction``."""
+
+    size: int | None = None
+    pool: str | None = None
+    order_by: str | None = None
+    buckets: int | None = None
+
+
+NO_OPTIONS = CompactionOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerLimits:
+    """Which compactions a worker takes.
+
+    Attributes:
+        pool: entries of this pool; None: those of no pool.
+        most_bytes: all workers together read no more than this at a time; None: no limit.
+    """
+
+    pool: str | None = None
+    most_bytes: int | None = None
+
+
+NO_LIMITS = WorkerLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionCandidate:
+    """Partition, or table without partitions, that was written to since the initiator's last look.
+
+    Attributes:
+        partition: its name; None for the whole table.
+        writes: number of commits and aborts since then.
+        aborted: number of aborted writes to the table that are not cleaned.
+        oldest_abort: time of the oldest of these, in seconds since 1970.
+    """
+
+    database: str
+    table: str
+    partition: str | None
+    writes: int
+    aborted: int = 0
+    oldest_abort: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,6 +362,8 @@ class Capabilities:
         converts_spark_tables: it can take over a table of Spark's own catalog without moving it.
         readers_know_zstd: everything that reads its tables decompresses zstd. ORC does from 1.6 on,
             which Hive 4 has; Hive 3.1 has ORC 1.5.
+        queues_cleanups: ``request_cleanup`` is for acidsql. A server decides by itself what is
+            cleaned that no compaction has replaced.
     """
 
     is_id_authority: bool
@@ -306,3 +372,4 @@ class Capabilities:
     learns_writes_from_locks: bool
     converts_spark_tables: bool
     readers_know_zstd: bool
+    queues_cleanups: bool

@@ -7,14 +7,19 @@ Nothing here depends on Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.model import (
+    NO_LIMITS,
+    NO_OPTIONS,
     Capabilities,
     Compaction,
+    CompactionCandidate,
+    CompactionOptions,
     CompactionType,
     LockInfo,
     LockRequest,
@@ -26,6 +31,7 @@ from acidsql.metastore.model import (
     TableOwner,
     TxnInfo,
     TxnType,
+    WorkerLimits,
 )
 
 
@@ -41,7 +47,13 @@ class Metastore(Protocol):
     """
 
     # -- catalog --------------------------------------------------------------------------------
-    def create_database(self, name: str, location: str, comment: str | None = None) -> None:
+    def create_database(
+        self,
+        name: str,
+        location: str,
+        comment: str | None = None,
+        properties: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Create a database.
 
         Raises:
@@ -60,6 +72,9 @@ class Metastore(Protocol):
 
     def database_location(self, name: str) -> str:
         """Return the location URI of a database ('' for ``default`` as long as none was set)."""
+
+    def database_properties(self, name: str) -> Mapping[str, str]:
+        """Return the properties of a database (``DBPROPERTIES``)."""
 
     def create_table(
         self,
@@ -362,6 +377,7 @@ class Metastore(Protocol):
         partition: str | None,
         compaction_type: CompactionType,
         worker: str | None = None,
+        options: CompactionOptions = NO_OPTIONS,
     ) -> Compaction:
         """Add a compaction to the queue.
 
@@ -373,7 +389,17 @@ class Metastore(Protocol):
                 lets any worker take it.
         """
 
-    def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
+    def request_cleanup(self, database: str, table: str, partition: str | None) -> Compaction:
+        """Add an entry READY_FOR_CLEANING, for directories that nobody needs and no compaction has
+        made obsolete.
+
+        One that waits already and covers it is returned instead. A metastore with a cleaner of its
+        own has nothing to request, and raises UNSUPPORTED_FEATURE.CLEANUP.
+        """
+
+    def next_compaction(
+        self, worker: str, compaction_id: int | None = None, chosen: WorkerLimits = NO_LIMITS
+    ) -> Compaction | None:
         """Take the oldest INITIATED entry, make it WORKING and return it; None if there is none.
 
         No entry is given to two workers. A metastore that does all compactions itself returns None.
@@ -381,6 +407,17 @@ class Metastore(Protocol):
         Args:
             compaction_id: entry to take instead of the oldest. A server gives it only to the worker
                 that has requested it.
+            chosen: which entries the worker takes; a server knows no sizes.
+        """
+
+    def compaction_given_back(self, compaction_id: int) -> None:
+        """Change an entry from WORKING to INITIATED: its worker has to end and has done nothing."""
+
+    def abort_compaction(self, compaction_id: int) -> Compaction:
+        """Change an entry from INITIATED to ABORTED; return it, or as it is if it is not INITIATED.
+
+        Raises:
+            AcidLookupError: COMPACTION_NOT_FOUND.
         """
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
@@ -406,15 +443,43 @@ class Metastore(Protocol):
         a cleaner of its own returns none.
         """
 
-    def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
+    def compaction_cleaned(
+        self, compaction_id: int, highest_write_id: int, kept: Sequence[tuple[int, int]] = ()
+    ) -> None:
         """Change an entry from READY_FOR_CLEANING to SUCCEEDED.
 
         Aborted transactions may be forgotten if all that they wrote, up to this write id, is
         cleaned.
+
+        Args:
+            kept: ranges of write ids of directories that stay and may have rows of aborted writes
+                among others.
+        """
+
+    def compaction_candidates(
+        self, written_before: float | None = None
+    ) -> tuple[CompactionCandidate, ...]:
+        """Return what the initiator has to look at, oldest first.
+
+        Args:
+            written_before: seconds since 1970; what was written to before is looked at even if it
+                was not often enough. None: only what was.
+        """
+
+    def compaction_looked(self, candidate: CompactionCandidate, look_after: int) -> None:
+        """Record that the initiator has looked at a candidate.
+
+        Args:
+            look_after: number of further writes after which the next look is due.
         """
 
     def compactions(self) -> tuple[Compaction, ...]:
         """Return the entries of the queue and of the history, newest first."""
+
+    def compactions_of(
+        self, database: str, table: str, partition: str | None
+    ) -> tuple[Compaction, ...]:
+        """Return the entries of a partition, or of a table without partitions, newest first."""
 
     def close(self) -> None:
         """Close the connections."""

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -57,6 +57,10 @@ class AcidSession:
             compared with.
         owned_places: directories of tables that are known to belong to this metastore.
         time_zone: zone of the local times in files.
+        has_written: whether a transaction has ended since compactions were last thought of.
+        wake_compactor: wakes the session's background thread; None before the first time.
+        interrupted: set when a compaction in that thread must end.
+        at_close: what the end of the session has to end first.
     """
 
     _sessions: ClassVar[dict[str, AcidSession]] = {}
@@ -86,6 +90,10 @@ class AcidSession:
         self.temp_views = TempViews(self.spark)
         self.learnt_places: set[str] = set()
         self.owned_places: set[str] = set()
+        self.has_written = False
+        self.wake_compactor: Callable[[], None] | None = None
+        self.interrupted = threading.Event()
+        self.at_close = ExitStack()
         # Zone of the local times that Hive reads in files. A later SET TIME ZONE changes how
         # instants are parsed and printed, as in Spark, not the instants in the tables.
         self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
@@ -182,6 +190,8 @@ class AcidSession:
         In a forked child nothing is done: the transactions and the JVM are its parent's.
         """
         atexit.unregister(self.close)
+        if os.getpid() == self._process:
+            self.at_close.close()
         with self._lock:
             for key, session in list(self._sessions.items()):
                 if session is self:

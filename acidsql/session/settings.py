@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -17,8 +20,21 @@ from acidsql.schema.acid_file import CODECS
 _UNCOMPRESSED = {"uncompressed": "none"}
 METASTORE_FILE = "acidsql_metastore.sqlite"
 _THRIFT = "thrift://"
+_SIZE = re.compile(r"(\d+)\s*([bkmgt]?)b?")
 # Settings of Spark and Hive with the address of the Hive Metastore.
 _HIVE_URIS = ("hive.metastore.uris", "metastore.thrift.uris")
+
+
+class AutoCompaction(StrEnum):
+    """What a session does after its writes, by itself.
+
+    ON: request the compactions that are needed, do them, and clean. INITIATE_ONLY: request them for
+    a worker, such as ``acidsql maintain``.
+    """
+
+    ON = "on"
+    OFF = "off"
+    INITIATE_ONLY = "initiate-only"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +55,9 @@ class Settings:
             be read.
         synchronous: ``spark.acidsql.synchronous``: whether a commit waits until all that it needs
             is on the local disk.
+        auto_compaction: ``spark.acidsql.compaction.auto``.
+        compaction_bytes: ``spark.acidsql.compaction.maxBytes``: all sessions together compact no
+            more than this at a time by themselves.
     """
 
     metastore: str
@@ -48,6 +67,8 @@ class Settings:
     txn_timeout: float
     snapshot_max_age: float
     synchronous: bool
+    auto_compaction: AutoCompaction
+    compaction_bytes: int
 
     @property
     def is_served(self) -> bool:
@@ -61,15 +82,24 @@ def read_settings(spark: SparkSession) -> Settings:
     Raises:
         AcidAnalysisError: UNSUPPORTED_METASTORE, METASTORE_PATH_NEEDED, INVALID_CONF_VALUE.
     """
+    metastore = _metastore(spark)
     return Settings(
-        metastore=_metastore(spark),
+        metastore=metastore,
         metastore_timeout=_seconds(spark, "spark.acidsql.metastore.timeout", 600.0),
         kerberos=_kerberos(spark),
         lock_timeout=_seconds(spark, "spark.acidsql.lock.timeout", 300.0),
         txn_timeout=_seconds(spark, "spark.acidsql.txn.timeout", 300.0),
         snapshot_max_age=_seconds(spark, "spark.acidsql.snapshot.maxAge", 86_400.0),
-        synchronous=_synchronous(spark),
+        synchronous=_choice(spark, "spark.acidsql.synchronous", ("full", "off")) == "full",
+        auto_compaction=_auto_compaction(spark, is_served=metastore.startswith(_THRIFT)),
+        compaction_bytes=_bytes(spark, "spark.acidsql.compaction.maxBytes", "4g"),
     )
+
+
+def hive_settings(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
+    """Return settings of Hive from the session's or Hadoop's configuration, where they are set."""
+    found = {name: _configured(spark, name) for name in names}
+    return {name: value for name, value in found.items() if value}
 
 
 def orc_codec(spark: SparkSession) -> str | None:
@@ -108,16 +138,36 @@ def _seconds(spark: SparkSession, key: str, default: float) -> float:
         ) from err
 
 
-def _synchronous(spark: SparkSession) -> bool:
-    key = "spark.acidsql.synchronous"
-    text = str(spark.conf.get(key, "full"))
-    if text.lower() not in ("full", "off"):
+def _choice(spark: SparkSession, key: str, choices: Sequence[str], default: str = "") -> str:
+    """Return a setting that is one of some words; by default the first one."""
+    text = str(spark.conf.get(key, default or choices[0]))
+    if text.lower() not in choices:
         raise AcidAnalysisError(
             "INVALID_CONF_VALUE",
-            f"{key} is {text!r}: give full or off",
+            f"{key} is {text!r}: give {', '.join(choices[:-1])} or {choices[-1]}",
             {"confName": key, "confValue": text},
         )
-    return text.lower() == "full"
+    return text.lower()
+
+
+def _auto_compaction(spark: SparkSession, *, is_served: bool) -> AutoCompaction:
+    """Return what a session does by itself; nothing if a server has workers of its own."""
+    default = AutoCompaction.OFF if is_served else AutoCompaction.ON
+    key = "spark.acidsql.compaction.auto"
+    return AutoCompaction(_choice(spark, key, tuple(AutoCompaction), default.value))
+
+
+def _bytes(spark: SparkSession, key: str, default: str) -> int:
+    """Return a number of bytes, written as Spark's own settings are: ``4g``."""
+    text = str(spark.conf.get(key, default))
+    match = _SIZE.fullmatch(text.strip().lower())
+    if match is None:
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE",
+            f"{key} is {text!r}: give a number of bytes, such as {default}",
+            {"confName": key, "confValue": text},
+        )
+    return int(match[1]) << 10 * "bkmgt".index(match[2] or "b")
 
 
 def _metastore(spark: SparkSession) -> str:

@@ -149,6 +149,7 @@ def transaction(
             opened.roll_back()
         finally:
             session.heartbeater.remove(txn_id)
+            session.has_written |= txn_type is TxnType.DEFAULT
 
 
 @contextmanager

@@ -154,7 +154,7 @@ def test_one_that_fails_waits_and_the_others_are_cleaned(
         patched.setattr(session.files, "delete", refuse)
         assert clean(session) == [other]
     assert states(metastore)[failing] is CompactionState.READY_FOR_CLEANING
-    assert f"compaction {failing}: its old directories in default.t could not" in caplog.text
+    assert f"compactions [{failing}]: the old directories in default.t could not" in caplog.text
     assert clean(session) == [failing]
     assert kinds(tmp_path / "t") == ["base"]
 

@@ -109,7 +109,8 @@ def test_life_of_a_compaction(
     assert metastore.compactions() == (shown(entry, kind, state=READY),)
     assert metastore.ready_to_clean() == ()  # not committed yet
     metastore.commit_txn(txn_id)
-    entry = replace(entry, state=READY, next_txn_id=txn_id + 1)
+    visible = {"done": at(10)} if kind == "embedded" else {}
+    entry = replace(entry, state=READY, next_txn_id=txn_id + 1, **visible)
     assert metastore.ready_to_clean() == (shown(entry, kind),)
 
     advance(10)
@@ -296,12 +297,32 @@ def test_dead_compactor_is_reaped(
         # A server would not take another request for a day; we look what became of the worker.
         assert entry_of(metastore, compaction_id).state is WORKING
         requested(metastore)
-    entry = entry_of(metastore, compaction_id)
-    assert entry.state is FAILED
-    assert entry.error is not None
-    assert f"transaction {txn_id} was aborted" in entry.error
+        entry = entry_of(metastore, compaction_id)
+        assert entry.state is FAILED
+        assert entry.error is not None
+        assert f"transaction {txn_id} was aborted" in entry.error
     with pytest.raises(AcidSqlError):
         metastore.compaction_done(compaction_id)
+
+
+@only(*EMBEDDED)
+def test_entry_of_a_dead_compactor_goes_back_to_the_queue_twice(
+    metastore: Metastore, advance: Callable[[float], None], reap: Callable[[], tuple[int, ...]]
+) -> None:
+    compaction_id = requested(metastore)
+    for attempt in range(3):
+        assert entry_of(metastore, compaction_id).state is INITIATED
+        taken(metastore, compaction_id)
+        txn_id = metastore.open_txn("ann", "host", TxnType.COMPACTION)
+        metastore.compaction_started(compaction_id, txn_id, 1)
+        if attempt == 1:
+            metastore.compaction_done(compaction_id)  # and no commit follows
+        advance(metastore.txn_timeout + 1)
+        assert reap() == (txn_id,)
+    entry = entry_of(metastore, compaction_id)
+    assert (entry.state, entry.txn_id) == (FAILED, txn_id)
+    assert entry.error is not None
+    assert f"transaction {txn_id} was aborted: it sent no heartbeat" in entry.error
 
 
 @only(*EMBEDDED)  # a server waits for a day

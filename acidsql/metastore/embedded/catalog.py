@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 
 from acidsql.metastore import failures
@@ -15,14 +15,21 @@ DEFAULT_DATABASE = "default"
 
 
 def create_database(
-    connection: sqlite3.Connection, name: str, location: str, comment: str | None
+    connection: sqlite3.Connection,
+    name: str,
+    location: str,
+    comment: str | None,
+    properties: Mapping[str, str],
 ) -> None:
     """Create a database (``Metastore.create_database``)."""
     failures.check_name(name)
     name = lowered(name)
     if _has_database(connection, name):
         raise failures.schema_exists(name)
-    connection.execute("INSERT INTO databases VALUES (?, ?, ?)", (name, location, comment))
+    connection.execute(
+        "INSERT INTO databases (name, location, comment, properties) VALUES (?, ?, ?, ?)",
+        (name, location, comment, json.dumps(dict(properties))),
+    )
 
 
 def drop_database(connection: sqlite3.Connection, name: str) -> None:
@@ -48,6 +55,13 @@ def database_location(connection: sqlite3.Connection, name: str) -> str:
     name = _existing_database(connection, name)
     row = connection.execute("SELECT location FROM databases WHERE name = ?", (name,)).fetchone()
     return str(row[0])
+
+
+def database_properties(connection: sqlite3.Connection, name: str) -> dict[str, str]:
+    """Return the properties of a database (``Metastore.database_properties``)."""
+    name = _existing_database(connection, name)
+    row = connection.execute("SELECT properties FROM databases WHERE name = ?", (name,)).fetchone()
+    return dict(json.loads(row[0]))
 
 
 def create_table(

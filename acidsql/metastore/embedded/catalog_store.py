@@ -7,7 +7,8 @@ Methods that look tables or partitions up first do the file operations that ende
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from acidsql.metastore.embedded import catalog, write_ids
 from acidsql.metastore.embedded.database import Database
@@ -27,9 +28,19 @@ class CatalogStore:
         self._database = database
         self._journal = journal
 
-    def create_database(self, name: str, location: str, comment: str | None = None) -> None:
+    def create_database(
+        self,
+        name: str,
+        location: str,
+        comment: str | None = None,
+        properties: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         with self._database.write() as connection:
-            catalog.create_database(connection, name, location, comment)
+            catalog.create_database(connection, name, location, comment, properties)
+
+    def database_properties(self, name: str) -> Mapping[str, str]:
+        with self._database.read() as connection:
+            return catalog.database_properties(connection, name)
 
     def drop_database(self, name: str) -> None:
         """See ``Metastore``; ``default`` cannot be dropped."""

@@ -14,6 +14,7 @@ from acidsql.errors import WriteConflictError
 from acidsql.metastore import failures
 from acidsql.metastore.changes import CatalogChange, DropTable
 from acidsql.metastore.embedded import (
+    candidates,
     catalog,
     changes,
     compactions,
@@ -63,8 +64,9 @@ def commit(
         (TxnState.COMMITTED.value, highest_txn_id(connection), now, txn_id),
     )
     write_ids.record_commit(connection, txn_id, now)
+    candidates.add(connection, txn_id, now)
     locks.release(connection, txn_id)
-    compactions.txn_committed(connection, txn_id)
+    compactions.txn_committed(connection, txn_id, now)
     _prune_committed(connection, txn_id)
     return None
 
@@ -150,6 +152,7 @@ def forget_cleaned(
     partition: str | None,
     partitioned: bool,
     highest_write_id: int,
+    kept: Sequence[tuple[int, int]] = (),
 ) -> None:
     """Forget the aborted writes to a table or partition whose directories a cleaner has removed.
 
@@ -157,16 +160,23 @@ def forget_cleaned(
     set has been cleaned. Writers name a partition before they move anything into it, so one that
     has named none has written nothing. A forgotten write id is no more in snapshots, but stays in
     the history.
+
+    Args:
+        kept: ranges of write ids of directories that may have rows of aborted ones among others, so
+            that these are not forgotten.
     """
-    candidates = connection.execute(
+    aborted = connection.execute(
         """
-        SELECT txns.txn_id FROM write_ids JOIN txns ON txns.txn_id = write_ids.txn_id
+        SELECT txns.txn_id, write_ids.write_id
+        FROM write_ids JOIN txns ON txns.txn_id = write_ids.txn_id
         WHERE write_ids.table_id = ? AND write_ids.write_id <= ? AND write_ids.cleaned = 0
           AND txns.state = ? AND txns.abort_cause IN (?, ?)
         """,
         (table_id, highest_write_id, TxnState.ABORTED.value, *_CLIENT_HAS_STOPPED),
     ).fetchall()
-    for (txn_id,) in candidates:
+    for txn_id, write_id in aborted:
+        if any(first <= write_id <= last for first, last in kept):
+            continue
         if partitioned and not _cleaned_everywhere(connection, txn_id, table_id, partition):
             continue
         connection.execute(
@@ -191,9 +201,10 @@ def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: 
         (TxnState.ABORTED.value, cause.value, now, txn_id),
     )
     write_ids.record_abort(connection, txn_id, now)
+    candidates.add(connection, txn_id, now)
     locks.release(connection, txn_id)
     catalog.drop_created_by(connection, txn_id)
-    compactions.txn_aborted(connection, txn_id, cause.value, now)
+    compactions.txn_aborted(connection, txn_id, cause, now)
 
 
 def _prune_committed(connection: sqlite3.Connection, txn_id: int) -> None:

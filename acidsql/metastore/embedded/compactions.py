@@ -1,8 +1,8 @@
 """Compaction queue of the embedded metastore, and its history.
 
 INITIATED ─▶ WORKING ─▶ READY_FOR_CLEANING ─▶ SUCCEEDED
-                │
-                └─▶ FAILED or REFUSED
+    │           │
+    └▶ ABORTED  └─▶ FAILED or REFUSED, or INITIATED again
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from acidsql.errors import AcidLookupError, TransactionStateError
 from acidsql.format.valid_lists import compactor_write_ids
 from acidsql.metastore.embedded import catalog
 from acidsql.metastore.embedded.transactions import (
+    AbortCause,
     highest_txn_id,
     lowest_open_txn_id,
     require_open,
@@ -22,11 +23,21 @@ from acidsql.metastore.embedded.transactions import (
     valid_txns,
 )
 from acidsql.metastore.embedded.write_ids import valid_write_ids
-from acidsql.metastore.model import Compaction, CompactionState, CompactionType, TxnState
+from acidsql.metastore.model import (
+    Compaction,
+    CompactionOptions,
+    CompactionState,
+    CompactionType,
+    TxnState,
+    WorkerLimits,
+)
 from acidsql.metastore.names import partition_name
 
 # Entries of the history kept per table or partition and state: hive.compactor.history.retention.*.
 HISTORY_RETENTION = 3
+# An entry whose worker has ended goes back to the queue, but not for ever: the compaction itself
+# may be what ends it, as where memory runs out.
+MOST_ATTEMPTS = 3
 
 _SELECT = (
     "SELECT compactions.*, tables.database_name, tables.table_name FROM compactions"
@@ -40,6 +51,7 @@ def request(
     table: str,
     partition: str | None,
     compaction_type: CompactionType,
+    options: CompactionOptions,
     now: float,
 ) -> Compaction:
     """Add a compaction to the queue (``Metastore.request_compaction``).
@@ -78,9 +90,46 @@ def request(
             f"and id={existing.compaction_id}",
         )
     cursor = connection.execute(
-        "INSERT INTO compactions (table_id, partition_name, type, state, enqueued)"
-        " VALUES (?, ?, ?, ?, ?)",
-        (table_id, partition, compaction_type.value, CompactionState.INITIATED.value, now),
+        "INSERT INTO compactions"
+        " (table_id, partition_name, type, state, enqueued, size, pool, order_by, buckets)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            table_id,
+            partition,
+            compaction_type.value,
+            CompactionState.INITIATED.value,
+            now,
+            options.size,
+            options.pool,
+            options.order_by,
+            options.buckets,
+        ),
+    )
+    return _get(connection, int(cursor.lastrowid or 0))
+
+
+def request_cleanup(
+    connection: sqlite3.Connection, database: str, table: str, partition: str | None, now: float
+) -> Compaction:
+    """Add an entry that waits for the cleaner (``Metastore.request_cleanup``), or return the one
+    that is there.
+    """
+    table_id = catalog.table_id(connection, database, table)
+    partition = partition_name(partition)
+    state = CompactionState.READY_FOR_CLEANING.value
+    next_txn_id = highest_txn_id(connection) + 1
+    waiting = connection.execute(
+        "SELECT compaction_id FROM compactions WHERE table_id = ? AND partition_name IS ?"
+        " AND state = ? AND next_txn_id >= ?",
+        (table_id, partition, state, next_txn_id),
+    ).fetchone()
+    if waiting is not None:
+        return _get(connection, waiting[0])
+    cursor = connection.execute(
+        "INSERT INTO compactions"
+        " (table_id, partition_name, type, state, enqueued, done, next_txn_id)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (table_id, partition, CompactionType.CLEANUP.value, state, now, now, next_txn_id),
     )
     return _get(connection, int(cursor.lastrowid or 0))
 
@@ -89,6 +138,7 @@ def take_next(
     connection: sqlite3.Connection,
     worker: str,
     compaction_id: int | None,
+    chosen: WorkerLimits,
     now: float,
     client: str,
 ) -> Compaction | None:
@@ -96,20 +146,42 @@ def take_next(
 
     None if there is no such entry, or it is not INITIATED.
     """
+    working = connection.execute(
+        "SELECT coalesce(sum(size), 0) FROM compactions WHERE state = ?",
+        (CompactionState.WORKING.value,),
+    ).fetchone()[0]
+    free = None if chosen.most_bytes is None else chosen.most_bytes - working
     row = connection.execute(
-        "SELECT compaction_id FROM compactions"
-        " WHERE state = ? AND compaction_id = coalesce(?, compaction_id)"
+        "SELECT compaction_id FROM compactions WHERE state = ?"
+        " AND (compaction_id = ? OR (? IS NULL AND pool IS ?"
+        " AND (? IS NULL OR coalesce(size, 0) <= ?)))"
         " ORDER BY compaction_id LIMIT 1",
-        (CompactionState.INITIATED.value, compaction_id),
+        (CompactionState.INITIATED.value, compaction_id, compaction_id, chosen.pool, free, free),
     ).fetchone()
     if row is None:
         return None
     connection.execute(
-        "UPDATE compactions SET state = ?, worker = ?, started = ?, client = ?"
-        " WHERE compaction_id = ?",
+        "UPDATE compactions SET state = ?, worker = ?, started = ?, client = ?,"
+        " attempts = attempts + 1 WHERE compaction_id = ?",
         (CompactionState.WORKING.value, worker, now, client, row[0]),
     )
     return _get(connection, row[0])
+
+
+def given_back(connection: sqlite3.Connection, compaction_id: int) -> None:
+    """Return an entry to the queue (``Metastore.compaction_given_back``)."""
+    # The abort of the worker's transaction came first.
+    _require(connection, compaction_id, CompactionState.WORKING, CompactionState.FAILED)
+    _to_queue(connection, compaction_id)
+
+
+def abort(connection: sqlite3.Connection, compaction_id: int, now: float) -> Compaction:
+    """Take an INITIATED entry from the queue (``Metastore.abort_compaction``)."""
+    entry = _get(connection, compaction_id)
+    if entry.state is CompactionState.INITIATED:
+        _end(connection, compaction_id, CompactionState.ABORTED, None, now)
+        entry = replace(entry, state=CompactionState.ABORTED, ended=int(now))
+    return entry
 
 
 def started(
@@ -124,15 +196,16 @@ def started(
     )
 
 
-def done(connection: sqlite3.Connection, compaction_id: int) -> None:
+def done(connection: sqlite3.Connection, compaction_id: int, now: float) -> None:
     """Mark an entry as ready for cleaning (``Metastore.compaction_done``)."""
     entry = _require(connection, compaction_id, CompactionState.WORKING)
     visible = entry.txn_id is None or state_of(connection, entry.txn_id) is TxnState.COMMITTED
     connection.execute(
-        "UPDATE compactions SET state = ?, next_txn_id = ? WHERE compaction_id = ?",
+        "UPDATE compactions SET state = ?, next_txn_id = ?, done = ? WHERE compaction_id = ?",
         (
             CompactionState.READY_FOR_CLEANING.value,
             highest_txn_id(connection) + 1 if visible else None,
+            now if visible else None,
             compaction_id,
         ),
     )
@@ -178,25 +251,44 @@ def compactions(connection: sqlite3.Connection) -> tuple[Compaction, ...]:
     return tuple(_compaction_of(row) for row in rows)
 
 
-def txn_committed(connection: sqlite3.Connection, txn_id: int) -> None:
-    """Set ``next_txn_id`` of a finished compaction: transactions opened from now on read its
-    output.
+def compactions_of(
+    connection: sqlite3.Connection, database: str, table: str, partition: str | None
+) -> tuple[Compaction, ...]:
+    """List the entries of a partition, newest first (``Metastore.compactions_of``)."""
+    rows = connection.execute(
+        f"{_SELECT} WHERE compactions.table_id = ? AND partition_name IS ?"
+        " ORDER BY compaction_id DESC",
+        (catalog.table_id(connection, database, table), partition_name(partition)),
+    )
+    return tuple(_compaction_of(row) for row in rows)
+
+
+def txn_committed(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
+    """Set ``next_txn_id`` and ``done`` of a finished compaction: transactions opened from now on
+    read its output.
     """
     connection.execute(
-        "UPDATE compactions SET next_txn_id = ? WHERE txn_id = ? AND state = ?",
-        (highest_txn_id(connection) + 1, txn_id, CompactionState.READY_FOR_CLEANING.value),
+        "UPDATE compactions SET next_txn_id = ?, done = ? WHERE txn_id = ? AND state = ?",
+        (highest_txn_id(connection) + 1, now, txn_id, CompactionState.READY_FOR_CLEANING.value),
     )
 
 
-def txn_aborted(connection: sqlite3.Connection, txn_id: int, cause: str, now: float) -> None:
-    """Mark the entries of an aborted compactor as failed: their output never becomes visible."""
+def txn_aborted(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: float) -> None:
+    """End the entries of an aborted compactor: its output never becomes visible.
+
+    If the compactor is gone, its entry goes back to the queue some times; else it has failed.
+    """
     rows = connection.execute(
-        "SELECT compaction_id FROM compactions WHERE txn_id = ? AND state IN (?, ?)",
+        "SELECT compaction_id, attempts FROM compactions WHERE txn_id = ? AND state IN (?, ?)",
         (txn_id, CompactionState.WORKING.value, CompactionState.READY_FOR_CLEANING.value),
     ).fetchall()
-    for row in rows:
-        error = f"the compactor's transaction {txn_id} was aborted: {cause}"
-        _end(connection, row[0], CompactionState.FAILED, error, now)
+    is_gone = cause in (AbortCause.CLIENT_ENDED, AbortCause.TIMEOUT)
+    for compaction_id, attempts in rows:
+        if is_gone and attempts < MOST_ATTEMPTS:
+            _to_queue(connection, compaction_id)
+        else:
+            error = f"the compactor's transaction {txn_id} was aborted: {cause.value}"
+            _end(connection, compaction_id, CompactionState.FAILED, error, now)
 
 
 def give_back(
@@ -210,6 +302,15 @@ def give_back(
         " WHERE state = ? AND txn_id IS NULL"
         f" AND (started < ? OR client IN ({', '.join('?' * len(ended))}))",
         (CompactionState.INITIATED.value, CompactionState.WORKING.value, started_before, *ended),
+    )
+
+
+def _to_queue(connection: sqlite3.Connection, compaction_id: int) -> None:
+    connection.execute(
+        "UPDATE compactions SET state = ?, worker = NULL, started = NULL, client = NULL,"
+        " txn_id = NULL, next_txn_id = NULL, highest_write_id = NULL, ended = NULL, error = NULL"
+        " WHERE compaction_id = ?",
+        (CompactionState.INITIATED.value, compaction_id),
     )
 
 
@@ -279,6 +380,11 @@ def _compaction_of(row: sqlite3.Row) -> Compaction:
         next_txn_id=row["next_txn_id"],
         highest_write_id=row["highest_write_id"],
         error=row["error"],
+        done=_seconds(row["done"]),
+        size=row["size"],
+        pool=row["pool"],
+        order_by=row["order_by"],
+        buckets=row["buckets"],
     )
 
 

@@ -183,7 +183,41 @@ _VERSION_4 = (
     "INSERT INTO identity VALUES (lower(hex(randomblob(16))))",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
+_VERSION_5 = (
+    # Partitions, and tables without partitions, that were written to since the initiator has looked
+    # at them (Hive's COMPLETED_TXN_COMPONENTS).
+    f"""
+    CREATE TABLE compaction_candidates (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        partition_name TEXT NOT NULL,     -- '': the whole table
+        writes INTEGER NOT NULL,          -- since the last look
+        look_after INTEGER NOT NULL,      -- number of writes after which the next look is due
+        since REAL NOT NULL,              -- time of the first of these writes
+        PRIMARY KEY (table_id, partition_name)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
+    "ALTER TABLE databases ADD COLUMN properties TEXT NOT NULL DEFAULT '{}'",  # JSON object
+    "DROP INDEX compactions_by_table",
+    "CREATE INDEX compactions_by_table ON compactions (table_id, partition_name)",
+    "CREATE INDEX candidates_written ON compaction_candidates (since) WHERE writes > 0",
+    """
+    CREATE INDEX aborted_write_ids ON write_ids (table_id) WHERE outcome = 'aborted' AND cleaned = 0
+    """,
+    "ALTER TABLE compactions ADD COLUMN size INTEGER",  # estimate of what is read
+    "ALTER TABLE compactions ADD COLUMN done REAL",  # time when the result became visible
+    "ALTER TABLE compactions ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE compactions ADD COLUMN pool TEXT",
+    "ALTER TABLE compactions ADD COLUMN order_by TEXT",  # of a rebalance
+    "ALTER TABLE compactions ADD COLUMN buckets INTEGER",  # of a rebalance
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    _VERSION_1,
+    _VERSION_2,
+    _VERSION_3,
+    _VERSION_4,
+    _VERSION_5,
+)
 SCHEMA_VERSION = len(MIGRATIONS)
 
 

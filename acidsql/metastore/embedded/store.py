@@ -15,6 +15,7 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.changes import CatalogChange, Move, file_operations, moving, new_places
 from acidsql.metastore.embedded import (
+    candidates,
     catalog,
     commit_abort,
     compactions,
@@ -29,8 +30,12 @@ from acidsql.metastore.embedded.journal import Journal
 from acidsql.metastore.embedded.reaper import Reaper
 from acidsql.metastore.file_moves import Files
 from acidsql.metastore.model import (
+    NO_LIMITS,
+    NO_OPTIONS,
     Capabilities,
     Compaction,
+    CompactionCandidate,
+    CompactionOptions,
     CompactionType,
     LockInfo,
     LockRequest,
@@ -41,6 +46,7 @@ from acidsql.metastore.model import (
     TxnInfo,
     TxnState,
     TxnType,
+    WorkerLimits,
 )
 
 # No identifier begins like this without quotes, and SHOW TABLES leaves these tables out.
@@ -53,6 +59,7 @@ _CAPABILITIES = Capabilities(
     learns_writes_from_locks=False,
     converts_spark_tables=True,
     readers_know_zstd=True,
+    queues_cleanups=True,
 )
 
 
@@ -266,6 +273,7 @@ class EmbeddedMetastore(CatalogStore):
         partition: str | None,
         compaction_type: CompactionType,
         worker: str | None = None,  # noqa: ARG002 - any entry can be taken by its id
+        options: CompactionOptions = NO_OPTIONS,
     ) -> Compaction:
         """See ``Metastore``; a refused result has the id of the entry because of which it was
         refused.
@@ -273,13 +281,21 @@ class EmbeddedMetastore(CatalogStore):
         self._reaper.reap()  # gives back the entries of workers that have ended
         with self._database.write() as connection:
             return compactions.request(
-                connection, database, table, partition, compaction_type, self._clock()
+                connection, database, table, partition, compaction_type, options, self._clock()
             )
 
-    def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
+    def request_cleanup(self, database: str, table: str, partition: str | None) -> Compaction:
+        with self._database.write() as connection:
+            return compactions.request_cleanup(
+                connection, database, table, partition, self._clock()
+            )
+
+    def next_compaction(
+        self, worker: str, compaction_id: int | None = None, chosen: WorkerLimits = NO_LIMITS
+    ) -> Compaction | None:
         with self._database.write() as connection:
             return compactions.take_next(
-                connection, worker, compaction_id, self._clock(), self._reaper.name()
+                connection, worker, compaction_id, chosen, self._clock(), self._reaper.name()
             )
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
@@ -288,7 +304,15 @@ class EmbeddedMetastore(CatalogStore):
 
     def compaction_done(self, compaction_id: int) -> None:
         with self._database.write() as connection:
-            compactions.done(connection, compaction_id)
+            compactions.done(connection, compaction_id, self._clock())
+
+    def compaction_given_back(self, compaction_id: int) -> None:
+        with self._database.write() as connection:
+            compactions.given_back(connection, compaction_id)
+
+    def abort_compaction(self, compaction_id: int) -> Compaction:
+        with self._database.write() as connection:
+            return compactions.abort(connection, compaction_id, self._clock())
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
         with self._database.write() as connection:
@@ -302,7 +326,9 @@ class EmbeddedMetastore(CatalogStore):
         with self._database.read() as connection:
             return compactions.ready_to_clean(connection)
 
-    def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
+    def compaction_cleaned(
+        self, compaction_id: int, highest_write_id: int, kept: Sequence[tuple[int, int]] = ()
+    ) -> None:
         with self._database.write() as connection:
             entry = compactions.cleaned(connection, compaction_id, self._clock())
             commit_abort.forget_cleaned(
@@ -313,11 +339,28 @@ class EmbeddedMetastore(CatalogStore):
                     catalog.table(connection, entry.database, entry.table).partition_columns
                 ),
                 highest_write_id=highest_write_id,
+                kept=kept,
             )
 
     def compactions(self) -> tuple[Compaction, ...]:
         with self._database.read() as connection:
             return compactions.compactions(connection)
+
+    def compactions_of(
+        self, database: str, table: str, partition: str | None
+    ) -> tuple[Compaction, ...]:
+        with self._database.read() as connection:
+            return compactions.compactions_of(connection, database, table, partition)
+
+    def compaction_candidates(
+        self, written_before: float | None = None
+    ) -> tuple[CompactionCandidate, ...]:
+        with self._database.read() as connection:
+            return candidates.due(connection, written_before)
+
+    def compaction_looked(self, candidate: CompactionCandidate, look_after: int) -> None:
+        with self._database.write() as connection:
+            candidates.looked(connection, candidate, look_after, self._clock())
 
     def close(self) -> None:
         self._reaper.close()

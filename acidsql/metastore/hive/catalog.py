@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,13 +26,15 @@ DEFAULT_DATABASE = "default"
 NO_STATISTICS = {"DO_NOT_UPDATE_STATS": "true"}
 
 
-def create_database(server: Server, name: str, location: str, comment: str | None) -> None:
+def create_database(
+    server: Server, name: str, location: str, comment: str | None, properties: Mapping[str, str]
+) -> None:
     """Create a database (``Metastore.create_database``)."""
     made = hms.Database(
         name=lowered(name),
         description=comment,
         locationUri=location or None,
-        parameters={},
+        parameters=dict(properties),
         ownerName=server.user,
         ownerType=hms.PrincipalType.USER,
     )
@@ -80,6 +82,11 @@ def database(server: Server, name: str) -> Any:
         return server.call("get_database", lowered(name))
     except hms.NoSuchObjectException as error:
         raise failures.schema_not_found(name) from error
+
+
+def database_properties(server: Server, name: str) -> dict[str, str]:
+    """Return the properties of a database (``Metastore.database_properties``)."""
+    return dict(database(server, name).parameters or {})
 
 
 def database_location(server: Server, name: str) -> str:

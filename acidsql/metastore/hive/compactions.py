@@ -15,17 +15,29 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
-from acidsql.errors import AcidLookupError, TransactionStateError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError
 from acidsql.limits import limits
 from acidsql.metastore.hive import transactions
 from acidsql.metastore.hive.connection import ConnectionLostError
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import PROCESSOR, Server
-from acidsql.metastore.model import Compaction, CompactionState, CompactionType, TxnState
+from acidsql.metastore.model import (
+    Compaction,
+    CompactionOptions,
+    CompactionState,
+    CompactionType,
+    TxnState,
+    WorkerLimits,
+)
 from acidsql.metastore.names import lowered, partition_name
 
 _MILLISECONDS = 1000
-_TYPES = {getattr(hms.CompactionType, t.name): t for t in CompactionType}
+# Types of the server; CLEANUP is not one of them.
+_TYPES = {
+    getattr(hms.CompactionType, t.name): t
+    for t in CompactionType
+    if t is not CompactionType.CLEANUP
+}
 # The server's internal names of states (CompactionState).
 _READY_FOR_CLEANING = "r"
 _WORKING = "w"
@@ -85,6 +97,7 @@ def request(
     partition: str | None,
     compaction_type: CompactionType,
     worker: str | None,
+    options: CompactionOptions,
 ) -> Compaction:
     """Add a compaction to the queue (``Metastore.request_compaction``).
 
@@ -101,7 +114,9 @@ def request(
     )
     if server.is_hive4:
         wanted.initiatorId = PROCESSOR
-        wanted.poolName = worker
+        wanted.poolName = options.pool or worker
+        wanted.orderByClause = options.order_by
+        wanted.numberOfBuckets = options.buckets
     try:
         answer = server.call("compact2", wanted, repeatable=False)
     except ConnectionLostError:
@@ -187,12 +202,16 @@ def _find(server: Server, compaction_id: int) -> Compaction:
 
 
 def take_next(
-    server: Server, taken: TakenCompactions, worker: str, compaction_id: int | None
+    server: Server,
+    taken: TakenCompactions,
+    worker: str,
+    compaction_id: int | None,
+    chosen: WorkerLimits,
 ) -> Compaction | None:
     """Take an INITIATED entry (``Metastore.next_compaction``); None with Hive 3.1."""
     if not server.is_hive4:
         return None
-    pool = None if compaction_id is None else worker
+    pool = chosen.pool if compaction_id is None else worker
     wanted = hms.FindNextCompactRequest(workerId=worker, workerVersion=PROCESSOR, poolName=pool)
     found = server.call("find_next_compact2", wanted).ci
     if found is None and compaction_id is not None and not taken.has(compaction_id):
@@ -237,6 +256,31 @@ def failed(server: Server, taken: TakenCompactions, compaction_id: int, error: s
     entry = taken.get(server, compaction_id)
     entry.errorMessage = error
     server.call("mark_failed", entry)
+
+
+def given_back(server: Server, taken: TakenCompactions, compaction_id: int) -> None:
+    """End an entry whose worker has to end (``Metastore.compaction_given_back``).
+
+    A server takes no entry back before ``hive.compactor.worker.timeout``, a day. So it fails, and
+    the initiator requests it again.
+    """
+    failed(server, taken, compaction_id, "its worker had to end before it was done")
+
+
+def abort(server: Server, compaction_id: int) -> Compaction:
+    """Take an INITIATED entry from the queue (``Metastore.abort_compaction``).
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ABORT_COMPACTIONS, by Hive 3.1.
+    """
+    if not server.is_hive4:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.ABORT_COMPACTIONS",
+            "a metastore of Hive 3.1 aborts no compactions: let it be done",
+        )
+    if _find(server, compaction_id).state is CompactionState.INITIATED:
+        server.call("abort_Compactions", hms.AbortCompactionRequest(compactionIds=[compaction_id]))
+    return _find(server, compaction_id)
 
 
 def refused(server: Server, taken: TakenCompactions, compaction_id: int, reason: str) -> None:
@@ -334,6 +378,7 @@ def _entry_of(element: Any) -> Compaction:
         next_txn_id=element.nextTxnId + 1 if element.nextTxnId else None,
         highest_write_id=element.hightestWriteId or None,
         error=element.errorMessage or None,
+        pool=element.poolName or None,
     )
 
 

@@ -520,6 +520,9 @@ struct CompactionRequest {
   7: optional string initiatorId
   8: optional string initiatorVersion
   9: optional string poolName
+  /* 4, as the next one */
+  10: optional i32 numberOfBuckets
+  11: optional string orderByClause
 }
 
 struct CompactionResponse {
@@ -557,6 +560,22 @@ struct ShowCompactResponseElement {
 
 struct ShowCompactResponse {
   1: required list<ShowCompactResponseElement> compacts
+}
+
+struct AbortCompactionRequest {
+  1: required list<i64> compactionIds
+  2: optional string type
+  3: optional string poolName
+}
+
+struct AbortCompactionResponseElement {
+  1: required i64 compactionId
+  2: optional string status
+  3: optional string message
+}
+
+struct AbortCompactResponse {
+  1: required map<i64, AbortCompactionResponseElement> abortedcompacts
 }
 
 struct CompactionInfoStruct {
@@ -715,4 +734,5 @@ service ThriftHiveMetastore {
   void mark_cleaned(1: CompactionInfoStruct cr) throws (1: MetaException o1)
   void mark_failed(1: CompactionInfoStruct cr) throws (1: MetaException o1)
   void mark_refused(1: CompactionInfoStruct cr) throws (1: MetaException o1)
+  AbortCompactResponse abort_Compactions(1: AbortCompactionRequest rqst)
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
-from acidsql.errors import TransactionStateError, WriteConflictError
+from acidsql.errors import AcidAnalysisError, TransactionStateError, WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.metastore import failures
@@ -25,6 +26,7 @@ from acidsql.metastore.hive import (
     transactions,
 )
 from acidsql.metastore.hive import partitions as hive_partitions
+from acidsql.metastore.hive.candidates import MovedTables
 from acidsql.metastore.hive.changes import UncommittedChanges, make, needs_lock
 from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.compactions import TakenCompactions
@@ -33,9 +35,13 @@ from acidsql.metastore.hive.conversions import is_plain, plain_from_hive
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.hive.tables import ServerTables
 from acidsql.metastore.model import (
+    NO_LIMITS,
+    NO_OPTIONS,
     RESERVED_WRITE_IDS,
     Capabilities,
     Compaction,
+    CompactionCandidate,
+    CompactionOptions,
     CompactionType,
     LockInfo,
     LockRequest,
@@ -49,8 +55,9 @@ from acidsql.metastore.model import (
     TxnInfo,
     TxnState,
     TxnType,
+    WorkerLimits,
 )
-from acidsql.metastore.names import lowered
+from acidsql.metastore.names import lowered, partition_name
 
 _CAPABILITIES = Capabilities(
     is_id_authority=True,
@@ -59,6 +66,7 @@ _CAPABILITIES = Capabilities(
     learns_writes_from_locks=True,
     converts_spark_tables=False,
     readers_know_zstd=False,
+    queues_cleanups=False,
 )
 
 
@@ -81,6 +89,7 @@ class HiveMetastore:
         self._server = Server(connections, user=user)
         self._own = OwnTxns()
         self._taken = TakenCompactions()
+        self._moved = MovedTables(self._server)
         self._tables = ServerTables(self._server)
         self._uncommitted = UncommittedChanges(files)
 
@@ -88,9 +97,18 @@ class HiveMetastore:
         return f"HiveMetastore({self._server.connections!r})"
 
     # -- catalog --------------------------------------------------------------------------------
-    def create_database(self, name: str, location: str, comment: str | None = None) -> None:
+    def create_database(
+        self,
+        name: str,
+        location: str,
+        comment: str | None = None,
+        properties: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """See ``Metastore``; without a location the server chooses one."""
-        catalog.create_database(self._server, name, location, comment)
+        catalog.create_database(self._server, name, location, comment, properties)
+
+    def database_properties(self, name: str) -> Mapping[str, str]:
+        return catalog.database_properties(self._server, name)
 
     def drop_database(self, name: str) -> None:
         """See ``Metastore``; ``default`` cannot be dropped."""
@@ -345,15 +363,46 @@ class HiveMetastore:
         partition: str | None,
         compaction_type: CompactionType,
         worker: str | None = None,
+        options: CompactionOptions = NO_OPTIONS,
     ) -> Compaction:
         self._tables.remembered(database, table)
         return compactions.request(
-            self._server, database, table, partition, compaction_type, worker
+            self._server, database, table, partition, compaction_type, worker, options
         )
 
-    def next_compaction(self, worker: str, compaction_id: int | None = None) -> Compaction | None:
+    def request_cleanup(self, database: str, table: str, partition: str | None) -> Compaction:
+        del partition
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.CLEANUP",
+            f"{database}.{table}: a Hive Metastore decides by itself what is cleaned",
+        )
+
+    def next_compaction(
+        self, worker: str, compaction_id: int | None = None, chosen: WorkerLimits = NO_LIMITS
+    ) -> Compaction | None:
         """See ``Metastore``; an id must be that of a request reserved for this worker."""
-        return compactions.take_next(self._server, self._taken, worker, compaction_id)
+        return compactions.take_next(self._server, self._taken, worker, compaction_id, chosen)
+
+    def compaction_given_back(self, compaction_id: int) -> None:
+        compactions.given_back(self._server, self._taken, compaction_id)
+
+    def abort_compaction(self, compaction_id: int) -> Compaction:
+        return compactions.abort(self._server, compaction_id)
+
+    def compactions_of(
+        self, database: str, table: str, partition: str | None
+    ) -> tuple[Compaction, ...]:
+        wanted = lowered(database), lowered(table), partition_name(partition)
+        return tuple(c for c in self.compactions() if (c.database, c.table, c.partition) == wanted)
+
+    def compaction_candidates(
+        self,
+        written_before: float | None = None,  # noqa: ARG002 - the server does not tell when
+    ) -> tuple[CompactionCandidate, ...]:
+        return tuple(self._moved.candidates())
+
+    def compaction_looked(self, candidate: CompactionCandidate, look_after: int) -> None:  # noqa: ARG002
+        self._moved.looked(candidate)
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
         compactions.started(self._server, self._taken, compaction_id, txn_id, highest_write_id)
@@ -371,7 +420,12 @@ class HiveMetastore:
         """See ``Metastore``; empty where the server has a cleaner of its own."""
         return compactions.ready_to_clean(self._server)
 
-    def compaction_cleaned(self, compaction_id: int, highest_write_id: int) -> None:
+    def compaction_cleaned(
+        self,
+        compaction_id: int,
+        highest_write_id: int,
+        kept: Sequence[tuple[int, int]] = (),  # noqa: ARG002 - the server forgets by itself
+    ) -> None:
         compactions.cleaned(self._server, compaction_id, highest_write_id)
 
     def compactions(self) -> tuple[Compaction, ...]:

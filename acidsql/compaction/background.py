@@ -1,0 +1,122 @@
+"""Background thread of a session, which compacts what the session's writes have made necessary.
+
+A statement only wakes the thread. It looks at what is due (``initiator``), does the compactions and
+cleans up. It rests after each, for longer than it has worked, so that most of the machine is left
+to statements.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from acidsql import bridge
+from acidsql.compaction import cleaner, worker
+from acidsql.compaction.initiator import initiate
+from acidsql.compaction.thresholds import SETTINGS, Thresholds, with_settings
+from acidsql.limits import limits
+from acidsql.metastore.model import WorkerLimits
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.at_work import at_work
+from acidsql.session.settings import AutoCompaction, hive_settings
+
+logger = logging.getLogger(__name__)
+
+_creation = threading.Lock()
+
+
+def notice(session: AcidSession) -> None:
+    """Have the background thread of a session look at what was written, if anything was."""
+    if not session.has_written or session.settings.auto_compaction is AutoCompaction.OFF:
+        return
+    session.has_written = False
+    with _creation:
+        if session.wake_compactor is None:
+            compactor = BackgroundCompactor(session)
+            session.wake_compactor = compactor.wake
+            session.at_close.callback(compactor.stop)
+    session.wake_compactor()
+
+
+class BackgroundCompactor:
+    """Thread that initiates, compacts and cleans for a session; it starts when it is first woken.
+
+    It is a daemon: it never keeps a process alive.
+    """
+
+    def __init__(self, session: AcidSession) -> None:
+        self._session = session
+        self._thread: threading.Thread | None = None
+        self._condition = threading.Condition()
+        self._is_woken = False
+        self._is_stopping = False
+        self._tag = f"acidsql-compaction-{id(self)}"
+
+    def wake(self) -> None:
+        """Have the thread look at what is due."""
+        with self._condition:
+            self._is_woken = True
+            if self._thread is None and not self._is_stopping:
+                thread = threading.Thread(target=self._run, name="acidsql-compactor", daemon=True)
+                thread.start()
+                self._thread = thread
+            self._condition.notify_all()
+
+    def stop(self) -> None:
+        """Look at what is due for the last time, and end.
+
+        A compaction that takes too long is interrupted: its transaction is aborted, and its entry
+        goes back to the queue.
+        """
+        with self._condition:
+            self._is_stopping = True
+            self._condition.notify_all()
+            thread = self._thread
+        if thread is None:
+            return
+        thread.join(limits().compactor_end_seconds)
+        if thread.is_alive():
+            self._session.interrupted.set()
+            self._session.spark.sparkContext.cancelJobsWithTag(self._tag)
+            thread.join(limits().compactor_interrupt_seconds)
+        if thread.is_alive():
+            logger.warning("a compaction is at work at the end of its session, and will be redone")
+
+    def _run(self) -> None:
+        spark, rest = self._session.spark, 0.0
+        spark.sparkContext.addJobTag(self._tag)
+        thresholds = with_settings(Thresholds(), hive_settings(spark, SETTINGS))
+        while self._wait(rest):
+            begun = time.monotonic()
+            try:
+                with at_work(), bridge.active(spark), bridge.without_plans(spark):
+                    has_worked = self._work(thresholds)
+            # The edge of a thread: an error that ended it would end all compactions of the session.
+            except Exception:
+                logger.exception("the background compaction of a session failed")
+                has_worked = True
+            taken = time.monotonic() - begun
+            rest = taken * limits().compactor_rest if has_worked else 0.0
+
+    def _wait(self, rest: float) -> bool:
+        """Wait until there is something to do; return False if there will be nothing any more."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._is_stopping, rest)
+            self._condition.wait_for(lambda: self._is_woken or self._is_stopping)
+            has_work, self._is_woken = self._is_woken, False
+            return has_work
+
+    def _work(self, thresholds: Thresholds) -> bool:
+        """Do what is due; return whether that was more than to look."""
+        session = self._session
+        requested = initiate(session, thresholds)
+        if session.settings.auto_compaction is not AutoCompaction.ON:
+            return bool(requested)
+        chosen = WorkerLimits(most_bytes=session.settings.compaction_bytes)
+        done = 0
+        while not session.interrupted.is_set() and worker.try_next(session, chosen):
+            done += 1
+        if requested or done:
+            cleaner.clean(session, collect=False)
+        return bool(requested or done)

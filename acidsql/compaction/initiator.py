@@ -1,0 +1,226 @@
+"""Initiator: looks at what was written to, and requests the compactions that are needed.
+
+As Hive's, it decides by names and sizes (``thresholds``). It lists only what was written to since
+its last look, so its cost does not grow with the number of partitions.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from acidsql import bridge
+from acidsql.compaction.thresholds import (
+    PartitionSizes,
+    Thresholds,
+    is_backing_off,
+    is_waiting,
+    may_compact,
+    next_look,
+    of_table,
+    wanted,
+)
+from acidsql.compaction.worker import partition_of
+from acidsql.errors import AcidLookupError, AcidSqlError
+from acidsql.format.names import DirectoryKind, parse_directory
+from acidsql.format.partitions import parse_partition_name
+from acidsql.format.selection import AcidState
+from acidsql.format.valid_lists import compactor_write_ids
+from acidsql.metastore.model import (
+    Compaction,
+    CompactionCandidate,
+    CompactionOptions,
+    CompactionState,
+    CompactionType,
+    Partition,
+    Table,
+)
+from acidsql.metastore.names import object_name
+from acidsql.scan.snapshot import state_of, with_nested_originals
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage.filesystem import child
+from acidsql.storage.listings import Listings
+
+logger = logging.getLogger(__name__)
+
+POOL_PROPERTY = "hive.compactor.worker.pool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What the initiator sees of a partition, or of a table without partitions.
+
+    Attributes:
+        partition: its name; None for the table.
+        sizes: what it consists of.
+        type: the compaction that it needs, or None.
+    """
+
+    partition: str | None
+    sizes: PartitionSizes
+    type: CompactionType | None
+
+
+def initiate(
+    session: AcidSession,
+    thresholds: Thresholds,
+    written_before: float | None = None,
+    database: str | None = None,
+) -> list[Compaction]:
+    """Look at the candidates, and request compactions and cleanups.
+
+    A candidate at which it fails is logged, and the others are looked at all the same.
+
+    Args:
+        session: the session.
+        thresholds: of tables that have none of their own.
+        written_before: see ``Metastore.compaction_candidates``.
+        database: the only one that is looked at; None for all.
+
+    Returns:
+        The new entries of the queue.
+    """
+    requested: list[Compaction] = []
+    for candidate in session.metastore.compaction_candidates(written_before):
+        if database not in (None, candidate.database):
+            continue
+        look_after = thresholds.delta_num
+        try:
+            look_after = _look_at(session, candidate, thresholds, requested)
+        except AcidLookupError:
+            logger.debug("%s is gone", _name(candidate))
+        except (AcidSqlError, OSError, bridge.JavaError):
+            logger.exception(
+                "%s: the initiator could not look at it, and does so after %s more writes",
+                _name(candidate),
+                look_after,
+            )
+        session.metastore.compaction_looked(candidate, look_after)
+    return requested
+
+
+def look(
+    session: AcidSession, table: Table, places: Sequence[Partition], thresholds: Thresholds
+) -> Iterator[Look]:
+    """Look at partitions of a table, or at the table itself, as a compactor would see them."""
+    metastore = session.metastore
+    txns = metastore.valid_txns()
+    write_ids = compactor_write_ids(metastore.valid_write_ids(table.database, table.name, txns))
+    listings = Listings(session.files, None)
+    listings.fetch([place.location for place in places])
+    for place in places:
+        names = with_nested_originals(session.files, listings, place.location)
+        state = state_of(session.files, place.location, names, write_ids, txns)
+        sizes = _sizes(listings, place.location, state)
+        yield Look(
+            partition=table.partition_name(place.values) if table.partition_columns else None,
+            sizes=sizes,
+            type=wanted(sizes, thresholds, insert_only=table.insert_only),
+        )
+
+
+def places_of(session: AcidSession, table: Table, partition: str | None) -> list[Partition]:
+    """Return the partition of a name, or without one all of them, or the table itself."""
+    if not table.partition_columns:
+        return [Partition(values=(), location=table.location)]
+    if partition is None:
+        return list(session.metastore.partitions(table.database, table.name))
+    found = partition_of(session, table, partition)
+    # One that aborted transactions alone have written to is not in the catalog.
+    unknown = Partition(
+        values=tuple(value for _, value in parse_partition_name(partition)),
+        location=child(table.location, partition),
+    )
+    return [unknown if found is None else found]
+
+
+def _look_at(
+    session: AcidSession,
+    candidate: CompactionCandidate,
+    thresholds: Thresholds,
+    requested: list[Compaction],
+) -> int:
+    """Look at a candidate; return the number of writes after which the next look is due."""
+    metastore = session.metastore
+    table = metastore.table(candidate.database, candidate.table)
+    thresholds = of_table(thresholds, table.properties)
+    look_after = thresholds.delta_num
+    properties = table.properties, metastore.database_properties(table.database)
+    for seen in look(session, table, places_of(session, table, candidate.partition), thresholds):
+        name = table.database, table.name, seen.partition
+        history = metastore.compactions_of(*name)
+        if is_waiting(history):
+            continue
+        if seen.type is not None and may_compact(*properties):
+            if not is_backing_off(history, thresholds, time.time()):
+                requested.append(_request(session, table, seen))
+            continue
+        look_after = min(look_after, next_look(seen.sizes, thresholds))
+        if _needs_cleanup(session, candidate, seen, history, thresholds):
+            requested.append(metastore.request_cleanup(*name))
+    return look_after
+
+
+def _request(session: AcidSession, table: Table, seen: Look) -> Compaction:
+    assert seen.type is not None
+    is_major = seen.type is CompactionType.MAJOR
+    return session.metastore.request_compaction(
+        table.database,
+        table.name,
+        seen.partition,
+        seen.type,
+        options=CompactionOptions(
+            size=seen.sizes.bytes if is_major else seen.sizes.delta_bytes,
+            pool=dict(table.properties).get(POOL_PROPERTY),
+        ),
+    )
+
+
+def _needs_cleanup(
+    session: AcidSession,
+    candidate: CompactionCandidate,
+    seen: Look,
+    history: Sequence[Compaction],
+    thresholds: Thresholds,
+) -> bool:
+    """Return whether directories are to be removed that no compaction has replaced, or aborted
+    writes to be forgotten.
+    """
+    if not session.metastore.capabilities.queues_cleanups:
+        return False
+    waits = any(c.state is CompactionState.READY_FOR_CLEANING for c in history)
+    age = 0.0 if candidate.oldest_abort is None else time.time() - candidate.oldest_abort
+    return (
+        seen.sizes.aborted > 0
+        or (seen.sizes.obsolete > 0 and not waits)
+        or candidate.aborted > thresholds.aborted_num
+        or age > thresholds.aborted_seconds
+    )
+
+
+def _sizes(listings: Listings, location: str, state: AcidState) -> PartitionSizes:
+    """Add up what a partition consists of."""
+    directories = [child(location, d.name) for d in state.directories]
+    listings.fetch(directories)
+    sizes = {path: sum(f.size for f in listings.get(path).files.values()) for path in directories}
+    base = sizes.pop(child(location, state.base.name), 0) if state.base else 0
+    for original in state.originals:
+        place, _, name = child(location, original).rpartition("/")
+        found = listings.get(place).files.get(name)
+        base += found.size if found else 0
+    obsolete = [parsed for parsed in map(parse_directory, state.obsolete) if parsed]
+    return PartitionSizes(
+        base_bytes=base,
+        delta_bytes=sum(sizes.values()),
+        insert_deltas=len(state.insert_deltas),
+        delete_deltas=len(state.delete_deltas),
+        obsolete=len(state.obsolete),
+        obsolete_bases=sum(d.kind is DirectoryKind.BASE for d in obsolete),
+        aborted=len(state.aborted),
+    )
+
+
+def _name(candidate: CompactionCandidate) -> str:
+    return object_name(candidate.database, candidate.table, candidate.partition)

@@ -1,0 +1,205 @@
+"""Rules by which the initiator decides what a partition needs.
+
+They are those of Hive's initiator (``InitiatorBase.determineCompactionType``), with its names and
+values. They look at names and sizes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from acidsql.compaction.durations import seconds
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.model import Compaction, CompactionState, CompactionType
+
+# Before the name of a setting: the property of a table that replaces the setting.
+PROPERTY_PREFIX = "compactorthreshold."
+NO_AUTO_COMPACTION = "no_auto_compaction"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """Thresholds of a table.
+
+    Attributes:
+        delta_num: number of deltas and delete deltas above which they are merged.
+        delta_pct: size of the deltas, as a part of the base's, above which there is a new base.
+        aborted_num: number of aborted writes above which what they left is removed.
+        aborted_seconds: age of an aborted write above which what it left is removed.
+        failed_num: number of failures in a row after which no compaction is requested any more.
+        failed_retry_seconds: time after the last failure after which one is requested again.
+    """
+
+    delta_num: int = 10
+    delta_pct: float = 0.1
+    aborted_num: int = 1000
+    aborted_seconds: float = 12 * 3600
+    failed_num: int = 2
+    failed_retry_seconds: float = 7 * 86400
+
+
+# Hive's settings, and the fields that they set.
+SETTINGS = MappingProxyType(
+    {
+        "hive.compactor.delta.num.threshold": "delta_num",
+        "hive.compactor.delta.pct.threshold": "delta_pct",
+        "hive.compactor.abortedtxn.threshold": "aborted_num",
+        "hive.compactor.aborted.txn.time.threshold": "aborted_seconds",
+        "hive.compactor.initiator.failed.compacts.threshold": "failed_num",
+        "hive.compactor.initiator.failed.retry.time": "failed_retry_seconds",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSizes:
+    """What a partition, or a table without partitions, consists of.
+
+    Attributes:
+        base_bytes: size of the base or of the original files; 0 if there is none.
+        delta_bytes: size of the deltas and delete deltas that a compaction may merge.
+        insert_deltas: number of these deltas.
+        delete_deltas: number of these delete deltas.
+        obsolete: number of directories that the newest snapshot does not need.
+        obsolete_bases: how many of them are bases.
+        aborted: number of directories that aborted transactions have left.
+    """
+
+    base_bytes: int = 0
+    delta_bytes: int = 0
+    insert_deltas: int = 0
+    delete_deltas: int = 0
+    obsolete: int = 0
+    obsolete_bases: int = 0
+    aborted: int = 0
+
+    @property
+    def deltas(self) -> int:
+        """Number of deltas and delete deltas."""
+        return self.insert_deltas + self.delete_deltas
+
+    @property
+    def bytes(self) -> int:
+        """Size of all that a major compaction reads."""
+        return self.base_bytes + self.delta_bytes
+
+
+def wanted(
+    sizes: PartitionSizes, thresholds: Thresholds, *, insert_only: bool = False
+) -> CompactionType | None:
+    """Return the compaction that a partition needs; None if it needs none.
+
+    An insert-only table has major compactions only.
+
+    >>> many = PartitionSizes(base_bytes=1000, delta_bytes=50, insert_deltas=11)
+    >>> wanted(many, Thresholds()).value
+    'minor'
+    >>> large = PartitionSizes(base_bytes=1000, delta_bytes=101, insert_deltas=1)
+    >>> wanted(large, Thresholds()).value
+    'major'
+    """
+    has_base = sizes.base_bytes > 0 or sizes.delta_bytes == 0
+    if has_base and (
+        sizes.delta_bytes > thresholds.delta_pct * sizes.base_bytes
+        or (sizes.delta_bytes == 0 and sizes.obsolete_bases)
+    ):
+        return CompactionType.MAJOR
+    if sizes.deltas <= thresholds.delta_num:
+        return None
+    return CompactionType.MINOR if has_base and not insert_only else CompactionType.MAJOR
+
+
+def next_look(sizes: PartitionSizes, thresholds: Thresholds) -> int:
+    """Return the number of writes after which a partition that needs nothing now may need a
+    compaction for its number of deltas.
+
+    A write makes a delta, and one that updates or deletes a delete delta as well.
+
+    >>> next_look(PartitionSizes(insert_deltas=1), Thresholds())
+    10
+    >>> next_look(PartitionSizes(insert_deltas=2, delete_deltas=1), Thresholds())
+    4
+    """
+    left = thresholds.delta_num + 1 - sizes.deltas
+    return max(1, left // 2 if sizes.delete_deltas else left)
+
+
+def is_backing_off(history: Iterable[Compaction], thresholds: Thresholds, now: float) -> bool:
+    """Return whether the last compactions of a partition have failed, and the time to try again has
+    not come.
+
+    Args:
+        history: entries of the partition, newest first.
+        now: seconds since 1970.
+    """
+    ended = [c for c in history if c.state in (CompactionState.SUCCEEDED, CompactionState.FAILED)]
+    last = ended[: thresholds.failed_num]
+    return (
+        len(last) >= thresholds.failed_num > 0
+        and all(c.state is CompactionState.FAILED for c in last)
+        and now - (last[0].ended or now) < thresholds.failed_retry_seconds
+    )
+
+
+def is_waiting(history: Iterable[Compaction]) -> bool:
+    """Return whether a compaction of a partition is requested or at work."""
+    return any(c.state in (CompactionState.INITIATED, CompactionState.WORKING) for c in history)
+
+
+def may_compact(*properties: Mapping[str, str]) -> bool:
+    """Return whether the initiator may compact a table, by its properties and its database's.
+
+    The name of the property is in any case, as in Hive. The first of them that has it decides.
+    """
+    for each in properties:
+        for name, value in each.items():
+            if name.lower() == NO_AUTO_COMPACTION:
+                return value.lower() != "true"
+    return True
+
+
+def with_settings(thresholds: Thresholds, settings: Mapping[str, str]) -> Thresholds:
+    """Replace thresholds by settings with Hive's names; settings of other names are passed over.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    given = {
+        field: _number(name, settings[name]) for name, field in SETTINGS.items() if name in settings
+    }
+    return replace(
+        thresholds,
+        **{  # type: ignore[arg-type]
+            field: int(value) if field.endswith("_num") else value for field, value in given.items()
+        },
+    )
+
+
+def of_table(thresholds: Thresholds, properties: Mapping[str, str]) -> Thresholds:
+    """Replace thresholds by the properties of a table (``compactorthreshold.hive.compactor.…``).
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    return with_settings(
+        thresholds,
+        {
+            name.removeprefix(PROPERTY_PREFIX): value
+            for name, value in properties.items()
+            if name.startswith(PROPERTY_PREFIX)
+        },
+    )
+
+
+def _number(name: str, text: str) -> float:
+    """Return a number, or where the setting is a time, such as ``12h``, its seconds."""
+    try:
+        return seconds(text) if SETTINGS[name].endswith("_seconds") else float(text)
+    except ValueError as error:
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE",
+            f"{name} is {text!r}: give a number, or a time such as 12h where it is one",
+            {"confName": name, "confValue": text},
+        ) from error

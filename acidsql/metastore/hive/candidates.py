@@ -1,0 +1,50 @@
+"""Candidates for a compaction on a Hive Metastore 4: tables whose highest write id has moved.
+
+The server keeps its own list of what was written (COMPLETED_TXN_COMPONENTS) to itself. Which
+partitions of a table were written to it does not tell.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from acidsql.metastore.hive import catalog
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.server import Server
+from acidsql.metastore.model import CompactionCandidate
+
+_TableKey = tuple[str, str]
+
+
+class MovedTables:
+    """Tables that were written to since the initiator of this client has looked at them."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._lock = threading.Lock()
+        self._seen: dict[_TableKey, int] = {}
+
+    def candidates(self) -> Iterator[CompactionCandidate]:
+        """Yield the tables (``Metastore.compaction_candidates``); none with Hive 3.1."""
+        if not self._server.is_hive4:
+            return
+        for database in catalog.databases(self._server):
+            for name in catalog.tables(self._server, database):
+                highest = self._highest(database, name)
+                with self._lock:
+                    writes = highest - self._seen.get((database, name), 0)
+                if writes > 0:
+                    yield CompactionCandidate(
+                        database=database, table=name, partition=None, writes=writes
+                    )
+
+    def looked(self, candidate: CompactionCandidate) -> None:
+        """Record a look (``Metastore.compaction_looked``)."""
+        key = (candidate.database, candidate.table)
+        with self._lock:
+            self._seen[key] = self._seen.get(key, 0) + candidate.writes
+
+    def _highest(self, database: str, name: str) -> int:
+        wanted = hms.MaxAllocatedTableWriteIdRequest(dbName=database, tableName=name)
+        return int(self._server.call("get_max_allocated_table_write_id", wanted).maxWriteId)
