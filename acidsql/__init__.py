@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.acid_table import AcidTable
-from acidsql.api import location, release, run_cleaner, run_compaction, sql, table
+from acidsql.api import location, maintenance, release, run_cleaner, run_compaction, sql, table
 from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
 
@@ -18,6 +18,7 @@ __all__ = [
     "disable",
     "enable",
     "location",
+    "maintenance",
     "release",
     "run_cleaner",
     "run_compaction",

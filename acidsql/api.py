@@ -17,7 +17,9 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 from acidsql import bridge, dialects
 from acidsql.commands import dispatch
 from acidsql.compaction import background, cleaner, worker
+from acidsql.compaction.rounds import Maintenance, run_round
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.model import WorkerLimits
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
@@ -245,6 +247,36 @@ def run_compaction(spark: SparkSession) -> int | None:
     """
     with working(spark) as session:
         return worker.run_next(session)
+
+
+def maintenance(
+    spark: SparkSession,
+    *,
+    database: str | None = None,
+    pool: str | None = None,
+    max_bytes: int | None = None,
+) -> Maintenance:
+    """Do what tables need: request compactions by their size and number of deltas, do them, and
+    remove old directories.
+
+    Sessions do it by themselves after their writes (``spark.acidsql.compaction.auto``), and
+    ``acidsql maintain`` from time to time.
+
+    Args:
+        spark: the session.
+        database: the only one whose tables are looked at and cleaned.
+        pool: of whose compactions this is the worker; by default of those of no pool.
+        max_bytes: the largest compaction that is done; by default there is no limit.
+
+    Returns:
+        The ids in ``SHOW COMPACTIONS`` of what was requested, compacted and cleaned, and of what
+        has failed.
+
+    >>> acidsql.maintenance(spark)
+    Maintenance(requested=(), compacted=(), failed=(), cleaned=())
+    """
+    with working(spark) as session:
+        return run_round(session, WorkerLimits(pool=pool, most_bytes=max_bytes), database)
 
 
 def run_cleaner(spark: SparkSession) -> list[int]:

@@ -99,6 +99,8 @@ class Limits:
         longest_lock_poll_seconds: time between two such questions at most.
         compaction_poll_seconds: time between two looks whether others have done a compaction.
         compactor_rest: the background thread rests this number of times as long as it has worked.
+        cleaner_pause_seconds: time after which the background thread tries again to clean what it
+            had to leave.
         compactor_end_seconds: longest wait for the background compaction at the end of a session.
         compactor_interrupt_seconds: longest wait for it once it was interrupted.
         heartbeat_retry_part: a failed heartbeat is sent again after this fraction of the interval:
@@ -168,6 +170,7 @@ class Limits:
     longest_lock_poll_seconds: float = 1.0
     compaction_poll_seconds: float = 1.0
     compactor_rest: float = 2.0
+    cleaner_pause_seconds: float = 300.0
     compactor_end_seconds: float = 10.0
     compactor_interrupt_seconds: float = 2.0
     heartbeat_retry_part: float = 0.1

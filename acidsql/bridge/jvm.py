@@ -257,6 +257,12 @@ def alias(
     )
 
 
+def is_stopped(spark: SparkSession) -> bool:
+    """Return whether the application of a session was stopped."""
+    context = spark.sparkContext._jsc
+    return context is None or bool(context.sc().isStopped())
+
+
 @contextmanager
 def active(spark: SparkSession) -> Iterator[None]:
     """Make a session the active one of the JVM's thread within the block.

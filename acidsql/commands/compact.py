@@ -1,30 +1,139 @@
-"""ALTER TABLE … COMPACT."""
+"""ALTER TABLE … COMPACT, OPTIMIZE, VACUUM and ABORT COMPACTIONS."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from acidsql.commands.partitions import required
+from acidsql.commands import result
+from acidsql.commands.partitions import required, satisfying
 from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
+from acidsql.compaction.initiator import look
+from acidsql.compaction.thresholds import Thresholds
 from acidsql.deferred_signals import DeferredSignals
-from acidsql.errors import AcidAnalysisError, ConcurrencyError
+from acidsql.errors import AcidAnalysisError, AcidLookupError, ConcurrencyError
 from acidsql.limits import limits
-from acidsql.metastore.model import CompactionState, CompactionType, Table
+from acidsql.metastore.model import (
+    CompactionOptions,
+    CompactionState,
+    CompactionType,
+    Partition,
+    Table,
+)
 from acidsql.session.acid_session import AcidSession
-from acidsql.syntax.statements import Compact
+from acidsql.syntax.statements import AbortCompactions, Compact, Optimize, Vacuum
 
 _KINDS = (CompactionType.MINOR, CompactionType.MAJOR)
+_SECONDS_PER_HOUR = 3600
 
 
 def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame:
     """Run COMPACT: compact a table or the named partitions in this Spark session, and clean up.
 
+    Of a partitioned table without PARTITION, the partitions that need it are compacted. With POOL,
+    compactions are requested, and left to the workers of the pool.
+
     Returns:
         The queue entries, as SHOW COMPACTIONS lists them.
     """
-    for clause in statement.unsupported:
+    _check(statement)
+    kind = CompactionType(statement.compaction_type)
+    names: list[str | None] = [None]
+    if statement.partition is not None and not table.partition_columns:
+        raise AcidAnalysisError(
+            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
+            f"{table.full_name} has no partitions: leave PARTITION out",
+        )
+    if statement.partition is not None:
+        found = required(session, table, statement.partition)
+        names = [table.partition_name(p.values) for p in found]
+    elif table.partition_columns:
+        places = session.metastore.partitions(table.database, table.name)
+        names = list(_that_need_it(session, table, places, kind))
+    options = CompactionOptions(pool=statement.pool)
+    if statement.pool is not None:
+        requested = session.metastore.request_compaction
+        ids = [
+            requested(table.database, table.name, name, kind, options=options).compaction_id
+            for name in names
+        ]
+        return _entries(session, ids)
+    return _compact_all(session, table, names, kind, wait=statement.wait)
+
+
+def optimize(session: AcidSession, table: Table, statement: Optimize) -> DataFrame:
+    """Run OPTIMIZE: a major compaction of the partitions that need it.
+
+    Returns:
+        The queue entries, as SHOW COMPACTIONS lists them.
+    """
+    names: list[str | None] = [None]
+    if table.partition_columns:
+        places: Sequence[Partition] = session.metastore.partitions(table.database, table.name)
+        if statement.condition is not None:
+            span = statement.condition
+            places = satisfying(session, table, places, statement.text[span.start : span.end])
+        names = list(_that_need_it(session, table, places, CompactionType.MAJOR))
+    elif statement.condition is not None:
+        raise AcidAnalysisError(
+            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
+            f"{table.full_name} has no partitions: leave WHERE out",
+        )
+    return _compact_all(session, table, names, CompactionType.MAJOR, wait=True)
+
+
+def vacuum(session: AcidSession, table: Table, statement: Vacuum) -> DataFrame:
+    """Run VACUUM: remove the directories of a table that nobody needs.
+
+    Returns:
+        Their paths.
+    """
+    hours = statement.retain_hours
+    removed = cleaner.vacuum(
+        session,
+        table,
+        None if hours is None else hours * _SECONDS_PER_HOUR,
+        dry_run=statement.dry_run,
+    )
+    return result.table(session.spark, [("path", "STRING")], [(path,) for path in removed])
+
+
+def abort_compactions(session: AcidSession, statement: AbortCompactions) -> DataFrame:
+    """Run ABORT COMPACTIONS: take entries from the queue that nobody has begun.
+
+    Returns:
+        A row for each id: whether it was aborted, and why not.
+    """
+    rows: list[tuple[int, str, str | None]] = []
+    for compaction_id in statement.ids:
+        try:
+            state = session.metastore.abort_compaction(compaction_id).state
+        except AcidLookupError:
+            rows.append((compaction_id, "not found", "the queue has no such compaction"))
+            continue
+        if state is CompactionState.ABORTED:
+            rows.append((compaction_id, "aborted", None))
+        else:
+            rows.append((compaction_id, "not eligible", f"it is {state.value}"))
+    columns = [("compactionid", "BIGINT"), ("status", "STRING"), ("message", "STRING")]
+    return result.table(session.spark, columns, rows)
+
+
+def _check(statement: Compact) -> None:
+    """Check the clauses of a COMPACT.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.COMPACT, INVALID_COMPACTION_TYPE.
+    """
+    given = {
+        "ORDER BY": statement.order_by is not None,
+        "CLUSTERED INTO": statement.clustered_into is not None,
+        **dict.fromkeys(statement.unsupported, True),
+    }
+    for clause in filter(given.get, given):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.COMPACT", f"{clause} is not supported in COMPACT: leave it out"
         )
@@ -35,18 +144,33 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
             f"there is no compaction of type {statement.compaction_type!r}: use "
             f"{' or '.join(known)}",
         )
-    names: list[str | None] = [None]
-    if table.partition_columns:
-        found = required(session, table, statement.partition)
-        names = [table.partition_name(p.values) for p in found]
-    elif statement.partition is not None:
-        raise AcidAnalysisError(
-            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
-            f"{table.full_name} has no partitions: leave PARTITION out",
-        )
-    kind = CompactionType(statement.compaction_type)
-    ids = [_compact_one(session, table, name, kind, wait=statement.wait) for name in names]
+
+
+def _that_need_it(
+    session: AcidSession, table: Table, places: Sequence[Partition], kind: CompactionType
+) -> list[str | None]:
+    """Return the names of the partitions that have something to merge or to remove."""
+    return [
+        seen.partition
+        for seen in look(session, table, places, Thresholds())
+        if worker.is_enough(seen.state, kind) or seen.state.obsolete or seen.state.aborted
+    ]
+
+
+def _compact_all(
+    session: AcidSession,
+    table: Table,
+    names: Sequence[str | None],
+    kind: CompactionType,
+    *,
+    wait: bool,
+) -> DataFrame:
+    ids = [_compact_one(session, table, name, kind, wait=wait) for name in names]
     cleaner.clean(session)
+    return _entries(session, ids)
+
+
+def _entries(session: AcidSession, ids: Sequence[int]) -> DataFrame:
     entries = {c.compaction_id: c for c in session.metastore.compactions()}
     return compaction_rows(session, [entries[i] for i in ids if i in entries])
 

@@ -222,6 +222,16 @@ def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame
     return multi_insert.multi_insert(session, branches)
 
 
+def _optimize(session: AcidSession, statement: ast.Optimize) -> DataFrame | None:
+    table = _target(session, statement.name)
+    return compact.optimize(session, table, statement) if table else None
+
+
+def _vacuum(session: AcidSession, statement: ast.Vacuum) -> DataFrame | None:
+    table = _target(session, statement.name)
+    return compact.vacuum(session, table, statement) if table else None
+
+
 def _compact(session: AcidSession, statement: ast.Compact) -> DataFrame | None:
     return compact.compact(session, acid_table(session, statement.name), statement)
 
@@ -266,6 +276,7 @@ def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
 
 
 _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
+    ast.AbortCompactions: compact.abort_compactions,
     ast.AbortTransactions: _abort,
     **dict.fromkeys(get_args(alter_statements.Alteration), _alter_table),
     ast.AnalyzeTable: _refused("ANALYZE TABLE", "acidsql keeps no statistics, so leave it out"),
@@ -285,6 +296,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.Merge: _merge,
     ast.MsckRepair: _repair,
     ast.MultiInsert: _multi_insert,
+    ast.Optimize: _optimize,
     ast.RefreshTable: lambda session, statement: (
         result.nothing(session.spark) if find_acid_table(session, statement.name) else None
     ),
@@ -298,6 +310,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.ShowTblProperties: show.show_tbl_properties,
     ast.ShowTransactions: lambda session, _: show_transactions.show_transactions(session),
     ast.Truncate: _truncate,
+    ast.Vacuum: _vacuum,
     ast.Update: _update,
     ast.Use: databases_and_views.use,
 }

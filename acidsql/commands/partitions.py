@@ -14,10 +14,12 @@ from acidsql.metastore.model import Partition, Table
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.staging import partition_text
+from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import PartitionFilter, PartitionSpec
 
 # Values that one query computes.
 _TOGETHER = 1000
+_POSITION = "acidsql_position"
 
 
 def _given(
@@ -140,6 +142,25 @@ def meeting(
     if not met and not if_exists:
         texts = (f"{name} {operator} {text}" for name, operator, text in wanted.comparisons if text)
         raise _none_found(table, ", ".join(texts))
+    return [partitions[row[0]] for row in met]
+
+
+def satisfying(
+    session: AcidSession, table: Table, partitions: Sequence[Partition], condition: str
+) -> list[Partition]:
+    """Return the partitions whose values satisfy a condition.
+
+    Args:
+        condition: SQL text over the partition columns; Spark refuses other names.
+    """
+    names = [
+        f"{VALUE}{position} AS {quote(field.name)}"
+        for position, field in enumerate(partition_schema(session.spark, table).fields)
+    ]
+    rows = typed(session, table, [p.values for p in partitions])
+    named = bridge.select(rows, f"{bridge.BARE_NUMBER} AS {_POSITION}", *names)
+    # Through an alias Spark finds no columns of the rows below it.
+    met = named.alias("partitions").where(f"{condition}\n").select(_POSITION).collect()
     return [partitions[row[0]] for row in met]
 
 

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame
 
 from acidsql.commands import result
 from acidsql.commands.partitions import matching
-from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Compaction, LockInfo
 from acidsql.planning.name_resolution import find_acid_table, qualified
 from acidsql.session.acid_session import AcidSession
@@ -32,17 +31,31 @@ _COMPACTION_COLUMNS = (
     ("txnid", "BIGINT"),
     ("highestwriteid", "BIGINT"),
     ("errormessage", "STRING"),
+    ("poolname", "STRING"),
 )
 
 
 def show_compactions(session: AcidSession, statement: ast.ShowCompactions) -> DataFrame:
-    """Run SHOW COMPACTIONS: list the queue and its history, newest first."""
-    for clause in statement.unsupported:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.SHOW_COMPACTIONS",
-            f"{clause} is not supported in SHOW COMPACTIONS: filter the DataFrame that it returns",
-        )
-    return compaction_rows(session, _meant(session, statement, session.metastore.compactions()))
+    """Run SHOW COMPACTIONS: list the queue and its history, newest first unless ORDER BY is
+    given.
+    """
+    entries = [
+        c
+        for c in _meant(session, statement, session.metastore.compactions())
+        if statement.compaction_id in (None, c.compaction_id)
+        and statement.pool in (None, c.pool)
+        and _is_word(statement.type, c.type)
+        and _is_word(statement.status, c.state)
+    ]
+    shown = compaction_rows(session, entries)
+    if statement.order_by is not None:
+        order = statement.text[statement.order_by.start : statement.order_by.end]
+        shown = session.spark.sql(f"SELECT * FROM {{shown}} ORDER BY {order}", shown=shown)
+    return shown if statement.limit is None else shown.limit(statement.limit)
+
+
+def _is_word(wanted: str | None, word: str) -> bool:
+    return wanted is None or wanted.lower() == word
 
 
 def compaction_rows(session: AcidSession, entries: Sequence[Compaction]) -> DataFrame:
@@ -62,6 +75,7 @@ def compaction_rows(session: AcidSession, entries: Sequence[Compaction]) -> Data
             c.txn_id,
             c.highest_write_id,
             c.error,
+            c.pool,
         )
         for c in entries
     ]

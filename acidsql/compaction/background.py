@@ -51,6 +51,9 @@ class BackgroundCompactor:
         self._condition = threading.Condition()
         self._is_woken = False
         self._is_stopping = False
+        # Entries that the last cleaning has left, and when that was.
+        self._left: frozenset[int] = frozenset()
+        self._cleaned = 0.0
         self._tag = f"acidsql-compaction-{id(self)}"
 
     def wake(self) -> None:
@@ -87,7 +90,9 @@ class BackgroundCompactor:
         spark, rest = self._session.spark, 0.0
         spark.sparkContext.addJobTag(self._tag)
         thresholds = with_settings(Thresholds(), hive_settings(spark, SETTINGS))
-        while self._wait(rest):
+        goes_on = True
+        while goes_on:
+            goes_on = self._wait(rest)  # and a last time
             begun = time.monotonic()
             try:
                 with at_work(), bridge.active(spark), bridge.without_plans(spark):
@@ -100,12 +105,12 @@ class BackgroundCompactor:
             rest = taken * limits().compactor_rest if has_worked else 0.0
 
     def _wait(self, rest: float) -> bool:
-        """Wait until there is something to do; return False if there will be nothing any more."""
+        """Wait until there is something to do; return False when the session ends."""
         with self._condition:
             self._condition.wait_for(lambda: self._is_stopping, rest)
             self._condition.wait_for(lambda: self._is_woken or self._is_stopping)
-            has_work, self._is_woken = self._is_woken, False
-            return has_work
+            self._is_woken = False
+            return not self._is_stopping
 
     def _work(self, thresholds: Thresholds) -> bool:
         """Do what is due; return whether that was more than to look."""
@@ -114,9 +119,22 @@ class BackgroundCompactor:
         if session.settings.auto_compaction is not AutoCompaction.ON:
             return bool(requested)
         chosen = WorkerLimits(most_bytes=session.settings.compaction_bytes)
-        done = 0
+        has_worked = bool(requested)
         while not session.interrupted.is_set() and worker.try_next(session, chosen):
-            done += 1
-        if requested or done:
-            cleaner.clean(session, collect=False)
-        return bool(requested or done)
+            has_worked = True
+        return self._clean() or has_worked
+
+    def _clean(self) -> bool:
+        """Clean, unless all that waits was left by the last cleaning a moment ago; return whether
+        anything was cleaned.
+
+        A table may keep its history, or a directory may not be removable.
+        """
+        metastore = self._session.metastore
+        ready = {c.compaction_id for c in metastore.ready_to_clean()}
+        is_soon = time.monotonic() - self._cleaned < limits().cleaner_pause_seconds
+        if not ready or (ready <= self._left and is_soon):
+            return False
+        done = cleaner.clean(self._session, collect=False)
+        self._left, self._cleaned = frozenset(ready.difference(done)), time.monotonic()
+        return bool(done)

@@ -19,7 +19,14 @@ from acidsql.errors import AcidAnalysisError, AcidSqlError
 from acidsql.format.names import STAGING_PREFIX, parse_directory
 from acidsql.format.selection import ACID_PREFIXES
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.model import Compaction, CompactionType, Partition, Table, TxnState
+from acidsql.metastore.model import (
+    Compaction,
+    CompactionState,
+    CompactionType,
+    Partition,
+    Table,
+    TxnState,
+)
 from acidsql.metastore.names import object_name
 from acidsql.scan.snapshot import state_of
 from acidsql.session.acid_session import AcidSession
@@ -70,6 +77,68 @@ def clean(session: AcidSession, *, collect: bool = True, database: str | None = 
     ]
 
 
+def vacuum(
+    session: AcidSession, table: Table, retain: float | None = None, *, dry_run: bool = False
+) -> list[str]:
+    """Remove the directories of one table that nobody needs, whatever has made them obsolete.
+
+    Args:
+        session: the session.
+        table: the table.
+        retain: seconds for which what became obsolete is kept; None: as long as the table says.
+        dry_run: whether to list them only.
+
+    Returns:
+        The paths of the directories.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.CLEANUP, the metastore cleans by itself.
+    """
+    session.leases.prune(collect=True)
+    name = table.database, table.name
+    kept_seconds = retention(table) if retain is None else retain
+    places: list[str | None] = [None]
+    if table.partition_columns:
+        values = session.metastore.partition_values(*name)
+        places = [table.partition_name(each) for each in values]
+    if not dry_run:
+        for partition in places:
+            session.metastore.request_cleanup(*name, partition)
+    ready = [c for c in session.metastore.ready_to_clean() if (c.database, c.table) == name]
+    by_place = {key: list(each) for key, each in groupby(sorted(ready, key=_place), _place)}
+    if dry_run and not session.metastore.valid_txns().open:
+        for partition in places:
+            by_place.setdefault((*name, partition or ""), []).append(_imagined(table, partition))
+    removed: list[str] = []
+    for entries in by_place.values():
+        place = _directory_of(session, table, entries[-1])
+        if place is None:
+            continue
+        done = _past_retention(entries, kept_seconds)
+        found = _found(session, table, place, entries[-1], done)
+        removed += found.paths
+        if not dry_run:
+            _delete(session, table, place, found)
+            for entry in done:
+                session.metastore.compaction_cleaned(
+                    entry.compaction_id, found.highest_write_id, found.kept
+                )
+    return removed
+
+
+def _imagined(table: Table, partition: str | None) -> Compaction:
+    """Return the entry that a cleanup would add now."""
+    return Compaction(
+        compaction_id=0,
+        database=table.database,
+        table=table.name,
+        partition=partition,
+        type=CompactionType.CLEANUP,
+        state=CompactionState.READY_FOR_CLEANING,
+        done=int(time.time()),
+    )
+
+
 def retention(table: Table) -> float:
     """Return the seconds for which a table keeps obsolete directories; 0 by default.
 
@@ -105,9 +174,9 @@ def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Co
             # A partition may have been renamed: the aborted writes to it must not be forgotten.
             done, removed = list(entries), Removable(paths=(), highest_write_id=0)
         else:
-            kept_since = time.time() - retention(table)
-            done = [c for c in entries if c.done is None or c.done <= kept_since]
-            removed = _remove(session, table, place, newest, done)
+            done = _past_retention(entries, retention(table))
+            removed = _found(session, table, place, newest, done)
+            _delete(session, table, place, removed)
         for entry in done:
             session.metastore.compaction_cleaned(
                 entry.compaction_id, removed.highest_write_id, removed.kept
@@ -134,28 +203,37 @@ def _directory_of(session: AcidSession, table: Table, entry: Compaction) -> Part
     return place
 
 
-def _remove(
+def _past_retention(entries: Sequence[Compaction], kept_seconds: float) -> list[Compaction]:
+    """Return the entries whose table does not keep what they have made obsolete any more."""
+    kept_since = time.time() - kept_seconds
+    return [c for c in entries if c.done is None or c.done <= kept_since or not kept_seconds]
+
+
+def _found(
     session: AcidSession,
     table: Table,
     place: Partition,
     newest: Compaction,
     done: Sequence[Compaction],
 ) -> Removable:
-    """Remove what the newest entry without retention makes obsolete, and what is aborted."""
+    """Find what the newest entry without retention makes obsolete, and what is aborted."""
     names = _names(session, place.location)
     found = _removable(session, table, place, newest, names, obsolete=False)
-    if done:
-        obsolete = _removable(session, table, place, done[-1], names, obsolete=True)
-        paths = dict.fromkeys((*found.paths, *obsolete.paths))
-        found = Removable(
-            paths=tuple(paths), highest_write_id=obsolete.highest_write_id, kept=obsolete.kept
-        )
+    if not done:
+        return found
+    obsolete = _removable(session, table, place, done[-1], names, obsolete=True)
+    paths = dict.fromkeys((*found.paths, *obsolete.paths))
+    return Removable(
+        paths=tuple(paths), highest_write_id=obsolete.highest_write_id, kept=obsolete.kept
+    )
+
+
+def _delete(session: AcidSession, table: Table, place: Partition, found: Removable) -> None:
     for path in found.paths:
         session.files.delete(path)
     # The metastore forgets aborted transactions next: their directories must not come back.
     sync(session.files, directories=[place.location])
     _remove_staging(session, table.location)
-    return found
 
 
 def _removable(

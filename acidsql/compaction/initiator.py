@@ -54,11 +54,13 @@ class Look:
 
     Attributes:
         partition: its name; None for the table.
+        state: its directories.
         sizes: what it consists of.
         type: the compaction that it needs, or None.
     """
 
     partition: str | None
+    state: AcidState
     sizes: PartitionSizes
     type: CompactionType | None
 
@@ -116,6 +118,7 @@ def look(
         sizes = _sizes(listings, place.location, state)
         yield Look(
             partition=table.partition_name(place.values) if table.partition_columns else None,
+            state=state,
             sizes=sizes,
             type=wanted(sizes, thresholds, insert_only=table.insert_only),
         )
@@ -154,6 +157,7 @@ def _look_at(
         if is_waiting(history):
             continue
         if seen.type is not None and may_compact(*properties):
+            look_after = min(look_after, next_look(PartitionSizes(), thresholds))
             if not is_backing_off(history, thresholds, time.time()):
                 requested.append(_request(session, table, seen))
             continue

@@ -115,15 +115,12 @@ def next_look(sizes: PartitionSizes, thresholds: Thresholds) -> int:
     """Return the number of writes after which a partition that needs nothing now may need a
     compaction for its number of deltas.
 
-    A write makes a delta, and one that updates or deletes a delete delta as well.
+    A write makes a delta, and one that updates a delete delta as well.
 
-    >>> next_look(PartitionSizes(insert_deltas=1), Thresholds())
-    10
     >>> next_look(PartitionSizes(insert_deltas=2, delete_deltas=1), Thresholds())
     4
     """
-    left = thresholds.delta_num + 1 - sizes.deltas
-    return max(1, left // 2 if sizes.delete_deltas else left)
+    return max(1, (thresholds.delta_num + 1 - sizes.deltas) // 2)
 
 
 def is_backing_off(history: Iterable[Compaction], thresholds: Thresholds, now: float) -> bool:

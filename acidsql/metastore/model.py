@@ -364,6 +364,7 @@ class Capabilities:
             which Hive 4 has; Hive 3.1 has ORC 1.5.
         queues_cleanups: ``request_cleanup`` is for acidsql. A server decides by itself what is
             cleaned that no compaction has replaced.
+        initiates_itself: it has an initiator that is on, and requests compactions by itself.
     """
 
     is_id_authority: bool
@@ -373,3 +374,4 @@ class Capabilities:
     converts_spark_tables: bool
     readers_know_zstd: bool
     queues_cleanups: bool
+    initiates_itself: bool

@@ -165,6 +165,61 @@ def restore(*, file: Path, copy: Path, accept: bool) -> None:
         click.echo(f"counts as committed: {one.path}")
 
 
+@main.command()
+@click.option("--master", help="Spark master URL, such as local[4] or yarn.")
+@click.option(
+    "--conf", "conf", multiple=True, metavar="KEY=VALUE", help="Spark option; may be repeated."
+)
+@click.option(
+    "--warehouse",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory of tables; also the place of the metastore file.",
+)
+@click.option("--database", help="Look at this database alone.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="Seconds between two rounds.",
+)
+@click.option("--once", is_flag=True, help="Run one round and leave.")
+@click.option("--pool", help="Do the compactions of this pool.")
+@click.option("--max-bytes", type=click.IntRange(min=1), help="Leave larger compactions to others.")
+def maintain(
+    *,
+    master: str | None,
+    conf: tuple[str, ...],
+    warehouse: Path | None,
+    database: str | None,
+    interval: float,
+    once: bool,
+    pool: str | None,
+    max_bytes: int | None,
+) -> None:
+    """Compact and clean tables, round after round, until SIGTERM or Ctrl-C."""
+    # Imported here because the product takes a moment to load.
+    from acidsql.metastore.model import WorkerLimits  # noqa: PLC0415
+    from acidsql.repl import maintain as service  # noqa: PLC0415
+
+    options = {"spark.acidsql.compaction.auto": "off"} | _options(conf, "--conf")
+    service.log_to_stderr()
+    stop = service.Stop()
+    try:
+        spark = start_session(master=master, warehouse=warehouse, conf=options)
+    except (PySparkException, OSError) as error:
+        raise click.ClickException(f"Spark did not start: {summary(error)}") from error
+    chosen = WorkerLimits(pool=pool, most_bytes=max_bytes)
+    try:
+        code = service.maintain(
+            spark, chosen, stop=stop, database=database, interval=interval, once=once
+        )
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    spark.stop()
+    sys.exit(code)
+
+
 def _run(shell: Shell, text: str | None, file: Path | None) -> Ending:
     if text is not None:
         return shell.run_batch(text)

@@ -142,7 +142,7 @@ class Builder(Transformer[Token, Any]):
         return CreateTable(text=self._text_around(meta), **fields, properties=values)
 
     @v_args(meta=True)
-    def optimize(self, meta: Meta, children: list[_NameAt]) -> Compact:
+    def optimize_table(self, meta: Meta, children: list[_NameAt]) -> Compact:
         return Compact(
             text=self._text_around(meta),
             name=children[0].parts,
@@ -316,10 +316,10 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
 
 UNSUPPORTED = frozenset(
     {
-        "cluster_by", "clustered_into", "compaction_id", "default_collation", "like", "limit",
-        "options", "order_by", "partitioned_on", "pool", "replace_on", "replace_table",
-        "replace_using", "replace_where", "row_format", "skewed_by", "status", "stored_by",
-        "stored_as_directories", "temporary_table", "type", "with_overwrite_tblproperties",
+        "cluster_by", "default_collation", "like",
+        "options", "partitioned_on", "replace_on", "replace_table",
+        "replace_using", "replace_where", "row_format", "skewed_by", "stored_by",
+        "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",
         "with_schema_evolution", "with_serdeproperties",
     }
 )  # fmt: skip

@@ -19,7 +19,8 @@ from acidsql.syntax.statements import Statement
 OURS = frozenset(
     {
         "COMPACT", "COMPACTIONS", "LOCKS", "REWRITE", "TRANSACTIONAL", "TRANSACTIONS",
-        "abort_transactions", "compact", "optimize", "show_compactions", "show_locks",
+        "abort_compactions", "abort_transactions", "compact", "optimize_table",
+        "show_compactions", "show_locks",
         "show_transactions",
     }
 )  # fmt: skip

@@ -66,12 +66,42 @@ class Compact(Named):
     Attributes:
         compaction_type: the quoted word in lower case.
         wait: whether ``AND WAIT`` is given: the statement returns after the compaction.
+        pool: pool of the workers that are to do it.
+        clustered_into: number of files of a rebalance.
+        order_by: by which a rebalance sorts.
     """
 
     compaction_type: str
     partition: PartitionSpec | None = None
     wait: bool = False
+    pool: str | None = None
+    clustered_into: int | None = None
+    order_by: Span | None = None
     unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimize(Named):
+    """``OPTIMIZE`` of Delta Lake: compact what needs it.
+
+    Attributes:
+        condition: expression over the partition columns.
+    """
+
+    condition: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vacuum(Named):
+    """``VACUUM`` of Delta Lake: remove what no snapshot needs.
+
+    Attributes:
+        retain_hours: for how long what became obsolete is kept; None: as long as the table says.
+        dry_run: whether to list it only.
+    """
+
+    retain_hours: int | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +320,12 @@ class ShowCompactions:
     name_span: Span | None = None
     database: Name | None = None
     partition: PartitionSpec | None = None
-    unsupported: tuple[str, ...] = ()
+    pool: str | None = None
+    type: str | None = None
+    status: str | None = None
+    compaction_id: int | None = None
+    order_by: Span | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,6 +350,14 @@ class ShowLocks:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbortTransactions:
     """``ABORT TRANSACTIONS id id …``."""
+
+    text: str
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbortCompactions:
+    """``ABORT COMPACTIONS id id …``."""
 
     text: str
     ids: tuple[int, ...]
@@ -379,7 +422,8 @@ Statement: TypeAlias = (
     CreateDatabase | DropDatabase | Use | ShowDatabases | ShowTables | ShowPartitions |
     ShowCreateTable |
     ShowColumns | ShowTblProperties | Describe | Insert | MultiInsert | Update | Delete | Merge |
-    ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | Explain | CacheTable |
+    ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | AbortCompactions |
+    Optimize | Vacuum | Explain | CacheTable |
     RefreshTable | AnalyzeTable | MsckRepair | LoadData
 )
 # fmt: on

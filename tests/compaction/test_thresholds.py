@@ -54,23 +54,15 @@ def test_an_insert_only_table_needs_no_minor_compaction() -> None:
     assert wanted(sizes, Thresholds(), insert_only=True) is MAJOR
 
 
-@given(
-    base=st.integers(0, 10**6),
-    inserts=st.integers(0, 30),
-    deletes=st.integers(0, 30),
-    writes=st.lists(st.booleans(), max_size=30),
-)
-def test_no_look_comes_too_late(base: int, inserts: int, deletes: int, writes: list[bool]) -> None:
-    """Before the next look a partition has at most one write more than the threshold allows."""
-    sizes = PartitionSizes(base_bytes=base, insert_deltas=inserts, delete_deltas=deletes)
-    if wanted(sizes, Thresholds()) is not None:
-        return
-    is_updated = deletes > 0
-    after = next_look(sizes, Thresholds())
-    deltas = sizes.deltas + (2 if is_updated else 1) * (after - 1)
-    assert deltas <= Thresholds().delta_num
-    assert after >= 1
-    del writes
+@given(inserts=st.integers(0, 10), deletes=st.integers(0, 10), updates=st.booleans())
+def test_no_look_comes_too_late(inserts: int, deletes: int, *, updates: bool) -> None:
+    """Looks come before, or with, the first write by which there are too many deltas."""
+    count = inserts + deletes
+    while count <= Thresholds().delta_num:
+        after = next_look(PartitionSizes(insert_deltas=count), Thresholds())
+        assert after >= 1
+        assert count + (2 if updates else 1) * (after - 1) <= Thresholds().delta_num
+        count += (2 if updates else 1) * after
 
 
 @pytest.mark.parametrize(

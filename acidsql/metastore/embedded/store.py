@@ -60,6 +60,7 @@ _CAPABILITIES = Capabilities(
     converts_spark_tables=True,
     readers_know_zstd=True,
     queues_cleanups=True,
+    initiates_itself=False,
 )
 
 

@@ -1,4 +1,4 @@
-"""Candidates for a compaction on a Hive Metastore 4: tables whose highest write id has moved.
+"""Candidates for a compaction on a Hive Metastore: tables whose highest write id has moved.
 
 The server keeps its own list of what was written (COMPLETED_TXN_COMPONENTS) to itself. Which
 partitions of a table were written to it does not tell.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-from acidsql.metastore.hive import catalog
+from acidsql.metastore.hive import catalog, transactions
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import CompactionCandidate
@@ -26,9 +26,7 @@ class MovedTables:
         self._seen: dict[_TableKey, int] = {}
 
     def candidates(self) -> Iterator[CompactionCandidate]:
-        """Yield the tables (``Metastore.compaction_candidates``); none with Hive 3.1."""
-        if not self._server.is_hive4:
-            return
+        """Yield the tables (``Metastore.compaction_candidates``)."""
         for database in catalog.databases(self._server):
             for name in catalog.tables(self._server, database):
                 highest = self._highest(database, name)
@@ -46,5 +44,8 @@ class MovedTables:
             self._seen[key] = self._seen.get(key, 0) + candidate.writes
 
     def _highest(self, database: str, name: str) -> int:
+        if not self._server.is_hive4:
+            txns = transactions.valid_txns(self._server, None)
+            return transactions.valid_write_ids(self._server, database, name, txns).high_water_mark
         wanted = hms.MaxAllocatedTableWriteIdRequest(dbName=database, tableName=name)
         return int(self._server.call("get_max_allocated_table_write_id", wanted).maxWriteId)

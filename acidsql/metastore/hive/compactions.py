@@ -290,6 +290,11 @@ def refused(server: Server, taken: TakenCompactions, compaction_id: int, reason:
     server.call("mark_refused", entry)
 
 
+def initiates_itself(server: Server) -> bool:
+    """Return whether the server's initiator is on."""
+    return server.setting("hive.compactor.initiator.on", "false").lower() == "true"
+
+
 def cleans_itself(server: Server) -> bool:
     """Return whether the server runs its own cleaner; with Hive 3.1 no other is possible."""
     if not server.is_hive4:

@@ -67,6 +67,7 @@ _CAPABILITIES = Capabilities(
     converts_spark_tables=False,
     readers_know_zstd=False,
     queues_cleanups=False,
+    initiates_itself=True,
 )
 
 
@@ -284,7 +285,11 @@ class HiveMetastore:
 
     @property
     def capabilities(self) -> Capabilities:
-        return replace(_CAPABILITIES, readers_know_zstd=self._server.is_hive4)
+        return replace(
+            _CAPABILITIES,
+            readers_know_zstd=self._server.is_hive4,
+            initiates_itself=compactions.initiates_itself(self._server),
+        )
 
     def seed_txn_id(self, next_txn_id: int) -> int:
         return seeding.seed_txn_id(self._server, self._own, next_txn_id)

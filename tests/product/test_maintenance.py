@@ -1,0 +1,339 @@
+"""Initiator, worker and cleaner, without and with a thread of their own; OPTIMIZE and VACUUM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import acidsql
+from acidsql.compaction.rounds import Maintenance
+from acidsql.metastore.model import (
+    CompactionState,
+    CompactionType,
+    LockRequest,
+    LockType,
+    Operation,
+)
+from acidsql.session.acid_session import AcidSession
+from tests.product.conditions import condition_of
+from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+MAJOR, MINOR, CLEANUP = CompactionType.MAJOR, CompactionType.MINOR, CompactionType.CLEANUP
+READY = CompactionState.READY_FOR_CLEANING
+MANUAL = {"compactorthreshold.hive.compactor.delta.pct.threshold": "1000"}
+
+
+@pytest.fixture
+def own(empty: SparkSession) -> Lab:
+    """Return a lab with a metastore of its own, which nothing compacts by itself."""
+    return Lab(empty)
+
+
+def maintained(lab: Lab) -> Maintenance:
+    acidsql.release(lab.spark)
+    return acidsql.maintenance(lab.spark)
+
+
+def types(lab: Lab, table: str) -> list[tuple[CompactionType, CompactionState]]:
+    """Return the queue's entries of a table without partitions, oldest first."""
+    entries = lab.session.metastore.compactions_of("default", table, None)
+    return [(c.type, c.state) for c in reversed(entries)]
+
+
+def test_many_deltas_are_merged_and_the_old_ones_removed(own: Lab) -> None:
+    t = own.create("id INT", properties=MANUAL, values="(-1)")
+    own.insert(t, "(0)")
+    own.compact(t, "major")
+    for i in range(1, 12):
+        own.insert(t, f"({i})")
+    done = maintained(own)
+    assert (len(done.requested), len(done.compacted), len(done.cleaned)) == (1, 1, 1)
+    assert own.directories(t) == ["base_0000002_v0000003", "delta_0000003_0000013_v0000015"]
+    assert own.rows(t) == sorted(((i,) for i in range(-1, 12)), key=repr)
+    assert maintained(own) == Maintenance()
+
+
+def test_ten_deltas_are_left(own: Lab) -> None:
+    t = own.create("id INT", values="(0)")
+    for i in range(1, 10):
+        own.insert(t, f"({i})")
+    assert maintained(own) == Maintenance()
+    own.insert(t, "(10)")
+    assert len(maintained(own).compacted) == 1
+    assert types(own, t) == [(MAJOR, CompactionState.SUCCEEDED)]
+
+
+def test_large_deltas_make_a_new_base(own: Lab) -> None:
+    t = own.create("id INT", values="(0)")
+    own.insert(t, "(1)")
+    own.compact(t, "major")
+    own.insert(t, "(2)")
+    assert len(maintained(own).compacted) == 1
+    assert own.directories(t) == ["base_0000003_v0000005"]
+
+
+def test_only_partitions_that_were_written_to_are_looked_at(own: Lab) -> None:
+    t = own.create("id INT", partitioned="p INT", values="(0, 1), (0, 2)")
+    maintained(own)
+    own.sql(f"INSERT INTO {t} VALUES (1, 2)")
+    (candidate,) = own.session.metastore.compaction_candidates(written_before=1e12)
+    assert (candidate.partition, candidate.writes) == ("p=2", 1)
+
+
+@pytest.mark.parametrize("text", ["TRUNCATE TABLE {t}", "INSERT OVERWRITE {t} VALUES (7)"])
+def test_what_was_overwritten_is_removed(own: Lab, text: str) -> None:
+    t = own.create("id INT", values="(0)")
+    own.sql(text.format(t=t))
+    assert own.directories(t) == ["base_0000002", "delta_0000001_0000001_0000"]
+    maintained(own)
+    assert own.directories(t) == ["base_0000002"]
+    assert own.rows(t) == ([] if "TRUNCATE" in text else [(7,)])
+
+
+def test_what_an_aborted_transaction_left_is_removed(own: Lab) -> None:
+    t = own.create("id INT", partitioned="p INT", values="(0, 1)")
+    store = own.session.metastore
+    txn_id = store.open_txn("ann", "host")
+    write_id = store.allocate_write_id(txn_id, "default", t)
+    for p in (1, 2):  # the second is no partition yet
+        left = own.root(t) / f"p={p}" / f"delta_{write_id:07}_{write_id:07}_0000"
+        left.mkdir(parents=True)
+        (left / "bucket_00000").write_bytes(b"half a file")
+    names = [f"p={p}" for p in (1, 2)]
+    lock = LockRequest(
+        database="default",
+        table=t,
+        partition=None,
+        type=LockType.SHARED_READ,
+        operation=Operation.INSERT,
+        dynamic_partitions=True,
+    )
+    store.lock(txn_id, [lock])
+    store.add_dynamic_partitions(txn_id, "default", t, names, Operation.INSERT)
+    staging = own.root(t) / f"_acidsql_staging_{txn_id}"
+    staging.mkdir()
+    store.abort_txn(txn_id)
+    done = maintained(own)
+    assert len(done.requested) == len(done.cleaned) == 2
+    assert not list(own.root(t).glob(f"p=*/delta_{write_id:07}*"))
+    assert not staging.exists()
+    assert [t.txn_id for t in store.open_txns()] in ([], [txn_id])
+    assert write_id not in store.valid_write_ids("default", t, store.valid_txns()).aborted
+    assert own.rows(t) == [(0, 1)]
+
+
+def test_nothing_goes_that_a_reader_needs(own: Lab) -> None:
+    t = own.create("id INT", values="(0)")
+    before = own.frame(f"SELECT * FROM {t}")
+    own.sql(f"TRUNCATE TABLE {t}")
+    assert acidsql.maintenance(own.spark).cleaned == ()
+    assert before.collect() == [(0,)]
+    del before
+    assert len(acidsql.maintenance(own.spark).cleaned) == 1
+
+
+@pytest.mark.parametrize("of", ["table", "database"])
+def test_who_is_left_alone(own: Lab, of: str, tmp_path: Path) -> None:
+    properties = "('no_auto_compaction'='true')" if of == "database" else "('a'='b')"
+    own.sql(f"CREATE DATABASE d LOCATION '{tmp_path / 'd'}' WITH DBPROPERTIES {properties}")
+    own.sql(
+        "CREATE TABLE d.t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true',"
+        f"'no_auto_compaction'='{'true' if of == 'table' else 'false'}')"
+    )
+    for i in range(11):
+        own.sql(f"INSERT INTO d.t VALUES ({i})")
+    # The table's own property comes first.
+    assert len(maintained(own).compacted) == (0 if of == "table" else 1)
+
+
+def test_failed_compactions_are_not_repeated_for_ever(own: Lab) -> None:
+    t = own.create("id INT", values="(8)")
+    own.insert(t, "(9)")
+    own.compact(t, "major")
+    broken = own.root(t) / "base_0000002_v0000003" / "bucket_00000"
+    content = broken.read_bytes()
+    broken.write_bytes(content[:-20])
+    failed = []
+    for i in range(3):
+        own.insert(t, f"({i})")
+        failed.append(len(maintained(own).failed))
+    assert failed == [1, 1, 0]
+    broken.write_bytes(content)
+    assert len(own.rows(t)) == 5
+
+
+def test_old_versions_are_kept_for_the_retention(own: Lab) -> None:
+    t = own.create("id INT", properties={"acidsql.history.retention": "1d"}, values="(0), (1)")
+    own.sql(f"DELETE FROM {t} WHERE id = 0")
+    own.compact(t, "major")
+    kept = [
+        "base_0000002_v0000003",
+        "delete_delta_0000002_0000002_0000",
+        "delta_0000001_0000001_0000",
+    ]
+    maintained(own)
+    assert own.directories(t) == kept
+    assert own.sql(f"VACUUM {t} DRY RUN") == []
+    paths = [(f"file:{own.root(t) / name}",) for name in kept[1:]]
+    assert sorted(own.sql(f"VACUUM {t} RETAIN 0 HOURS DRY RUN")) == paths
+    assert own.directories(t) == kept
+    assert sorted(own.sql(f"VACUUM {t} RETAIN 0 HOURS")) == paths
+    assert own.directories(t) == kept[:1]
+    assert own.rows(t) == [(1,)]
+
+
+def test_no_file_has_a_value_that_was_deleted_and_vacuumed(own: Lab) -> None:
+    secret = "secret-7f3a"
+    t = own.create(
+        "id INT, s STRING",
+        properties={"acidsql.history.retention": "30d", "orc.compress": "NONE"},
+        values=f"(0, '{secret}'), (1, 'b')",
+    )
+
+    def holding() -> list[str]:
+        files = [path for path in own.root(t).rglob("*") if path.is_file()]
+        return [str(path) for path in files if secret.encode() in path.read_bytes()]
+
+    assert holding()
+    own.sql(f"DELETE FROM {t} WHERE id = 0")
+    own.compact(t, "major")
+    assert holding()
+    own.sql(f"VACUUM {t} RETAIN 0 HOURS")
+    assert holding() == []
+    assert own.rows(t) == [(1, "b")]
+
+
+def test_a_retention_that_is_no_time(own: Lab) -> None:
+    t = own.create("id INT", properties={"acidsql.history.retention": "for ever"}, values="(0)")
+    with pytest.raises(AnalysisException) as caught:
+        own.sql(f"VACUUM {t}")
+    assert condition_of(caught.value) == "INVALID_PROPERTY_VALUE"
+
+
+def test_optimize_compacts_partitions_that_need_it(own: Lab) -> None:
+    t = own.create("id INT", partitioned="p INT", values="(0, 1), (0, 2), (0, 3)")
+    own.sql(f"INSERT INTO {t} VALUES (1, 1), (1, 2)")
+    acidsql.release(own.spark)
+    columns = ("partname", "type", "state")
+    done = own.frame(f"OPTIMIZE {t} WHERE p = 1").select(*columns).collect()
+    assert done == [("p=1", "major", "succeeded")]
+    done = own.frame(f"OPTIMIZE {t}").select(*columns).collect()
+    assert done == [("p=2", "major", "succeeded")]
+    with pytest.raises(AnalysisException) as caught:
+        own.sql(f"OPTIMIZE {t} WHERE id = 1")
+    assert condition_of(caught.value).startswith("UNRESOLVED_COLUMN")
+
+
+def test_compactions_of_a_pool_wait_for_its_workers(own: Lab) -> None:
+    t = own.create("id INT", values="(0)")
+    own.insert(t, "(1)")
+    own.sql(f"ALTER TABLE {t} COMPACT 'major' POOL 'night'")
+    assert maintained(own).compacted == ()
+    assert own.sql("SHOW COMPACTIONS POOL 'night' TYPE 'MAJOR' STATUS 'initiated'")
+    assert own.sql("SHOW COMPACTIONS POOL 'day'") == []
+    assert len(acidsql.maintenance(own.spark, pool="night").compacted) == 1
+
+
+def test_compactions_that_are_too_large_wait(own: Lab) -> None:
+    t = own.create("id INT")
+    for i in range(11):
+        own.insert(t, f"({i})")
+    acidsql.release(own.spark)
+    assert acidsql.maintenance(own.spark, max_bytes=100).compacted == ()
+    (entry,) = own.session.metastore.compactions_of("default", t, None)
+    assert (entry.state, entry.size) == (CompactionState.INITIATED, own_size(own, t))
+    assert acidsql.maintenance(own.spark, max_bytes=own_size(own, t)).compacted == (
+        entry.compaction_id,
+    )
+
+
+def own_size(lab: Lab, table: str) -> int:
+    files = lab.root(table).glob("delta_*/*")
+    return sum(path.stat().st_size for path in files if not path.name.endswith(".crc"))
+
+
+def test_entries_are_aborted_and_shown_in_an_order(own: Lab) -> None:
+    t = own.create("id INT", values="(0)")
+    own.insert(t, "(1)")
+    first = own.sql(f"ALTER TABLE {t} COMPACT 'major' POOL 'night'")[0][0]
+    assert own.sql(f"ABORT COMPACTIONS {first} 99") == [
+        (first, "aborted", None),
+        (99, "not found", "the queue has no such compaction"),
+    ]
+    second = own.compact(t, "major").compactionid
+    assert own.sql(f"ABORT COMPACTIONS {second}") == [(second, "not eligible", "it is succeeded")]
+
+    def ids(rest: str) -> list[int]:
+        return [row[0] for row in own.sql(f"SHOW COMPACTIONS {rest}")]
+
+    assert ids("") == [second, first]
+    assert ids("ORDER BY compactionid") == [first, second]
+    assert ids("ORDER BY state, compactionid LIMIT 1") == [first]
+    assert ids("LIMIT 1") == [second]
+    assert ids(f"COMPACTIONID = {first}") == [first]
+
+
+@pytest.fixture
+def automatic(spark: SparkSession, tmp_path: Path) -> Iterator[Lab]:
+    """Yield a lab whose session compacts by itself."""
+    session = spark.newSession()
+    session.conf.set("spark.acidsql.metastore", str(tmp_path / "metastore.sqlite"))
+    session.conf.set("spark.acidsql.compaction.auto", "on")
+    yield Lab(session)
+    AcidSession.of(session).close()
+
+
+def test_a_session_compacts_by_itself(automatic: Lab) -> None:
+    t = automatic.create("id INT, v INT", values="(0, 0), (1, 0)")
+    for i in range(1, 13):
+        automatic.sql(f"UPDATE {t} SET v = {i} WHERE id = 1")
+    root = automatic.root(t)
+    automatic.session.close()
+    left = [path.name for path in root.iterdir() if path.name.startswith(("base", "de"))]
+    assert len(left) <= 13
+    assert any(name.startswith("base") for name in left)
+    assert automatic.rows(t) == [(0, 0), (1, 12)]
+
+
+def test_a_session_that_only_initiates(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.acidsql.metastore", str(tmp_path / "metastore.sqlite"))
+    session.conf.set("spark.acidsql.compaction.auto", "initiate-only")
+    lab = Lab(session)
+    t = lab.create("id INT")
+    for i in range(11):
+        lab.insert(t, f"({i})")
+    lab.session.close()
+    assert types(lab, t) == [(MAJOR, CompactionState.INITIATED)]
+    lab.session.close()
+
+
+@pytest.mark.slow
+def test_many_sessions_of_one_insert_leave_few_deltas(spark: SparkSession, tmp_path: Path) -> None:
+    for i in range(40):
+        session = spark.newSession()
+        session.conf.set("spark.acidsql.metastore", str(tmp_path / "metastore.sqlite"))
+        session.conf.set("spark.acidsql.compaction.auto", "on")
+        lab = Lab(session)
+        if i == 0:
+            t = lab.create("id INT")
+        lab.insert(t, f"({i})")
+        root = lab.root(t)
+        lab.session.close()
+        assert len(list(root.glob("delta_*"))) <= 12
+
+
+@pytest.mark.parametrize("value", ["sometimes", "true"])
+def test_a_setting_that_is_none(spark: SparkSession, tmp_path: Path, value: str) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.acidsql.metastore", str(tmp_path / "metastore.sqlite"))
+    session.conf.set("spark.acidsql.compaction.auto", value)
+    with pytest.raises(AnalysisException) as caught:
+        acidsql.sql(session, "SHOW COMPACTIONS")
+    assert condition_of(caught.value) == "INVALID_CONF_VALUE"
