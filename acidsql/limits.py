@@ -98,6 +98,8 @@ class Limits:
         first_lock_poll_seconds: time until a lock is asked for again; it doubles each time.
         longest_lock_poll_seconds: time between two such questions at most.
         compaction_poll_seconds: time between two looks whether others have done a compaction.
+        least_delta_bytes: the background thread makes no new base of smaller deltas, however small
+            the base is, unless they are many.
         compactor_rest: the background thread rests this number of times as long as it has worked.
         cleaner_pause_seconds: time after which the background thread tries again to clean what it
             had to leave.
@@ -169,6 +171,7 @@ class Limits:
     first_lock_poll_seconds: float = 0.01
     longest_lock_poll_seconds: float = 1.0
     compaction_poll_seconds: float = 1.0
+    least_delta_bytes: int = _MIB
     compactor_rest: float = 2.0
     cleaner_pause_seconds: float = 300.0
     compactor_end_seconds: float = 10.0

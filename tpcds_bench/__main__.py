@@ -18,6 +18,7 @@ from tpcds_bench import (
     changes,
     codecs,
     cost,
+    day,
     delete_files,
     deltas,
     durability,
@@ -261,6 +262,27 @@ def decay_command(settings: Settings, scale: float, maintenance: int, rounds: in
     suite = partial(upkeep.decay, maintenance=maintenance, rounds=rounds)
     settings.run("decay", scale, suite, upkeep.decay_sections)
     return True
+
+
+@main.command("day")
+@click.option("--statements", default=1000, show_default=True, help="Statements of a day.")
+@click.option("--processes", default=4, show_default=True, help="Processes that run them.")
+@click.option("--rows", default=100_000, show_default=True, help="Rows at the beginning.")
+@rounds_option(5, per="reading")
+@click.pass_obj
+def day_command(
+    settings: Settings, statements: int, processes: int, rows: int, rounds: int
+) -> bool:
+    """Measure a day of small changes, with and without maintenance in the background.
+
+    Exits with 1 when a statement fails.
+    """
+    size = day.Size(statements=statements, processes=processes, rows=rows, rounds=rounds)
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with settings.work() as work:
+        results = day.run(work, size, driver_memory=settings.driver_memory)
+    settings.report("day", day.sections(size, results), results)
+    return not any(result.errors for result in results)
 
 
 @main.command("planning")

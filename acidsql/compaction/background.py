@@ -89,7 +89,8 @@ class BackgroundCompactor:
     def _run(self) -> None:
         spark, rest = self._session.spark, 0.0
         spark.sparkContext.addJobTag(self._tag)
-        thresholds = with_settings(Thresholds(), hive_settings(spark, SETTINGS))
+        own = Thresholds(least_delta_bytes=limits().least_delta_bytes)
+        thresholds = with_settings(own, hive_settings(spark, SETTINGS))
         goes_on = True
         while goes_on:
             goes_on = self._wait(rest)  # and a last time

@@ -26,6 +26,8 @@ class Thresholds:
     Attributes:
         delta_num: number of deltas and delete deltas above which they are merged.
         delta_pct: size of the deltas, as a part of the base's, above which there is a new base.
+        least_delta_bytes: size of the deltas from which on that part counts; acidsql's own, where
+            looks come after every few writes and not every few minutes.
         aborted_num: number of aborted writes above which what they left is removed.
         aborted_seconds: age of an aborted write above which what it left is removed.
         failed_num: number of failures in a row after which no compaction is requested any more.
@@ -34,6 +36,7 @@ class Thresholds:
 
     delta_num: int = 10
     delta_pct: float = 0.1
+    least_delta_bytes: int = 0
     aborted_num: int = 1000
     aborted_seconds: float = 12 * 3600
     failed_num: int = 2
@@ -101,10 +104,11 @@ def wanted(
     'major'
     """
     has_base = sizes.base_bytes > 0 or sizes.delta_bytes == 0
-    if has_base and (
+    is_large = (
         sizes.delta_bytes > thresholds.delta_pct * sizes.base_bytes
-        or (sizes.delta_bytes == 0 and sizes.obsolete_bases)
-    ):
+        and sizes.delta_bytes >= thresholds.least_delta_bytes
+    )
+    if has_base and (is_large or (sizes.delta_bytes == 0 and sizes.obsolete_bases)):
         return CompactionType.MAJOR
     if sizes.deltas <= thresholds.delta_num:
         return None
