@@ -45,7 +45,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worked:
-    """What one process has done.
+    """Work that one process has done.
 
     Args:
         statements: that succeeded.

@@ -128,12 +128,10 @@ def _check(statement: Compact) -> None:
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.COMPACT, INVALID_COMPACTION_TYPE.
     """
-    given = {
-        "ORDER BY": statement.order_by is not None,
-        "CLUSTERED INTO": statement.clustered_into is not None,
-        **dict.fromkeys(statement.unsupported, True),
-    }
-    for clause in filter(given.get, given):
+    clauses = list(statement.unsupported)
+    clauses += ["ORDER BY"] if statement.order_by is not None else []
+    clauses += ["CLUSTERED INTO"] if statement.clustered_into is not None else []
+    for clause in clauses:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.COMPACT", f"{clause} is not supported in COMPACT: leave it out"
         )

@@ -1,7 +1,7 @@
 """Cleaner: removes directories that nobody needs any more, once no snapshot can need them.
 
-Obsolete directories stay as long as the table says (``acidsql.history.retention``). Those of
-aborted transactions are in no version of the table, and go at once.
+Obsolete directories stay as long as a property of the table says. Those of aborted transactions are
+in no version of the table, and go at once.
 """
 
 from __future__ import annotations
@@ -143,14 +143,14 @@ def retention(table: Table) -> float:
     """Return the seconds for which a table keeps obsolete directories; 0 by default.
 
     Raises:
-        AcidAnalysisError: INVALID_PROPERTY_VALUE.
+        AcidAnalysisError: INVALID_TABLE_PROPERTY.
     """
     text = table.properties.get(RETENTION_PROPERTY, "0")
     try:
         return seconds(text)
     except ValueError as error:
         raise AcidAnalysisError(
-            "INVALID_PROPERTY_VALUE",
+            "INVALID_TABLE_PROPERTY",
             f"{table.full_name}: {RETENTION_PROPERTY} is {text!r}: give a time such as 7d or "
             "'interval 7 days'",
         ) from error

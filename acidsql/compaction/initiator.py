@@ -50,7 +50,7 @@ POOL_PROPERTY = "hive.compactor.worker.pool"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What the initiator sees of a partition, or of a table without partitions.
+    """View that the initiator has of a partition, or of a table without partitions.
 
     Attributes:
         partition: its name; None for the table.

@@ -16,7 +16,7 @@ from acidsql.session.settings import hive_settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maintenance:
-    """What a round has done, as ids in ``SHOW COMPACTIONS``.
+    """Report on a round, with ids in ``SHOW COMPACTIONS``.
 
     Attributes:
         requested: compactions and cleanups that the initiator has requested.

@@ -1,6 +1,6 @@
 """Rules by which the initiator decides what a partition needs.
 
-They are those of Hive's initiator (``InitiatorBase.determineCompactionType``), with its names and
+They are those of Hive's initiator (InitiatorBase), with its names and
 values. They look at names and sizes alone.
 """
 
@@ -58,7 +58,7 @@ SETTINGS = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSizes:
-    """What a partition, or a table without partitions, consists of.
+    """Sizes of a partition, or of a table without partitions.
 
     Attributes:
         base_bytes: size of the base or of the original files; 0 if there is none.

@@ -298,7 +298,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionOptions:
-    """What is asked of a compaction besides its type; see ``Compaction``."""
+    """Options of a compaction besides its type; see ``Compaction``."""
 
     size: int | None = None
     pool: str | None = None
@@ -311,7 +311,7 @@ NO_OPTIONS = CompactionOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerLimits:
-    """Which compactions a worker takes.
+    """Choice of the compactions that a worker takes.
 
     Attributes:
         pool: entries of this pool; None: those of no pool.

@@ -26,7 +26,7 @@ _HIVE_URIS = ("hive.metastore.uris", "metastore.thrift.uris")
 
 
 class AutoCompaction(StrEnum):
-    """What a session does after its writes, by itself.
+    """Maintenance that a session does after its writes, by itself.
 
     ON: request the compactions that are needed, do them, and clean. INITIATE_ONLY: request them for
     a worker, such as ``acidsql maintain``.

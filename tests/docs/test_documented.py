@@ -261,7 +261,9 @@ def test_benchmark_suites_are_documented() -> None:
 
 
 def shell_options() -> set[str]:
-    return {name for option in shell.main.params for name in option.opts} | {"-h", "--help"}
+    commands = (shell.main, shell.main.commands["maintain"])
+    given = {name for each in commands for option in each.params for name in option.opts}
+    return given | {"-h", "--help"}
 
 
 @pytest.mark.parametrize("option", sorted(shell_options()))
@@ -273,7 +275,7 @@ def test_shell_option_is_documented(option: str) -> None:
 def test_shell_options_of_the_documents_exist(document: Path) -> None:
     text = re.sub(r'"[^"\n]*"', "", document.read_text("utf-8"))  # of SQL
     commands = re.findall(r"^(?:    |\$ )(acidsql .*)$", text, re.MULTILINE)
-    used = re.findall(r"(?<=\s)--?[a-z]+", "\n".join(commands))
+    used = re.findall(r"(?<=\s)--?[a-z][a-z-]*", "\n".join(commands))
     assert set(used) <= shell_options()
 
 

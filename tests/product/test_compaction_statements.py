@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 COMPACTIONS = (
     "struct<compactionid:bigint,dbname:string,tabname:string,partname:string,type:string,"
     "state:string,workerid:string,enqueuetime:timestamp,starttime:timestamp,endtime:timestamp,"
-    "txnid:bigint,highestwriteid:bigint,errormessage:string>"
+    "txnid:bigint,highestwriteid:bigint,errormessage:string,poolname:string>"
 )
 NOTHING_TO_MERGE = "there is nothing to merge: none of the compaction thresholds is met"
 
@@ -209,8 +209,8 @@ def test_the_history_keeps_three_entries_of_a_state(lab: Lab) -> None:
         ("ALTER TABLE {t} PARTITION (p = 2) COMPACT 'minor'", "PARTITIONS_NOT_FOUND"),
         ("ALTER TABLE {t} PARTITION (q = 1) COMPACT 'minor'", "PARTITIONS_NOT_FOUND"),
         ("ALTER TABLE {t}_missing COMPACT 'minor'", "TABLE_OR_VIEW_NOT_FOUND"),
-        ("ALTER TABLE {t} COMPACT 'minor' POOL 'p'", "UNSUPPORTED_FEATURE.COMPACT"),
-        ("SHOW COMPACTIONS STATUS 'failed'", "UNSUPPORTED_FEATURE.SHOW_COMPACTIONS"),
+        ("ALTER TABLE {t} COMPACT 'minor' ORDER BY id", "UNSUPPORTED_FEATURE.COMPACT"),
+        ("SHOW COMPACTIONS ORDER BY nothing", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
         ("ABORT TRANSACTIONS 1", "TXN_COMMITTED"),
         ("ABORT TRANSACTIONS 999999999", "NO_SUCH_TXN"),
     ],

@@ -211,23 +211,11 @@ _LIMITS = {
     "`CREATE VIEW … PARTITIONED ON`": _features(
         CREATE_VIEW="CREATE VIEW bad2 PARTITIONED ON (id) AS SELECT * FROM bad"
     ),
-    "`COMPACT` with `POOL`, `ORDER BY`, `CLUSTERED INTO`, "
-    "`WITH OVERWRITE TBLPROPERTIES`": _features(
+    "`COMPACT` with `ORDER BY`, `CLUSTERED INTO`, `WITH OVERWRITE TBLPROPERTIES`": _features(
         COMPACT=(
-            "ALTER TABLE bad COMPACT 'major' POOL 'p'",
             "ALTER TABLE bad COMPACT 'major' ORDER BY id",
             "ALTER TABLE bad COMPACT 'major' CLUSTERED INTO 2 BUCKETS",
             "ALTER TABLE bad COMPACT 'major' WITH OVERWRITE TBLPROPERTIES ('a'='b')",
-        )
-    ),
-    "`SHOW COMPACTIONS` with filters or order": _features(
-        SHOW_COMPACTIONS=(
-            "SHOW COMPACTIONS bad TYPE 'major'",
-            "SHOW COMPACTIONS STATUS 'failed'",
-            "SHOW COMPACTIONS POOL 'p'",
-            "SHOW COMPACTIONS ORDER BY starttime",
-            "SHOW COMPACTIONS LIMIT 1",
-            "SHOW COMPACTIONS compactionid = 1",
         )
     ),
     "`DROP DATABASE default`": _features(DROP_DATABASE="DROP DATABASE default CASCADE"),

@@ -213,7 +213,7 @@ def test_a_retention_that_is_no_time(own: Lab) -> None:
     t = own.create("id INT", properties={"acidsql.history.retention": "for ever"}, values="(0)")
     with pytest.raises(AnalysisException) as caught:
         own.sql(f"VACUUM {t}")
-    assert condition_of(caught.value) == "INVALID_PROPERTY_VALUE"
+    assert condition_of(caught.value) == "INVALID_TABLE_PROPERTY"
 
 
 def test_optimize_compacts_partitions_that_need_it(own: Lab) -> None:

@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 
-from acidsql.syntax.nodes import PartitionSpec
+from acidsql.syntax.nodes import PartitionSpec, Span
 from acidsql.syntax.statements import (
+    AbortCompactions,
     AbortTransactions,
     Compact,
+    Optimize,
     ShowCompactions,
     ShowLocks,
     ShowTransactions,
+    Vacuum,
 )
 
 Check = Callable[[str, type[Any], dict[str, Any]], None]
@@ -31,26 +34,32 @@ TRANSACTIONS = [
                "partition": partition(p="'a'", q="DATE'2024-01-01'")}),
     (("ALTER TABLE «t» COMPACT 'rebalance' CLUSTERED INTO 4 BUCKETS AND WAIT POOL 'p' "
      "WITH OVERWRITE TBLPROPERTIES ('a'='b') ORDER BY a DESC, f(b)"), Compact,
-     {**T, "compaction_type": "rebalance", "wait": True,
-      "unsupported": ("CLUSTERED INTO", "POOL", "WITH OVERWRITE TBLPROPERTIES", "ORDER BY")}),
+     {**T, "compaction_type": "rebalance", "wait": True, "pool": "p", "clustered_into": 4,
+      "order_by": Span(start=125, end=137), "unsupported": ("WITH OVERWRITE TBLPROPERTIES",)}),
     ("OPTIMIZE TABLE «t» REWRITE DATA", Compact,
      {**T, "compaction_type": "major", "wait": True}),
+    ("OPTIMIZE «t»", Optimize, T),
+    ("OPTIMIZE «d.t» WHERE p > 1", Optimize,
+     {"name": ("d", "t"), "condition": Span(start=19, end=24)}),
+    ("VACUUM «t»", Vacuum, T),
+    ("VACUUM «t» RETAIN 7 HOURS DRY RUN", Vacuum, {**T, "retain_hours": 7, "dry_run": True}),
     ("SHOW COMPACTIONS", ShowCompactions, {}),
     ("SHOW COMPACTIONS «d.t»", ShowCompactions, {"name": ("d", "t")}),
     ("SHOW COMPACTIONS DATABASE d", ShowCompactions, {"database": ("d",)}),
     ("SHOW COMPACTIONS «database»", ShowCompactions, {"name": ("database",)}),
     ("SHOW COMPACTIONS «type» TYPE 'major'", ShowCompactions,
-     {"name": ("type",), "unsupported": ("TYPE",)}),
+     {"name": ("type",), "type": "major"}),
     ("SHOW COMPACTIONS «t» PARTITION (p=1) POOL 'x' STATUS 'failed' LIMIT 3",
      ShowCompactions,
-     {**T, "partition": partition(p="1"), "unsupported": ("POOL", "STATUS", "LIMIT")}),
-    ("SHOW COMPACTIONS ORDER BY state", ShowCompactions, {"unsupported": ("ORDER BY",)}),
-    ("SHOW COMPACTIONS COMPACTIONID = 7", ShowCompactions, {"unsupported": ("COMPACTION ID",)}),
+     {**T, "partition": partition(p="1"), "pool": "x", "status": "failed", "limit": 3}),
+    ("SHOW COMPACTIONS ORDER BY state", ShowCompactions, {"order_by": Span(start=26, end=31)}),
+    ("SHOW COMPACTIONS COMPACTIONID = 7", ShowCompactions, {"compaction_id": 7}),
     ("SHOW TRANSACTIONS", ShowTransactions, {}),
     ("SHOW LOCKS", ShowLocks, {}),
     ("SHOW LOCKS «t» PARTITION (p=1) EXTENDED", ShowLocks,
      {**T, "partition": partition(p="1"), "extended": True}),
     ("SHOW LOCKS SCHEMA d", ShowLocks, {"database": ("d",)}),
+    ("ABORT COMPACTIONS 12 7", AbortCompactions, {"ids": (12, 7)}),
     ("ABORT TRANSACTIONS 12 7", AbortTransactions, {"ids": (12, 7)}),
 ]  # fmt: skip
 

@@ -61,7 +61,8 @@ def partition(**values: str | None) -> PartitionSpec:
         "SHOW TABLESX",
         "SHOW TABLE EXTENDED LIKE 'x'",
         "ALTER VIEW v AS SELECT 1",
-        "OPTIMIZE t",
+        "OPTIMIZE t ZORDER BY (a)",
+        "VACUUM t USING INVENTORY i",
         "BEGIN DELETE FROM t; END",
     ],
 )
