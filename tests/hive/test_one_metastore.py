@@ -301,7 +301,7 @@ def test_our_compaction_keeps_what_a_reader_of_hive_needs(ours: Ours, hive: Hive
     assert rows(hive, f"SELECT * FROM {t}") == [("0",), ("1",)]
     assert len(hive.run(f"SELECT * FROM {t}", session="reading")) == 2
     acidsql.release(ours.spark)
-    ((*_, state, _, _, _, _, _, _, _),) = ours.sql(f"ALTER TABLE {t} COMPACT 'major'")
+    ((*_, state, _, _, _, _, _, _, _, _),) = ours.sql(f"ALTER TABLE {t} COMPACT 'major'")
     hive.clean(t)
     assert state == "ready for cleaning"
     assert len(list((hive.warehouse / t).iterdir())) == 3

@@ -41,6 +41,8 @@ _TYPES = {
 # The server's internal names of states (CompactionState).
 _READY_FOR_CLEANING = "r"
 _WORKING = "w"
+# Shown for entries that were requested for no pool (Constants.COMPACTION_DEFAULT_POOL).
+_DEFAULT_POOL = "default"
 _ID = re.compile(r"\bid=(\d+)")
 
 
@@ -383,7 +385,7 @@ def _entry_of(element: Any) -> Compaction:
         next_txn_id=element.nextTxnId + 1 if element.nextTxnId else None,
         highest_write_id=element.hightestWriteId or None,
         error=element.errorMessage or None,
-        pool=element.poolName or None,
+        pool=None if element.poolName == _DEFAULT_POOL else element.poolName or None,
     )
 
 

@@ -289,7 +289,7 @@ def test_cleaner_of_the_server_waits_for_our_readers(
     ann.sql("INSERT INTO t VALUES (4, 'd')")
     old = {path.name for path in place.iterdir()}
     frame = acidsql.sql(bob.spark, "SELECT * FROM t")
-    ((*_, state, _, _, _, _, txn_id, _, _),) = ann.sql("ALTER TABLE t COMPACT 'major'")
+    ((*_, state, _, _, _, _, txn_id, _, _, _),) = ann.sql("ALTER TABLE t COMPACT 'major'")
     assert state == "ready for cleaning"
     base = f"base_0000002_v{txn_id:07d}"
     time.sleep(4)  # a few rounds of the cleaner
@@ -315,7 +315,7 @@ def test_our_cleaner_waits_for_readers_of_others(client: Callable[[str], Client]
     place = made(ann)
     ann.sql("INSERT INTO t VALUES (4, 'd')")
     reader = bob.session.metastore.open_txn("hive", "host", TxnType.READ_ONLY)
-    ((*_, state, _, _, _, _, _, _, _),) = ann.sql("ALTER TABLE t COMPACT 'major'")
+    ((*_, state, _, _, _, _, _, _, _, _),) = ann.sql("ALTER TABLE t COMPACT 'major'")
     assert state == "ready for cleaning"
     assert len(list(place.iterdir())) == 3
     bob.session.metastore.commit_txn(reader)

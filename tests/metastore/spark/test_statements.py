@@ -242,7 +242,7 @@ def test_aborted_writes_are_cleaned_up(client: Callable[[str], Client]) -> None:
     session.metastore.abort_txn(aborted)
     assert ann.sql("SELECT * FROM t") == [(0,), (1,)]
     acidsql.release(ann.spark)
-    ((*_, state, _, _, _, _, _, _, error),) = ann.sql("ALTER TABLE t COMPACT 'major'")
+    ((*_, state, _, _, _, _, _, _, error, _),) = ann.sql("ALTER TABLE t COMPACT 'major'")
     assert (state, error) == ("succeeded", None)
     assert not left.exists()
     assert ann.sql("SELECT * FROM t") == [(0,), (1,)]
