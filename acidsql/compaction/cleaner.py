@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from acidsql import bridge
 from acidsql.compaction.durations import seconds
@@ -72,8 +71,8 @@ def clean(session: AcidSession, *, collect: bool = True, database: str | None = 
     ready = [c for c in session.metastore.ready_to_clean() if database in (None, c.database)]
     return [
         entry.compaction_id
-        for _, entries in groupby(sorted(ready, key=_place), _place)
-        for entry in _cleaned(session, list(entries))
+        for entries in _by_place(ready).values()
+        for entry in _cleaned(session, entries)
     ]
 
 
@@ -105,7 +104,7 @@ def vacuum(
         for partition in places:
             session.metastore.request_cleanup(*name, partition)
     ready = [c for c in session.metastore.ready_to_clean() if (c.database, c.table) == name]
-    by_place = {key: list(each) for key, each in groupby(sorted(ready, key=_place), _place)}
+    by_place = _by_place(ready)
     if dry_run and not session.metastore.valid_txns().open:
         for partition in places:
             by_place.setdefault((*name, partition or ""), []).append(_imagined(table, partition))
@@ -156,8 +155,16 @@ def retention(table: Table) -> float:
         ) from error
 
 
-def _place(entry: Compaction) -> tuple[str, str, str]:
-    return entry.database, entry.table, entry.partition or ""
+_Place = tuple[str, str, str]
+
+
+def _by_place(entries: Iterable[Compaction]) -> dict[_Place, list[Compaction]]:
+    """Return the entries of each partition, oldest first."""
+    places: dict[_Place, list[Compaction]] = {}
+    for entry in sorted(entries, key=lambda c: c.compaction_id):
+        place = entry.database, entry.table, entry.partition or ""
+        places.setdefault(place, []).append(entry)
+    return places
 
 
 def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Compaction]:
