@@ -40,6 +40,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "INVALID_PARAMETER_VALUE",
         "INVALID_PARTITION_OVERWRITE_MODE",
         "INVALID_SNAPSHOT_TEXT",
+        "INVALID_SORT_ORDER",
         "INVALID_TABLE_PROPERTY",
     ),
     # 23: constraints

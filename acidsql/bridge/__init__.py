@@ -139,6 +139,7 @@ from acidsql.bridge.sql_text import (
     parse_type,
     renamed,
     select,
+    sort_order,
     substitute_variables,
     type_sql,
 )
@@ -357,6 +358,7 @@ __all__ = [
     "session_key",
     "set_long",
     "simple_name",
+    "sort_order",
     "split_and",
     "statement_settings",
     "subqueries_in",

@@ -16,6 +16,7 @@ from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
     LogicalPlan,
+    column,
     elements,
     expression_of,
     field_names,
@@ -53,6 +54,21 @@ def parse(spark: SparkSession, text: str) -> LogicalPlan:
         "FAILED_TO_PARSE_TOO_COMPLEX",
         "the statement is nested too deeply for Spark's parser: divide it into several ones",
     )
+
+
+def sort_order(spark: SparkSession, text: str) -> list[Column]:
+    """Parse what follows ORDER BY, and return its columns, each with its direction.
+
+    Raises:
+        AcidAnalysisError: FAILED_TO_PARSE_TOO_COMPLEX; INVALID_SORT_ORDER, something else follows.
+        ParseException: the text is no list of expressions.
+    """
+    plan = parse(spark, f"SELECT * FROM rows SORT BY {text}")
+    if simple_name(plan) != "Sort":
+        raise AcidAnalysisError(
+            "INVALID_SORT_ORDER", f"{text!r} is more than a list of columns: leave the rest out"
+        )
+    return [column(spark, each) for each in elements(plan.order())]
 
 
 def parse_name(spark: SparkSession, text: str) -> tuple[str, ...]:
@@ -107,17 +123,17 @@ def parse_new_columns(spark: SparkSession, text: str) -> StructType:
         AcidAnalysisError: a column has a position, or is a field of another one
             (UNSUPPORTED_FEATURE).
     """
-    for column in elements(parse(spark, f"ALTER TABLE t ADD COLUMNS ({text})").columnsToAdd()):
-        if column.position().isDefined():
+    for added in elements(parse(spark, f"ALTER TABLE t ADD COLUMNS ({text})").columnsToAdd()):
+        if added.position().isDefined():
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.COLUMN_POSITION",
                 "columns have their positions in files for ever: leave FIRST or AFTER out, and "
                 "SELECT them in the order that you want",
             )
-        if column.path().isDefined():
+        if added.path().isDefined():
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.NESTED_COLUMN",
-                f"{column.colName()} would be a field of a struct, whose type cannot change: add "
+                f"{added.colName()} would be a field of a struct, whose type cannot change: add "
                 "a column",
             )
     return parse_columns(spark, text)

@@ -15,8 +15,10 @@ from acidsql.compaction.initiator import look
 from acidsql.compaction.thresholds import Thresholds
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import AcidAnalysisError, AcidLookupError, ConcurrencyError
+from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.limits import limits
 from acidsql.metastore.model import (
+    NO_OPTIONS,
     CompactionOptions,
     CompactionState,
     CompactionType,
@@ -24,9 +26,10 @@ from acidsql.metastore.model import (
     Table,
 )
 from acidsql.session.acid_session import AcidSession
+from acidsql.syntax.nodes import Span
 from acidsql.syntax.statements import AbortCompactions, Compact, Optimize, Vacuum
 
-_KINDS = (CompactionType.MINOR, CompactionType.MAJOR)
+_KINDS = (CompactionType.MINOR, CompactionType.MAJOR, CompactionType.REBALANCE)
 _SECONDS_PER_HOUR = 3600
 
 
@@ -53,7 +56,11 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
     elif table.partition_columns:
         places = session.metastore.partitions(table.database, table.name)
         names = list(_that_need_it(session, table, places, kind))
-    options = CompactionOptions(pool=statement.pool)
+    options = CompactionOptions(
+        pool=statement.pool,
+        order_by=_text(statement.order_by, statement),
+        buckets=statement.clustered_into,
+    )
     if statement.pool is not None:
         requested = session.metastore.request_compaction
         ids = [
@@ -61,7 +68,7 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
             for name in names
         ]
         return _entries(session, ids)
-    return _compact_all(session, table, names, kind, wait=statement.wait)
+    return _compact_all(session, table, names, kind, wait=statement.wait, options=options)
 
 
 def optimize(session: AcidSession, table: Table, statement: Optimize) -> DataFrame:
@@ -122,6 +129,10 @@ def abort_compactions(session: AcidSession, statement: AbortCompactions) -> Data
     return result.table(session.spark, columns, rows)
 
 
+def _text(span: Span | None, statement: Compact) -> str | None:
+    return None if span is None else statement.text[span.start : span.end]
+
+
 def _check(statement: Compact) -> None:
     """Check the clauses of a COMPACT.
 
@@ -129,11 +140,19 @@ def _check(statement: Compact) -> None:
         AcidAnalysisError: UNSUPPORTED_FEATURE.COMPACT, INVALID_COMPACTION_TYPE.
     """
     clauses = list(statement.unsupported)
-    clauses += ["ORDER BY"] if statement.order_by is not None else []
-    clauses += ["CLUSTERED INTO"] if statement.clustered_into is not None else []
+    if statement.compaction_type != CompactionType.REBALANCE:
+        clauses += ["ORDER BY"] if statement.order_by is not None else []
+        clauses += ["CLUSTERED INTO"] if statement.clustered_into is not None else []
     for clause in clauses:
         raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.COMPACT", f"{clause} is not supported in COMPACT: leave it out"
+            "UNSUPPORTED_FEATURE.COMPACT",
+            f"{clause} is not supported in COMPACT {statement.compaction_type!r}: leave it out",
+        )
+    files = statement.clustered_into
+    if files is not None and not 0 < files <= MAX_BUCKET_ID + 1:
+        raise AcidAnalysisError(
+            "INVALID_BUCKET_COUNT",
+            f"CLUSTERED INTO {files} BUCKETS: give a number from 1 to {MAX_BUCKET_ID + 1}",
         )
     known = [t.value for t in _KINDS]
     if statement.compaction_type not in known:
@@ -162,8 +181,9 @@ def _compact_all(
     kind: CompactionType,
     *,
     wait: bool,
+    options: CompactionOptions = NO_OPTIONS,
 ) -> DataFrame:
-    ids = [_compact_one(session, table, name, kind, wait=wait) for name in names]
+    ids = [_compact_one(session, table, name, kind, wait=wait, options=options) for name in names]
     cleaner.clean(session)
     return _entries(session, ids)
 
@@ -174,7 +194,13 @@ def _entries(session: AcidSession, ids: Sequence[int]) -> DataFrame:
 
 
 def _compact_one(
-    session: AcidSession, table: Table, partition: str | None, kind: CompactionType, *, wait: bool
+    session: AcidSession,
+    table: Table,
+    partition: str | None,
+    kind: CompactionType,
+    *,
+    wait: bool,
+    options: CompactionOptions,
 ) -> int:
     """Request a compaction and do it; return the id of its entry.
 
@@ -184,14 +210,16 @@ def _compact_one(
     name = worker.worker_name(session)
     # An entry without its worker would be in the way of the next request.
     with DeferredSignals():
-        entry = metastore.request_compaction(table.database, table.name, partition, kind, name)
+        entry = metastore.request_compaction(
+            table.database, table.name, partition, kind, name, options
+        )
         # One that was refused because of an entry that nobody works at does that: whoever
         # requested it may have ended.
         taken = metastore.next_compaction(name, entry.compaction_id)
         if taken is not None:
             worker.compact(session, taken)
-    if taken is not None and taken.type is not kind and kind is CompactionType.MAJOR:
-        return _compact_one(session, table, partition, kind, wait=wait)
+    if taken is not None and taken.type is not kind and kind is not CompactionType.MINOR:
+        return _compact_one(session, table, partition, kind, wait=wait, options=options)
     if taken is None and wait and entry.state is not CompactionState.REFUSED:
         _wait_for(session, entry.compaction_id)
     return entry.compaction_id

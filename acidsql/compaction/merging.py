@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from acidsql import bridge
 from acidsql.compaction.copying import copy_base, copy_deltas, merge_few_deletes
+from acidsql.compaction.rebalancing import write_rebalanced
 from acidsql.compaction.rewriting import write_buckets_of
 from acidsql.format.names import (
     COMPACTED_CONTENT,
@@ -27,7 +28,7 @@ from acidsql.format.names import (
 from acidsql.insert_only import read
 from acidsql.insert_only.write import finalize_insert_only, write_insert_only
 from acidsql.limits import limits
-from acidsql.metastore.model import CompactionType, FileFormat
+from acidsql.metastore.model import Compaction, CompactionType, FileFormat
 from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_file_zone
@@ -42,7 +43,7 @@ _ANEW = "anew"
 def write_merged(
     session: AcidSession,
     snapshot: TableSnapshot,
-    compaction_type: CompactionType,
+    compaction: Compaction,
     staging: str,
     txn_id: int,
 ) -> list[str]:
@@ -57,7 +58,12 @@ def write_merged(
     high = max((d.max_write_id for d in deltas), default=LONG_MIN)
     if snapshot.table.insert_only:
         return [_write_plain(session, snapshot, staging, base_name(high, txn_id))]
-    if compaction_type is CompactionType.MAJOR:
+    if compaction.type is CompactionType.REBALANCE:
+        staged = [child(staging, base_name(_highest(snapshot), txn_id))]
+        write_rebalanced(session, snapshot, compaction, staged[0], max(0, _highest(snapshot)))
+        if not session.files.exists(staged[0]):
+            session.files.make_directory(staged[0])
+    elif compaction.type is CompactionType.MAJOR:
         staged = [child(staging, base_name(high, txn_id))]
         if not copy_base(session, snapshot, staged[0], child(staging, _ANEW)):
             write_buckets_of(
@@ -72,6 +78,11 @@ def write_merged(
     for path in staged:
         session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
     return staged
+
+
+def _highest(snapshot: TableSnapshot) -> int:
+    """Return the highest write id of a snapshot's directories."""
+    return max((d.max_write_id for d in snapshot.partitions[0].state.directories), default=LONG_MIN)
 
 
 def _write_deltas(

@@ -1,8 +1,9 @@
 """Worker: takes a compaction from the queue and merges the directories of a partition.
 
-The result is one pair of deltas (minor) or one base (major). Rows keep their row ids, so a
-compaction conflicts with nobody, and no write id is allocated. The new directories become visible
-when the worker's transaction commits, because their names have its id (``_v``).
+The result is one pair of deltas (minor) or one base (major, rebalance). Rows keep their row ids,
+except in a rebalance, so a compaction conflicts with nobody, and no write id is allocated. The new
+directories become visible when the worker's transaction commits, because their names have its id
+(``_v``).
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ logger = logging.getLogger(__name__)
 
 _INSERT_ONLY = "an insert-only table has major compactions only"
 _NO_TABLE = "the table does not exist any more"
+_BUCKETED = "the rows of a bucketed table are in the file of their bucket, and cannot be rebalanced"
+_WRITERS = "a transaction that writes to the table is open: request the compaction again after it"
+_OURS = (CompactionType.MINOR, CompactionType.MAJOR, CompactionType.REBALANCE)
 _NOT_ENOUGH = "there is nothing to merge: none of the compaction thresholds is met"
 
 
@@ -127,10 +131,12 @@ def _why_not(session: AcidSession, table: Table | None, compaction: Compaction) 
     """
     if table is None:
         return _NO_TABLE
-    if compaction.type not in (CompactionType.MINOR, CompactionType.MAJOR):
+    if compaction.type not in _OURS:
         return f"acidsql has no compaction of type {compaction.type.value}: leave it to Hive"
     if table.insert_only and compaction.type is not CompactionType.MAJOR:
         return _INSERT_ONLY
+    if table.num_buckets and compaction.type is CompactionType.REBALANCE:
+        return _BUCKETED
     if compaction.partition is None and table.partition_columns:
         return "a partitioned table is compacted partition by partition: name a partition"
     if table.file_format is FileFormat.ORC:
@@ -142,11 +148,12 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     session, metastore = opened.session, opened.session.metastore
     staging = child(table.location, f"{STAGING_PREFIX}{opened.txn_id}")
     opened.at_end.callback(session.files.delete, staging)
+    is_rebalance = compaction.type is CompactionType.REBALANCE
     lock = LockRequest(
         database=table.database,
         table=table.name,
         partition=compaction.partition,
-        type=LockType.SHARED_READ,
+        type=LockType.EXCL_WRITE if is_rebalance else LockType.SHARED_READ,
         operation=Operation.SELECT,
     )
     opened.wait_for_locks([lock])
@@ -157,11 +164,11 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     )
     state = snapshot.partitions[0].state
     _check_goes_on(session)
-    if is_enough(state, compaction.type):
+    if is_rebalance and not _sees_all(session, snapshot):
+        metastore.compaction_refused(compaction.compaction_id, _WRITERS)
+    elif is_enough(state, compaction.type):
         unsynced = Unsynced(root=table.location)
-        merged_directories = write_merged(
-            session, snapshot, compaction.type, staging, opened.txn_id
-        )
+        merged_directories = write_merged(session, snapshot, compaction, staging, opened.txn_id)
         _check_goes_on(session)
         for merged in merged_directories:
             target = child(snapshot.partitions[0].location, merged.rpartition("/")[2])
@@ -175,6 +182,16 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     else:
         metastore.compaction_refused(compaction.compaction_id, _NOT_ENOUGH)
     opened.commit()
+
+
+def _sees_all(session: AcidSession, snapshot: TableSnapshot) -> bool:
+    """Return whether a compactor's snapshot has all that was written.
+
+    Later delete events would name the old row ids of rows that a rebalance gives new ones.
+    """
+    table = snapshot.table
+    seen = session.metastore.valid_write_ids(table.database, table.name, snapshot.txns)
+    return not seen.open and snapshot.write_ids.high_water_mark >= seen.high_water_mark
 
 
 def _check_goes_on(session: AcidSession) -> None:
@@ -250,6 +267,8 @@ def _snapshot(
 def is_enough(state: AcidState, compaction_type: CompactionType) -> bool:
     """Return whether there is enough to merge (Hive: AcidCompactionService.isEnoughToCompact)."""
     deltas = len(state.deltas)
+    if compaction_type is CompactionType.REBALANCE:
+        return bool(state.directories or state.originals)
     if compaction_type is CompactionType.MAJOR:
         return bool(state.originals) or deltas + (1 if state.base else 0) > 1
     one_pair = deltas == 2 and len(state.insert_deltas) == 1

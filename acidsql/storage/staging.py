@@ -40,7 +40,7 @@ _FIELD = "__field_"
 # Table property with the codec of a table's files.
 ORC_COMPRESS = "orc.compress"
 # The task's number is in the bits above.
-_NEXT_ROW_ID = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
+NEXT_ROW_ID = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ def write_rows(
         "operation": "0",
         "originalTransaction": _constant(write_id),
         "bucket": _bucket_sql(target, "spark_partition_id()"),
-        "rowId": _NEXT_ROW_ID,
+        "rowId": NEXT_ROW_ID,
         "currentTransaction": _constant(write_id),
         **staged_row_sql(values),
     }
@@ -200,7 +200,7 @@ def write_events(
     if directories:
         placed = placed.sortWithinPartitions(*directories)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "spark_partition_id()"
-    columns = final_columns(table, rows, write_id, writer, _NEXT_ROW_ID)
+    columns = final_columns(table, rows, write_id, writer, NEXT_ROW_ID)
     columns.update({name: f"`{name}`" for name in directories})
     _save(bridge.select(placed, *named_sql(columns)), staging, table, directories)
 

@@ -337,3 +337,85 @@ def test_a_setting_that_is_none(spark: SparkSession, tmp_path: Path, value: str)
     with pytest.raises(AnalysisException) as caught:
         acidsql.sql(session, "SHOW COMPACTIONS")
     assert condition_of(caught.value) == "INVALID_CONF_VALUE"
+
+
+def keys_of(lab: Lab, table: str) -> dict[str, list[tuple[int, int, int]]]:
+    """Return the keys in each file of the only base of a table."""
+    (base,) = (name for name in lab.directories(table) if name.startswith("base"))
+    return {name: f.keys for name, f in sorted(lab.files(table).items()) if base in name}
+
+
+def test_a_rebalance_makes_files_of_the_same_size(own: Lab) -> None:
+    t = own.create("id INT, s STRING", values="(0, 'a')")
+    own.sql(f"INSERT INTO {t} SELECT id, concat('x', id) FROM range(1, 101)")
+    own.sql(f"DELETE FROM {t} WHERE id >= 96")
+    acidsql.release(own.spark)
+    before = own.rows(t)
+    acidsql.release(own.spark)
+    (state,) = (
+        own.frame(f"ALTER TABLE {t} COMPACT 'rebalance' CLUSTERED INTO 4 BUCKETS")
+        .select("state")
+        .first()
+    )
+    assert state == "succeeded"
+    assert own.rows(t) == before
+    keys = keys_of(own, t)
+    assert [len(each) for each in keys.values()] == [24, 24, 24, 24]
+    every = [key for each in keys.values() for key in each]
+    assert len(set(every)) == 96
+    assert {write_id for write_id, _, _ in every} == {3}
+    assert all(each == sorted(each) for each in keys.values())
+    own.sql(f"UPDATE {t} SET s = 'new' WHERE id = 7")
+    own.sql(f"DELETE FROM {t} WHERE id < 5")
+    assert own.sql(f"SELECT count(*), count_if(s = 'new') FROM {t}") == [(91, 1)]
+
+
+def test_a_rebalance_sorts(own: Lab) -> None:
+    t = own.create("id INT, `order` STRING", partitioned="p INT", values="(3, 'c', 1), (1, 'a', 1)")
+    own.sql(f"INSERT INTO {t} VALUES (2, 'b', 1), (4, NULL, 1), (9, 'z', 2)")
+    acidsql.release(own.spark)
+    own.sql(
+        f"ALTER TABLE {t} PARTITION (p = 1) COMPACT 'rebalance' CLUSTERED INTO 1 BUCKETS"
+        " ORDER BY `order` DESC NULLS FIRST, id"
+    )
+    rows = own.sql(f"SELECT row__id.rowid, id FROM {t} WHERE p = 1")
+    assert sorted(rows) == [(0, 4), (1, 3), (2, 2), (3, 1)]
+    assert own.sql(f"SELECT id FROM {t} WHERE p = 2") == [(9,)]
+
+
+@pytest.mark.parametrize(
+    ("clause", "condition"),
+    [
+        ("ORDER BY nothing", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+        ("ORDER BY id LIMIT 1", "INVALID_SORT_ORDER"),
+        ("CLUSTERED INTO 0 BUCKETS", "INVALID_BUCKET_COUNT"),
+        ("CLUSTERED INTO 4097 BUCKETS", "INVALID_BUCKET_COUNT"),
+    ],
+)
+def test_rebalances_that_are_refused(own: Lab, clause: str, condition: str) -> None:
+    t = own.create("id INT", values="(1)")
+    tree = own.directories(t)
+    with pytest.raises(AnalysisException) as caught:
+        own.sql(f"ALTER TABLE {t} COMPACT 'rebalance' {clause}")
+    assert condition_of(caught.value) == condition
+    assert own.directories(t) == tree
+
+
+def test_a_rebalance_waits_for_writers_and_lets_inserts_go_on(own: Lab) -> None:
+    t = own.create("id INT", values="(1)")
+    store = own.session.metastore
+    txn_id = store.open_txn("ann", "host")
+    store.allocate_write_id(txn_id, "default", t)
+    (row,) = own.frame(f"ALTER TABLE {t} COMPACT 'rebalance'").collect()
+    assert row.state == "refused"
+    assert "a transaction that writes to the table is open" in row.errormessage
+    store.abort_txn(txn_id)
+    (row,) = own.frame(f"ALTER TABLE {t} COMPACT 'rebalance'").collect()
+    assert row.state in ("succeeded", "ready for cleaning")
+    assert own.rows(t) == [(1,)]
+
+
+def test_bucketed_tables_are_not_rebalanced(own: Lab) -> None:
+    t = own.create("id INT", clustered="(id) INTO 2 BUCKETS", values="(1)")
+    (row,) = own.frame(f"ALTER TABLE {t} COMPACT 'rebalance'").collect()
+    assert (row.state, row.errormessage[:31]) == ("refused", "the rows of a bucketed table ar")

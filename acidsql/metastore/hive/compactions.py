@@ -43,6 +43,7 @@ _READY_FOR_CLEANING = "r"
 _WORKING = "w"
 # Shown for entries that were requested for no pool (Constants.COMPACTION_DEFAULT_POOL).
 _DEFAULT_POOL = "default"
+_ORDER_BY = re.compile(r"^\s*ORDER\s+BY\s+", re.IGNORECASE)
 _ID = re.compile(r"\bid=(\d+)")
 
 
@@ -117,7 +118,7 @@ def request(
     if server.is_hive4:
         wanted.initiatorId = PROCESSOR
         wanted.poolName = options.pool or worker
-        wanted.orderByClause = options.order_by
+        wanted.orderByClause = f"ORDER BY {options.order_by}" if options.order_by else None
         wanted.numberOfBuckets = options.buckets
     try:
         answer = server.call("compact2", wanted, repeatable=False)
@@ -224,7 +225,8 @@ def take_next(
     if compaction_id not in (None, found.id):
         failed(server, taken, found.id, f"{worker} asked for compaction {compaction_id}")
         return None
-    return _find(server, found.id)
+    order = _ORDER_BY.sub("", found.orderByClause or "") or None
+    return replace(_find(server, found.id), order_by=order, buckets=found.numberOfBuckets or None)
 
 
 def _taken_already(server: Server, worker: str, compaction_id: int) -> Any:

@@ -1,0 +1,69 @@
+"""Rebalancing: the rows of a partition in another order and in files of about the same size.
+
+Rows get new row ids, all of the highest write id, so nothing may be deleted or updated meanwhile.
+(Hive 4: RebalanceQueryCompactor, which keeps the write ids, but not the order of a file by key.)
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as F
+
+from acidsql import bridge
+from acidsql.compaction.rewriting import write_buckets_of
+from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
+from acidsql.metastore.model import Compaction
+from acidsql.scan.plan import FIELD, surviving_events
+from acidsql.scan.snapshot import TableSnapshot
+from acidsql.schema.columns import data_schema
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage.staging import NEXT_ROW_ID
+from acidsql.syntax.lexer import quote
+
+_TASK = "acidsql_task"
+
+
+def write_rebalanced(
+    session: AcidSession, snapshot: TableSnapshot, compaction: Compaction, base: str, write_id: int
+) -> None:
+    """Write the rows of the only partition of a snapshot into a base.
+
+    Args:
+        compaction: its ``order_by`` sorts the rows, over all files; without it they are spread.
+            ``buckets`` is the number of files; by default it stays.
+        base: directory to write; it is not created if there are no rows.
+        write_id: of all rows.
+    """
+    events = surviving_events(session, snapshot)
+    files = compaction.buckets or _files(snapshot)
+    names = [field.name for field in data_schema(session.spark, snapshot.table).fields]
+    columns = [F.col(f"{FIELD}{i}").alias(name) for i, name in enumerate(names)]
+    rows = events.select(*columns)
+    if compaction.order_by is None:
+        placed = rows.repartition(files)
+    else:
+        order = bridge.sort_order(session.spark, compaction.order_by)
+        placed = rows.repartitionByRange(files, *order).sortWithinPartitions(*order)
+    keyed = bridge.select(
+        placed,
+        "0 AS operation",
+        f"{write_id}L AS originalTransaction",
+        f"CAST({encode(0)} + spark_partition_id() * {1 << 16} AS INT) AS bucket",
+        f"{NEXT_ROW_ID} AS rowId",
+        f"{write_id}L AS currentTransaction",
+        *[f"{quote(name)} AS {FIELD}{i}" for i, name in enumerate(names)],
+    )
+    write_buckets_of(session, snapshot.table, keyed, base)
+
+
+def _files(snapshot: TableSnapshot) -> int:
+    """Return the number of files with rows, as many as a base may have at most."""
+    partition = snapshot.partitions[0]
+    state = partition.state
+    directories = [*([state.base] if state.base else []), *state.insert_deltas]
+    numbers = {
+        name
+        for directory in directories
+        for name in snapshot.listings.get(partition.path(directory)).files
+        if name.startswith("bucket_")
+    }
+    return min(max(1, len(numbers) + len(state.originals)), MAX_BUCKET_ID + 1)
