@@ -211,11 +211,7 @@ def _record_failure(session: AcidSession, compaction: Compaction, error: BaseExc
     """Record an error; a compaction that was interrupted goes back to the queue."""
     metastore = session.metastore
     try:
-        if (
-            session.interrupted.is_set()
-            or isinstance(error, KeyboardInterrupt)
-            or bridge.is_stopped(session.spark)
-        ):
+        if session.is_ending or isinstance(error, KeyboardInterrupt):
             metastore.compaction_given_back(compaction.compaction_id)
         else:
             metastore.compaction_failed(compaction.compaction_id, str(error))

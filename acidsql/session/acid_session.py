@@ -184,6 +184,11 @@ class AcidSession:
             return False
         return True
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether what runs in the background has to end, without having failed."""
+        return self.interrupted.is_set() or bridge.is_stopped(self.spark)
+
     def close(self) -> None:
         """Release the leases, stop the heartbeats, close the metastore and clear the caches.
 

@@ -20,6 +20,7 @@ from acidsql.format.names import (
 )
 from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
 from acidsql.metastore.model import (
+    Compaction,
     CompactionState,
     CompactionType,
     Operation,
@@ -225,7 +226,7 @@ def do_queued(session: AcidSession) -> None:
 def write_merged(
     session: AcidSession,
     snapshot: TableSnapshot,
-    compaction_type: CompactionType,
+    compaction: Compaction,
     staging: str,
     txn_id: int,
 ) -> list[str]:
@@ -233,7 +234,7 @@ def write_merged(
     deltas = snapshot.partitions[0].state.deltas
     low = min((d.min_write_id for d in deltas), default=1)
     high = max((d.max_write_id for d in deltas), default=1)
-    is_major = compaction_type is CompactionType.MAJOR
+    is_major = compaction.type is CompactionType.MAJOR
     ((rows, deleted),) = merged(snapshot, with_base=is_major)
     if is_major:
         contents = {base_name(high, txn_id): rows - deleted}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import cast
@@ -51,6 +52,9 @@ def session_without_spark(
             settings=SimpleNamespace(lock_timeout=lock_timeout),
             learnt_places=set(),
             owned_places=set(),
+            has_written=False,
+            interrupted=threading.Event(),
+            is_ending=False,
             leases=SimpleNamespace(prune=lambda *, collect: None),  # noqa: ARG005
         ),
     )

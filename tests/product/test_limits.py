@@ -211,7 +211,8 @@ _LIMITS = {
     "`CREATE VIEW … PARTITIONED ON`": _features(
         CREATE_VIEW="CREATE VIEW bad2 PARTITIONED ON (id) AS SELECT * FROM bad"
     ),
-    "`COMPACT` with `ORDER BY`, `CLUSTERED INTO`, `WITH OVERWRITE TBLPROPERTIES`": _features(
+    "`COMPACT` with `ORDER BY`, `CLUSTERED INTO` that is no `'rebalance'`; "
+    "with `WITH OVERWRITE TBLPROPERTIES`": _features(
         COMPACT=(
             "ALTER TABLE bad COMPACT 'major' ORDER BY id",
             "ALTER TABLE bad COMPACT 'major' CLUSTERED INTO 2 BUCKETS",

@@ -53,7 +53,9 @@ def metastore(tmp_path: Path) -> Iterator[Unreliable]:
 def session(metastore: Unreliable) -> Iterator[AcidSession]:
     """What a transaction needs of a session."""
     heartbeater = Heartbeater(metastore)
-    made = SimpleNamespace(metastore=metastore, heartbeater=heartbeater, user="ann", host="host")
+    made = SimpleNamespace(
+        metastore=metastore, heartbeater=heartbeater, user="ann", host="host", has_written=False
+    )
     yield cast("AcidSession", made)
     heartbeater.stop()
 
