@@ -74,10 +74,12 @@ class Contents:
         files: ACID files that can be read.
         originals: number of rows of the files without row ids, by the ordinal of their place, their
             write id and their bucket property; their row ids count from 0.
+        incomplete: ordinals of the places of which a file cannot be read, or not all of it.
     """
 
     files: list[ReadFile] = field(default_factory=list)
     originals: dict[tuple[int, int, int], int] = field(default_factory=lambda: defaultdict(int))
+    incomplete: set[int] = field(default_factory=set)
 
 
 def look_into_files(session: AcidSession, survey: Survey, *, full: bool) -> Contents:
@@ -91,7 +93,7 @@ def look_into_files(session: AcidSession, survey: Survey, *, full: bool) -> Cont
     _check_checksums(session, survey, full=full)
     if survey.table.file_format is not FileFormat.ORC:
         return contents
-    wanted = [*_acid_files(session, survey), *_raw_files(survey)]
+    wanted = [*_acid_files(session, survey, contents), *_raw_files(survey)]
 
     def read(file: _File) -> OrcTail | Problem:
         try:
@@ -107,6 +109,7 @@ def look_into_files(session: AcidSession, survey: Survey, *, full: bool) -> Cont
     for file, found in zip(wanted, in_parallel(read, wanted), strict=True):
         if isinstance(found, Problem):
             survey.add(file.ordinal, [found])
+            contents.incomplete.add(file.ordinal)
         else:
             survey.add(file.ordinal, _file_problems(session, survey, file, found, contents))
     _check_columns_of_directories(survey, contents)
@@ -115,7 +118,7 @@ def look_into_files(session: AcidSession, survey: Survey, *, full: bool) -> Cont
     return contents
 
 
-def _acid_files(session: AcidSession, survey: Survey) -> Iterator[_File]:
+def _acid_files(session: AcidSession, survey: Survey, contents: Contents) -> Iterator[_File]:
     """Yield the bucket files of the selected directories, but those still being written."""
     if survey.table.insert_only:
         return
@@ -124,30 +127,33 @@ def _acid_files(session: AcidSession, survey: Survey) -> Iterator[_File]:
             continue
         for name in bucket_files(seen.listing):
             parsed = parse_bucket_file(name)
-            if parsed is None or not seen.listing.files[name].size:
+            size = seen.listing.files[name].size
+            if parsed is None:
                 continue
             if may_have_side_files(seen.directory) and name + SIDE_FILE in seen.listing.names:
-                problem = _side_file_problem(session, seen.listing, name)
-                survey.add(seen.ordinal, [problem] if problem else [])
                 noted = _noted(session, seen.listing, name)
-                if noted != seen.listing.files[name].size:
+                survey.add(seen.ordinal, _side_file_problems(seen.listing, name, noted))
+                if noted != size:
+                    contents.incomplete.add(seen.ordinal)
                     continue
-            yield _File(seen.ordinal, seen.listing, name, parsed.bucket_id, seen.directory)
+            if size:
+                yield _File(seen.ordinal, seen.listing, name, parsed.bucket_id, seen.directory)
+            else:
+                contents.incomplete.add(seen.ordinal)
 
 
 def _noted(session: AcidSession, listing: Listing, name: str) -> int | None:
     return last_length(session.files.read(child(listing.path, name + SIDE_FILE)))
 
 
-def _side_file_problem(session: AcidSession, listing: Listing, name: str) -> Problem | None:
-    length, size = _noted(session, listing, name), listing.files[name].size
-    if length is not None and 0 <= length <= size:
-        return None
-    return Problem(
-        name="OPEN_STREAMING_FILE",
-        path=child(listing.path, name),
-        detail=f"its complete length is noted as {length}, it has {size} bytes",
-    )
+def _side_file_problems(listing: Listing, name: str, length: int | None) -> Iterator[Problem]:
+    size = listing.files[name].size
+    if length is None or not 0 <= length <= size:
+        yield Problem(
+            name="OPEN_STREAMING_FILE",
+            path=child(listing.path, name),
+            detail=f"its complete length is noted as {length}, it has {size} bytes",
+        )
 
 
 def _raw_files(survey: Survey) -> Iterator[_File]:
@@ -176,11 +182,14 @@ def _file_problems(
     is_delete = file.directory is not None and file.directory.kind is DirectoryKind.DELETE_DELTA
     broken = list(of_tails.stripe_problems(file.path, tail))
     yield from broken
+    if broken:
+        contents.incomplete.add(file.ordinal)
     struct = 0
     if not is_raw and not is_acid_file(tail):
         columns = ", ".join(name for name, _ in tail.struct_fields()) or "none"
         detail = f"it has the columns {columns}"
         yield Problem(name="NOT_AN_ACID_FILE", path=file.path, detail=detail, bucket=file.bucket_id)
+        contents.incomplete.add(file.ordinal)
         return
     if is_raw and is_acid_file(tail):
         detail = "it has row ids, which are not read: it would have others"
@@ -201,9 +210,10 @@ def _file_problems(
         own = survey.places[file.ordinal].partition.columns or table.columns
         columns_of_table = [(column.name, column.type) for column in own]
         yield from of_tails.column_problems(file.path, tail, columns_of_table, struct)
-    codec = table.properties.get("orc.compress", "").lower() or None
+    # An insert-only table that was adopted has the codec that is usual here, not that of its files.
+    codec = table.properties.get("orc.compress", "").lower() if not table.insert_only else ""
     knows = session.metastore.capabilities.readers_know_zstd
-    yield from of_tails.codec_problems(file.path, tail, codec, readers_know_zstd=knows)
+    yield from of_tails.codec_problems(file.path, tail, codec or None, readers_know_zstd=knows)
 
 
 def _note_originals(contents: Contents, file: _File, tail: OrcTail) -> None:

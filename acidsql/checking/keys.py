@@ -6,186 +6,66 @@ reads all files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
 
-from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Row, Window
+from pyspark.sql import Row, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    IntegerType,
-    LongType,
-    StructType,
-)
+from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType
 
-from acidsql import bridge
 from acidsql.checking.contents import Contents, ReadFile, same_row_ids
 from acidsql.checking.problems import Problem, RowId
-from acidsql.checking.row_ids import Box, meeting
+from acidsql.checking.reading import BLOCK, DELETED_BY, FILE, PLACE, ROW, Checked, run_readable
+from acidsql.checking.row_ids import Box, covered, meeting
 from acidsql.checking.survey import Survey
-from acidsql.errors import FormatError, WriteJobError
+from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import KEY_INDEX, parse_key_index
 from acidsql.format.bucket_codec import BUCKET_SHIFT, VERSION_SHIFT
 from acidsql.format.names import DirectoryKind
-from acidsql.format.selection import needs_row_filter
 from acidsql.limits import limits
-from acidsql.scan.original_files import by_file
-from acidsql.schema.acid_file import KEYS, event_schema, guarded_columns, padded
+from acidsql.schema.acid_file import KEYS
 from acidsql.session.acid_session import AcidSession
 
-_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _BUCKET_MASK = 0xFFF
-_DELETED_BY = "currentTransaction"
-# Columns: index of the file, position of its row.
-_FILE, _BLOCK, _ROW, _NUMBER = "__file", "__block", "__row", "__number"
-_PLACE = "__place"
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Checked:
-    """Files whose events are checked together; a file is known by its index."""
-
-    session: AcidSession
-    survey: Survey
-    files: Sequence[ReadFile]
-
-    def scan(self, indexes: Sequence[int]) -> DataFrame:
-        """Build the scan of some files: the ACID columns, and the index of the file."""
-        spark = self.session.spark
-        scanned = [self.files[i].listing.scanned(self.files[i].name, i) for i in indexes]
-        nothing = StructType([])
-        schema = event_schema(padded(nothing), deletes=True)
-        relation = bridge.orc_relation(spark, scanned, schema, _OPTIONS)
-        self.session.leases.watch(relation.index)
-        return (
-            relation.rows.guarded(guarded_columns(nothing))
-            .frame()
-            .select(
-                F.expr(bridge.FILE_ORDINAL).alias(_FILE),
-                F.col("_metadata.file_block_start").alias(_BLOCK),
-                F.monotonically_increasing_id().alias(_ROW),
-                "operation",
-                *KEYS,
-                _DELETED_BY,
-            )
-        )
-
-    def visible(self, indexes: Sequence[int]) -> DataFrame:
-        """Build the scan without the events of write ids that the snapshot does not see, with the
-        ordinal of the place.
-        """
-        write_ids = self.survey.write_ids
-        hidden = [*write_ids.open, *write_ids.aborted]
-        seen = F.col(_DELETED_BY) <= write_ids.high_water_mark
-        if hidden:
-            seen = seen & ~F.col(_DELETED_BY).isin(hidden)
-        filtered = self.of_file(
-            [self.is_filtered(i) for i in range(len(self.files))], BooleanType()
-        )
-        place = self.of_file([read.ordinal for read in self.files], IntegerType())
-        return self.scan(indexes).where(~filtered | seen).withColumn(_PLACE, place)
-
-    def is_filtered(self, index: int) -> bool:
-        """Return whether a file has events that the snapshot does not see."""
-        return needs_row_filter(self.files[index].file.directory, self.survey.write_ids)
-
-    def of_file(self, values: Sequence[object], data_type: Any) -> Column:
-        """Build a column with a value for each file."""
-        return by_file(values, data_type, F.col(_FILE))
-
-    def add(self, index: int, problem: Problem) -> None:
-        """Add a problem of a file."""
-        self.survey.add(self.files[index].ordinal, [problem])
+# Column: number of a row in its file, from 1.
+_NUMBER = "__number"
 
 
 def look_into_keys(session: AcidSession, survey: Survey, contents: Contents) -> None:
     """Read the row ids of all events, and find what is wrong with them."""
     files = [read for read in contents.files if read.file.tail.rows]
-    checked = _Checked(session=session, survey=survey, files=files)
-    summaries, readable = _readable(
+    checked = Checked(session=session, survey=survey, contents=contents, files=files)
+    summaries, readable = run_readable(
         checked, range(len(files)), lambda own: _summaries(checked, own)
     )
     for row in summaries or ():
-        for problem in _summary_problems(checked.files[row[_FILE]], row):
-            checked.add(row[_FILE], problem)
-    boxes = {row[_FILE]: _box(checked, row) for row in summaries or () if row[_FILE] in readable}
+        for problem in _summary_problems(checked.files[row[FILE]], row):
+            checked.add(row[FILE], problem)
+    # Of a file with events of another kind nothing else can be told.
+    mixed = {row[FILE] for row in summaries or () if row["operation_wrong"]}
+    contents.incomplete |= {files[index].ordinal for index in mixed}
+    readable = [index for index in readable if index not in mixed]
+    boxes = {row[FILE]: _box(checked, row) for row in summaries or () if row[FILE] not in mixed}
     rows = [i for i in readable if not files[i].file.is_delete]
     deletes = [i for i in readable if files[i].file.is_delete]
-    unsorted = {row[_FILE] for row in summaries or () if row["unsorted"]}
+    unsorted = {row[FILE] for row in summaries or () if row["unsorted"] or row["twice"]}
     _check_unique(checked, boxes, rows, unsorted, "DUPLICATE_ROW_ID")
     _check_unique(checked, boxes, deletes, unsorted, "DUPLICATE_DELETE_EVENT")
-    _check_deleted_rows(checked, contents, boxes, rows, deletes)
+    _check_deleted_rows(checked, boxes, rows, deletes, unsorted)
 
 
-def _readable(
-    checked: _Checked, indexes: Sequence[int], job: Callable[[Sequence[int]], T]
-) -> tuple[T | None, list[int]]:
-    """Run a job over files; report those that cannot be read, and run it over the others.
-
-    Returns:
-        The result of the job, None without files; and the files that could be read.
-    """
-    left = list(indexes)
-    while left:
-        try:
-            with bridge.job_errors():
-                return job(left), left
-        except (PySparkException, WriteJobError) as error:
-            damaged = _damaged(checked, left, error, job)
-            if not damaged:
-                raise
-            for index, detail in damaged.items():
-                checked.add(index, checked.files[index].file.problem("FAILED_READ_FILE", detail))
-            left = [index for index in left if index not in damaged]
-    return None, []
-
-
-def _damaged(
-    checked: _Checked,
-    indexes: Sequence[int],
-    error: Exception,
-    job: Callable[[Sequence[int]], object],
-) -> dict[int, str]:
-    """Return which files a job failed on, with the message.
-
-    Spark names the file in most failures. Otherwise each half of the files is tried.
-    """
-    message = str(error)
-    detail = message.strip().splitlines()[0][:500] if message.strip() else type(error).__name__
-    named = {i: detail for i in indexes if checked.files[i].file.path in message}
-    if named or len(indexes) == 1:
-        return named or {indexes[0]: detail}
-    if "cancel" in message.lower():
-        return {}
-    half = len(indexes) // 2
-    found: dict[int, str] = {}
-    for part in (indexes[:half], indexes[half:]):
-        try:
-            with bridge.job_errors():
-                job(part)
-        except (PySparkException, WriteJobError) as one:
-            found |= _damaged(checked, part, one, job)
-    return found
-
-
-def _summaries(checked: _Checked, indexes: Sequence[int]) -> list[Row]:
+def _summaries(checked: Checked, indexes: Sequence[int]) -> list[Row]:
     """Return a row for each file: what its events have in common, and the first that are wrong."""
     files = checked.files
     lows = [f.file.lowest_write_id for f in files]
     of = checked.of_file
     key = F.struct(*KEYS)
-    in_file = Window.partitionBy(_FILE).orderBy(_BLOCK, _ROW)
+    in_file = Window.partitionBy(FILE).orderBy(BLOCK, ROW)
     events = checked.scan(indexes).select(
         "*",
         key.alias("key"),
         F.lag(key).over(in_file).alias("before"),
-        F.lag(_DELETED_BY).over(in_file).alias("deleted_before"),
+        F.lag(DELETED_BY).over(in_file).alias("deleted_before"),
         F.row_number().over(in_file).cast("long").alias(_NUMBER),
     )
     is_delete = of([f.file.is_delete for f in files], BooleanType())
@@ -200,18 +80,18 @@ def _summaries(checked: _Checked, indexes: Sequence[int]) -> list[Row]:
     same = F.col("before") == F.col("key")
     wrong = {
         "unsorted": (F.col("before") > F.col("key"))
-        | (same & is_delete & (F.col("deleted_before") < F.col(_DELETED_BY))),
+        | (same & is_delete & (F.col("deleted_before") < F.col(DELETED_BY))),
         "twice": same & ~filtered,
         "operation_wrong": F.col("operation") != F.when(is_delete, F.lit(2)).otherwise(F.lit(0)),
         "write_id_wrong": ~F.col("originalTransaction").between(low_of_row, high)
-        | ~F.col(_DELETED_BY).between(low, high),
+        | ~F.col(DELETED_BY).between(low, high),
         "property_wrong": bucket.isNull(),
         "bucket_wrong": bucket != of([f.file.bucket_id for f in files], IntegerType()),
     }
     ends = of([_stripe_ends(f) for f in files], ArrayType(LongType()))
-    event = F.struct(_NUMBER, *KEYS, _DELETED_BY, "operation")
-    aggregated = events.groupBy(_FILE).agg(
-        F.max(_FILE).alias("file"),
+    event = F.struct(_NUMBER, *KEYS, DELETED_BY, "operation")
+    aggregated = events.groupBy(FILE).agg(
+        F.max(FILE).alias("file"),
         F.count("*").alias("events"),
         *[F.min(c).alias(f"least_{c}") for c in KEYS],
         *[F.max(c).alias(f"greatest_{c}") for c in KEYS],
@@ -222,7 +102,7 @@ def _summaries(checked: _Checked, indexes: Sequence[int]) -> list[Row]:
         ).alias("ends"),
     )
     # The group is an aggregate too: spark.sql.retainGroupColumns may leave it out.
-    found: list[Row] = aggregated.drop(_FILE).withColumnRenamed("file", _FILE).collect()
+    found: list[Row] = aggregated.drop(FILE).withColumnRenamed("file", FILE).collect()
     return found
 
 
@@ -252,7 +132,7 @@ def _summary_problems(read: ReadFile, row: Row) -> Iterator[Problem]:
         "operation_wrong": "ROWS_AMONG_DELETE_EVENTS" if file.is_delete else "ACID_V1_EVENTS",
         "write_id_wrong": "WRITE_ID_OUT_OF_RANGE",
         "property_wrong": "INVALID_BUCKET_PROPERTY",
-        "bucket_wrong": "BUCKET_OF_ANOTHER_FILE",
+        "bucket_wrong": "BUCKET_OF_ANOTHERFILE",
         "unsorted": "UNSORTED_DELETE_EVENTS" if file.is_delete else "UNSORTED_ROWS",
         "twice": "DUPLICATE_DELETE_EVENT" if file.is_delete else "DUPLICATE_ROW_ID",
     }
@@ -287,15 +167,15 @@ def _wrong_keys(read: ReadFile, row: Row) -> Iterator[Problem]:
             return
 
 
-def _box(checked: _Checked, row: Row) -> Box:
+def _box(checked: Checked, row: Row) -> Box:
     write_ids, buckets, row_ids = ((row[f"least_{c}"], row[f"greatest_{c}"]) for c in KEYS)
-    index = row[_FILE]
+    index = row[FILE]
     ordinal = checked.files[index].ordinal
     return Box(ordinal, index, write_ids, buckets, row_ids, row["events"])
 
 
 def _check_unique(
-    checked: _Checked,
+    checked: Checked,
     boxes: dict[int, Box],
     indexes: Sequence[int],
     unsorted: set[int],
@@ -310,12 +190,12 @@ def _check_unique(
     def job(own: Sequence[int]) -> list[Row]:
         groups = (
             checked.visible(own)
-            .groupBy(_PLACE, *KEYS)
+            .groupBy(PLACE, *KEYS)
             .agg(
                 F.min(F.struct(*KEYS)).alias("key"),
                 F.count("*").alias("count"),
-                F.min(_FILE).alias("one"),
-                F.max(_FILE).alias("other"),
+                F.min(FILE).alias("one"),
+                F.max(FILE).alias("other"),
             )
             .where("count > 1")
         )
@@ -328,7 +208,7 @@ def _check_unique(
         rows: list[Row] = found.select("first_file", "last_file", "first_key", "keys").collect()
         return rows
 
-    found, _ = _readable(checked, sorted(wanted), job)
+    found, _ = run_readable(checked, sorted(wanted), job)
     for row in found or ():
         one, other = checked.files[row.first_file], checked.files[row.last_file]
         row_id = RowId(*row.first_key)
@@ -344,24 +224,34 @@ def _check_unique(
 
 
 def _check_deleted_rows(
-    checked: _Checked,
-    contents: Contents,
+    checked: Checked,
     boxes: dict[int, Box],
     inserts: Sequence[int],
     deletes: Sequence[int],
+    unsorted: set[int],
 ) -> None:
-    """Find delete events whose row is in no file.
+    """Find delete events whose row is in no file, in places whose files can all be read.
 
     Events up to the write id of the base may be without their rows: the base has them applied.
     """
-    if not deletes:
-        return
+    # What statistics prove needs no join.
+    dense = [
+        *(boxes[i] for i in inserts if i in boxes and boxes[i].is_dense and i not in unsorted),
+        *(
+            Box(place, -1, (write_id, write_id), (bucket, bucket), (0, rows - 1), rows)
+            for (place, write_id, bucket), rows in checked.contents.originals.items()
+        ),
+    ]
     bases = [0] * len(checked.survey.places)
     for seen in checked.survey.directories:
         if seen.directory.kind is DirectoryKind.BASE:
             bases[seen.ordinal] = max(0, seen.directory.max_write_id)
     wanted = [
-        i for i in deletes if checked.files[i].file.highest_write_id > _base(checked, bases, i)
+        i
+        for i in deletes
+        if checked.files[i].ordinal not in checked.contents.incomplete
+        and checked.files[i].file.highest_write_id > _base(checked, bases, i)
+        and not (i in boxes and covered(boxes[i], dense))
     ]
     if not wanted:
         return
@@ -372,7 +262,7 @@ def _check_deleted_rows(
         for box in pair
     }
     touched &= set(inserts)
-    places = [_PLACE, *KEYS]
+    places = [PLACE, *KEYS]
     spark = checked.session.spark
 
     def job(own: Sequence[int]) -> list[Row]:
@@ -380,7 +270,7 @@ def _check_deleted_rows(
         base = checked.of_file(
             [_base(checked, bases, i) for i in range(len(checked.files))], LongType()
         )
-        events = checked.visible(mine).where(F.col(_DELETED_BY) > base)
+        events = checked.visible(mine).where(F.col(DELETED_BY) > base)
         keys = events.select(*places).distinct()
         number = sum(checked.files[i].file.tail.rows for i in mine)
         hint = "broadcast" if number * len(places) <= limits().broadcast_numbers else "merge"
@@ -389,35 +279,35 @@ def _check_deleted_rows(
         if there:
             found = checked.visible(there).join(keys.hint(hint), places, "left_semi")
             missing = missing.join(found.select(*places).hint(hint), places, "left_anti")
-        if contents.originals:
+        if checked.contents.originals:
             values = ", ".join(
                 f"({place}, {write_id}L, {bucket}, {count}L)"
-                for (place, write_id, bucket), count in contents.originals.items()
+                for (place, write_id, bucket), count in checked.contents.originals.items()
             )
             known = spark.sql(
                 f"SELECT * FROM VALUES {values} AS o(place, write_id, property, rows)"
             )
             condition = (
-                (F.col(_PLACE) == F.col("place"))
+                (F.col(PLACE) == F.col("place"))
                 & (F.col("originalTransaction") == F.col("write_id"))
                 & (F.col("bucket") == F.col("property"))
                 & (F.col("rowId") < F.col("rows"))
             )
             missing = missing.join(F.broadcast(known), condition, "left_anti")
-        counted = missing.groupBy(_FILE).agg(
-            F.max(_FILE).alias("file"),
+        counted = missing.groupBy(FILE).agg(
+            F.max(FILE).alias("file"),
             F.count("*").alias("events"),
             F.min(F.struct(*KEYS)).alias("key"),
         )
         rows: list[Row] = counted.select("file", "events", "key").collect()
         return rows
 
-    found, _ = _readable(checked, sorted({*wanted, *touched}), job)
+    found, _ = run_readable(checked, sorted({*wanted, *touched}), job)
     for row in found or ():
         file = checked.files[row.file].file
         detail = f"{row.events} events delete rows that are in no file"
         checked.add(row.file, file.problem("DELETE_EVENT_WITHOUT_ROW", detail, RowId(*row.key)))
 
 
-def _base(checked: _Checked, bases: Sequence[int], index: int) -> int:
+def _base(checked: Checked, bases: Sequence[int], index: int) -> int:
     return bases[checked.files[index].ordinal]

@@ -55,6 +55,23 @@ def box_of(ordinal: int, file: int, tail: OrcTail) -> Box | None:
     return Box(ordinal, file, write_ids, buckets, row_ids, tail.rows)
 
 
+def covered(deleted: Box, dense: Sequence[Box]) -> bool:
+    """Return whether dense files have all row ids of a range of one write id and bucket property.
+
+    Args:
+        deleted: ranges of the row ids of delete events.
+        dense: files that have every row id of their ranges.
+    """
+    if deleted.write_ids[0] != deleted.write_ids[1] or deleted.buckets[0] != deleted.buckets[1]:
+        return False
+    next_row_id = deleted.row_ids[0]
+    own = (b.row_ids for b in dense if b.ordinal == deleted.ordinal and b.meets(deleted))
+    for low, high in sorted(own):
+        if low <= next_row_id:
+            next_row_id = max(next_row_id, high + 1)
+    return next_row_id > deleted.row_ids[1]
+
+
 def meeting(boxes: Iterable[Box]) -> list[tuple[Box, Box]]:
     """Return the pairs of files of one partition that may have a row id in common."""
     own: Mapping[int, list[Box]] = defaultdict(list)

@@ -88,6 +88,12 @@ def stripe_problems(path: str, tail: OrcTail) -> Iterator[Problem]:
 
 def file_problems(file: AcidFile) -> Iterator[Problem]:
     """Find what is wrong with the events and the metadata of an ACID file."""
+    operations = file.tail.file_int_stats(OPERATION)
+    expected = 2 if file.is_delete else 0
+    if operations is not None and (operations.minimum, operations.maximum) != (expected, expected):
+        name = "ROWS_AMONG_DELETE_EVENTS" if file.is_delete else "ACID_V1_EVENTS"
+        yield file.problem(name, _between("operations", operations))
+        return
     yield from _event_problems(file)
     yield from _key_index_problems(file)
     yield from _stats_problems(file)
@@ -101,21 +107,17 @@ def _shown(value: bytes | None) -> str:
 
 
 def _event_problems(file: AcidFile) -> Iterator[Problem]:
-    """Find events of a wrong kind, write id or bucket, from the statistics of the columns."""
-    operation = file.tail.file_int_stats(OPERATION)
-    if operation is not None:
-        if file.is_delete and (operation.minimum, operation.maximum) != (2, 2):
-            yield file.problem("ROWS_AMONG_DELETE_EVENTS", _between("operations", operation))
-        if not file.is_delete and (operation.minimum, operation.maximum) != (0, 0):
-            yield file.problem("ACID_V1_EVENTS", _between("operations", operation))
+    """Find events of a wrong write id or bucket, from the statistics of the columns."""
     high = file.highest_write_id
-    low = 0 if file.is_delete else file.lowest_write_id
-    ranges = {ORIGINAL_WRITE_ID: low, CURRENT_WRITE_ID: file.lowest_write_id}
-    for column, least in ranges.items():
+    ranges = {
+        ORIGINAL_WRITE_ID: 0 if file.is_delete else file.lowest_write_id,
+        CURRENT_WRITE_ID: file.lowest_write_id,
+    }
+    for column, low in ranges.items():
         found = file.tail.file_int_stats(column)
-        if found is not None and not least <= found.minimum <= found.maximum <= high:
+        if found is not None and not low <= found.minimum <= found.maximum <= high:
             of = "its rows" if column == ORIGINAL_WRITE_ID else "its transactions"
-            detail = f"{_between(f'write ids of {of}', found)}, expected {least} to {high}"
+            detail = f"{_between(f'write ids of {of}', found)}, expected {low} to {high}"
             yield file.problem("WRITE_ID_OUT_OF_RANGE", detail)
             break
     bucket = file.tail.file_int_stats(BUCKET)

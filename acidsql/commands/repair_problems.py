@@ -18,7 +18,13 @@ from acidsql.checking.problems import Problem
 from acidsql.commands.adopt_table import existing
 from acidsql.errors import AcidSqlError
 from acidsql.format.acid_metadata import footer_items
-from acidsql.format.names import ASIDE, VERSION_CONTENT, VERSION_FILE
+from acidsql.format.names import (
+    ASIDE,
+    VERSION_CONTENT,
+    VERSION_FILE,
+    DirectoryKind,
+    parse_directory,
+)
 from acidsql.format.orc_tail import OrcTail, append_metadata, parse_tail
 from acidsql.format.partitions import parse_partition_name
 from acidsql.metastore.changes import AddPartitions, AlterTable
@@ -192,7 +198,7 @@ def _stamped_copy(work: _Repair, path: str) -> str | None:
     size = files.size(path)
     last = tail_bytes(files, path, size)
     tail = parse_tail(last, size)
-    counts = _counts(tail)
+    counts = _counts(path, tail)
     if counts is None:
         return None
     keys = last_keys(files, path, len(tail.stripes))
@@ -203,14 +209,17 @@ def _stamped_copy(work: _Repair, path: str) -> str | None:
     return copy
 
 
-def _counts(tail: OrcTail) -> tuple[int, int] | None:
-    """Return the numbers of inserts and deletes of a file that has only one of them."""
+def _counts(path: str, tail: OrcTail) -> tuple[int, int] | None:
+    """Return the numbers of inserts and deletes of a file that has only those that it should."""
+    directory = parse_directory(path.split("/")[-2])
+    is_delete = directory is not None and directory.kind is DirectoryKind.DELETE_DELTA
     operation = tail.file_int_stats(OPERATION)
+    expected = 2 if is_delete else 0
     if operation is None:
         return (0, 0) if not tail.rows else None
-    if operation.minimum != operation.maximum or operation.minimum not in (0, 2):
+    if (operation.minimum, operation.maximum) != (expected, expected):
         return None
-    return (tail.rows, 0) if operation.minimum == 0 else (0, tail.rows)
+    return (0, tail.rows) if is_delete else (tail.rows, 0)
 
 
 def _replace(work: _Repair, path: str, copy: str) -> str:

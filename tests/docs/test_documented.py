@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from acidsql.bridge.spark_versions import TRIED
+from acidsql.checking.problems import KINDS
 from acidsql.repl import main as shell
 from acidsql.repl.printer import FORMATS
 from acidsql.repl.shell import _COMMANDS as COMMANDS
@@ -258,6 +259,19 @@ def test_benchmark_suites_are_documented() -> None:
     assert suites
     commands = re.findall(r"^    python -m tpcds_bench (\w+)", page("performance"), re.MULTILINE)
     assert set(suites) == set(commands)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_problem_is_documented(name: str) -> None:
+    kind = KINDS[name]
+    repaired = " Repaired." if kind.repair else ""
+    row = rf"^\| `{name}` \| {kind.severity.value} \| (?:FAST|FULL) \| [^|]+ \| (.*) \|$"
+    assert re.findall(row, page("check"), re.MULTILINE) == [kind.remedy + repaired]
+
+
+def test_documents_name_no_other_problem() -> None:
+    named = re.findall(r"^\| `([A-Z][A-Z0-9_]+)` \|", page("check"), re.MULTILINE)
+    assert sorted(named) == sorted(KINDS)
 
 
 def shell_options() -> set[str]:
