@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from acidsql.checking.buckets import look_into_buckets
 from acidsql.checking.contents import look_into_files
@@ -131,8 +132,16 @@ def _unregistered(
 
 
 def _has_rows(survey: Survey, path: str) -> bool:
-    names = survey.listings.get(path).names
-    known = [name for name in names if parse_directory(name) or is_original_file(name)]
-    seen, txns = with_unknown_ids(survey.write_ids, survey.txns, known, survey.known)
-    state = select(known, seen, txns)
+    known = survey.known
+    names = [
+        n for n in survey.listings.get(path).names if parse_directory(n) or is_original_file(n)
+    ]
+    # What a repair itself was given since hides nothing of what was there before.
+    before = replace(
+        survey.write_ids,
+        high_water_mark=min(survey.write_ids.high_water_mark, known.write_id),
+        open=frozenset(w for w in survey.write_ids.open if w <= known.write_id),
+    )
+    seen, txns = with_unknown_ids(before, survey.txns, names, known)
+    state = select(names, seen, txns)
     return bool(state.directories or state.originals)

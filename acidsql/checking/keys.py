@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from pyspark.sql import Row, Window
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType
 
@@ -132,7 +132,7 @@ def _summary_problems(read: ReadFile, row: Row) -> Iterator[Problem]:
         "operation_wrong": "ROWS_AMONG_DELETE_EVENTS" if file.is_delete else "ACID_V1_EVENTS",
         "write_id_wrong": "WRITE_ID_OUT_OF_RANGE",
         "property_wrong": "INVALID_BUCKET_PROPERTY",
-        "bucket_wrong": "BUCKET_OF_ANOTHERFILE",
+        "bucket_wrong": "BUCKET_OF_ANOTHER_FILE",
         "unsorted": "UNSORTED_DELETE_EVENTS" if file.is_delete else "UNSORTED_ROWS",
         "twice": "DUPLICATE_DELETE_EVENT" if file.is_delete else "DUPLICATE_ROW_ID",
     }
@@ -262,8 +262,6 @@ def _check_deleted_rows(
         for box in pair
     }
     touched &= set(inserts)
-    places = [PLACE, *KEYS]
-    spark = checked.session.spark
 
     def job(own: Sequence[int]) -> list[Row]:
         mine = [i for i in own if i in set(wanted)]
@@ -271,29 +269,8 @@ def _check_deleted_rows(
             [_base(checked, bases, i) for i in range(len(checked.files))], LongType()
         )
         events = checked.visible(mine).where(F.col(DELETED_BY) > base)
-        keys = events.select(*places).distinct()
         number = sum(checked.files[i].file.tail.rows for i in mine)
-        hint = "broadcast" if number * len(places) <= limits().broadcast_numbers else "merge"
-        there = sorted(set(own) & touched)
-        missing = events
-        if there:
-            found = checked.visible(there).join(keys.hint(hint), places, "left_semi")
-            missing = missing.join(found.select(*places).hint(hint), places, "left_anti")
-        if checked.contents.originals:
-            values = ", ".join(
-                f"({place}, {write_id}L, {bucket}, {count}L)"
-                for (place, write_id, bucket), count in checked.contents.originals.items()
-            )
-            known = spark.sql(
-                f"SELECT * FROM VALUES {values} AS o(place, write_id, property, rows)"
-            )
-            condition = (
-                (F.col(PLACE) == F.col("place"))
-                & (F.col("originalTransaction") == F.col("write_id"))
-                & (F.col("bucket") == F.col("property"))
-                & (F.col("rowId") < F.col("rows"))
-            )
-            missing = missing.join(F.broadcast(known), condition, "left_anti")
+        missing = _without_rows(checked, events, number, sorted(set(own) & touched))
         counted = missing.groupBy(FILE).agg(
             F.max(FILE).alias("file"),
             F.count("*").alias("events"),
@@ -307,6 +284,40 @@ def _check_deleted_rows(
         file = checked.files[row.file].file
         detail = f"{row.events} events delete rows that are in no file"
         checked.add(row.file, file.problem("DELETE_EVENT_WITHOUT_ROW", detail, RowId(*row.key)))
+
+
+def _without_rows(
+    checked: Checked, events: DataFrame, number: int, inserts: Sequence[int]
+) -> DataFrame:
+    """Build the delete events whose row is in no file.
+
+    Args:
+        events: the delete events.
+        number: upper bound of their number.
+        inserts: files that may have the rows.
+    """
+    places = [PLACE, *KEYS]
+    few = number * len(places) <= limits().broadcast_numbers
+    hint = "broadcast" if few else "merge"
+    if inserts:
+        # The rows are many: those that are not deleted are dropped before anything is joined.
+        keys = events.select(*places).distinct()
+        found = checked.visible(inserts).join(keys.hint(hint), places, "left_semi")
+        events = events.join(found.select(*places).hint(hint), places, "left_anti")
+    originals = checked.contents.originals
+    if not originals:
+        return events
+    values = ", ".join(f"({p}, {w}L, {b}, {n}L)" for (p, w, b), n in originals.items())
+    known = checked.session.spark.sql(
+        f"SELECT * FROM VALUES {values} AS o(place, write_id, property, rows)"
+    )
+    condition = (
+        (F.col(PLACE) == F.col("place"))
+        & (F.col("originalTransaction") == F.col("write_id"))
+        & (F.col("bucket") == F.col("property"))
+        & (F.col("rowId") < F.col("rows"))
+    )
+    return events.join(F.broadcast(known), condition, "left_anti")
 
 
 def _base(checked: Checked, bases: Sequence[int], index: int) -> int:

@@ -199,7 +199,7 @@ def _overlapping(location: str, deltas: Sequence[AcidDirectory]) -> Iterator[Pro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRules:
-    """What the table says about the files of a directory.
+    """Rules of a table about the files of its directories.
 
     Attributes:
         buckets: number of buckets of the table; 0 if it is not bucketed.

@@ -57,7 +57,7 @@ class SeenDirectory:
 
 @dataclass(slots=True, kw_only=True)
 class Survey:
-    """What a check has found by the names in a table.
+    """Directories and files of a table, and what is wrong with their names.
 
     Attributes:
         table: its definition.
@@ -109,6 +109,10 @@ def take_survey(
     places = [Place(Partition(values=(), location=table.location), None)]
     if partitions is not None:
         places = [Place(p, table.partition_name(p.values)) for p in partitions]
+    if listings.txn_id is not None:
+        txns = session.metastore.hold_back_cleaner(
+            listings.txn_id, table.database, table.name, txns
+        )
     listings.fetch([table.location, *(place.partition.location for place in places)])
     names = [_names(session, listings, place.partition.location) for place in places]
     # Asked after the listing: what is above these ids was not written by a later statement.

@@ -34,9 +34,15 @@ class Report:
     cancelled: bool = False
 
     @property
-    def is_healthy(self) -> bool:
-        """Whether all tables were checked, and nothing was found that is worse than ``info``."""
-        return not self.failed and not self.cancelled and not self._serious()
+    def exit_code(self) -> int:
+        """Exit code: 0 if nothing is worse than ``info``, 3 if something is, 1 if a table could not
+        be checked, 130 if the checks were cancelled.
+        """
+        if self.cancelled:
+            return 130
+        if self.failed:
+            return 1
+        return 3 if self._serious() else 0
 
     def _serious(self) -> bool:
         if self.result is None:

@@ -24,7 +24,7 @@ from acidsql.repl.shell import Ending, Settings, Shell
 from acidsql.session.settings import METASTORE_FILE
 
 _EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: 130}
-_FAILED, _ILL, _INTERRUPTED = 1, 3, 130
+_INTERRUPTED = 130
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -149,9 +149,7 @@ def check(
     if report.result is not None:
         sys.stdout.write(result_text(report.result, given["format_name"]))
     spark.stop()
-    if report.cancelled:
-        sys.exit(_INTERRUPTED)
-    sys.exit(_FAILED if report.failed else _EXIT_CODES[Ending.DONE] if report.is_healthy else _ILL)
+    sys.exit(report.exit_code)
 
 
 _metastore_option = click.option(

@@ -287,8 +287,14 @@ def test_shell_option_is_documented(option: str) -> None:
 def test_shell_options_of_the_documents_exist(document: Path) -> None:
     text = re.sub(r'"[^"\n]*"', "", document.read_text("utf-8"))  # of SQL
     commands = re.findall(r"^(?:    |\$ )(acidsql .*)$", text, re.MULTILINE)
-    used = re.findall(r"(?<=\s)--?[a-z]+", "\n".join(commands))
-    assert set(used) <= shell_options()
+    used = re.findall(r"(?<=\s)--?[a-z][a-z-]*", "\n".join(commands))
+    own = [option for command in shell.main.commands.values() for option in command.params]
+    assert set(used) <= shell_options() | {name for option in own for name in option.opts}
+
+
+def test_options_of_checks_are_documented() -> None:
+    options = {name for option in shell.check.params for name in option.opts if name[0] == "-"}
+    assert options == set(re.findall(r"\[(--[a-z-]+)\]", _SHELL))
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

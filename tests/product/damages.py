@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import struct
 import zlib
@@ -125,12 +126,25 @@ def _version_file(root: Path) -> None:
     (root / ADDED / "_orc_acid_version").write_bytes(b"2")
 
 
-def _postscript(content: bytes, field: bytes, value: int) -> bytes:
+def _postscript(content: bytes, field: bytes, value: int, pattern: bytes = b"") -> bytes:
     """Return a file whose postscript has another value after a field's bytes."""
     changed = bytearray(content)
-    at = content.index(field, len(content) - 1 - content[-1]) + len(field)
+    at = content.index(pattern or field, len(content) - 1 - content[-1]) + len(field)
     changed[at] = value
     return bytes(changed)
+
+
+def _large(root: Path) -> None:
+    """Write a delta of a stripe with some bytes."""
+    path = root / ADDED / FILE
+    rows = 500
+    (root / ADDED).mkdir()
+    (root / ADDED / "_orc_acid_version").write_bytes(b"2")
+    texts = [hashlib.sha256(str(i).encode()).hexdigest() for i in range(rows)]
+    zstd = pyorc.CompressionKind.ZSTD
+    with path.open("wb") as stream, pyorc.Writer(stream, SCHEMA, compression=zstd) as writer:
+        writer.writerows([(0, 4, B0, i, 4, (i, text)) for i, text in enumerate(texts)])
+    stamp(path, footer_items([(4, B0, rows - 1)], rows, 0))
 
 
 def _damage_rows(root: Path) -> None:
@@ -278,12 +292,18 @@ DAMAGES: Mapping[str, Damage] = {
         found=[("INVALID_ORC_TAIL", f"{LATER}/{FILE}")],
     ),
     "a file that lost its beginning": Damage(
-        make=_bytes(f"{LATER}/{FILE}", lambda content: content[150:]),
-        found=[("DAMAGED_STRIPES", f"{LATER}/{FILE}")],
+        make=_both(_large, _bytes(f"{ADDED}/{FILE}", lambda content: content[9000:])),
+        found=[("DAMAGED_STRIPES", f"{ADDED}/{FILE}")],
     ),
     "a newer version of ORC": Damage(
         make=_bytes(f"{LATER}/{FILE}", lambda content: _postscript(content, b"\x22\x02", 2)),
         found=[("UNSUPPORTED_ORC_VERSION", f"{LATER}/{FILE}")],
+    ),
+    "another compression": Damage(
+        make=_bytes(
+            f"{LATER}/{FILE}", lambda content: _postscript(content, b"\x10", 6, b"\x10\x05\x18")
+        ),
+        found=[("UNSUPPORTED_ORC_COMPRESSION", f"{LATER}/{FILE}")],
     ),
     "a plain file that is named like a bucket": Damage(
         make=_both(_plain(f"{ADDED}/{FILE}"), _version_file),
@@ -355,6 +375,11 @@ DAMAGES: Mapping[str, Damage] = {
         found=[("UNSORTED_ROWS", f"{ADDED}/{FILE}")],
         full=True,
     ),
+    "a row of another bucket among others": Damage(
+        make=_added([(0, 4, 0, 0, 4), (0, 4, 1, 0, 4), (0, 4, B0, 0, 4)]),
+        found=[("BUCKET_OF_ANOTHER_FILE", f"{ADDED}/{FILE}")],
+        full=True,
+    ),
     "a row id twice in a file": Damage(
         make=_added([(0, 4, B0, 0, 4), (0, 4, B0, 0, 4)]),
         found=[("DUPLICATE_ROW_ID", f"{ADDED}/{FILE}")],
@@ -369,8 +394,11 @@ DAMAGES: Mapping[str, Damage] = {
         full=True,
     ),
     "delete events that are not sorted": Damage(
-        make=_added([(2, 3, B0, 0, 4), (2, 1, B0, 0, 4)], ADDED_DELETES),
-        found=[("UNSORTED_DELETE_EVENTS", f"{ADDED_DELETES}/{FILE}")],
+        make=_both(
+            _added([(0, 4, B0, i, 4) for i in range(3)]),
+            _added([(2, 4, B0, i, 5) for i in (1, 0, 2)], "delete_delta_0000005_0000005_0000"),
+        ),
+        found=[("UNSORTED_DELETE_EVENTS", f"delete_delta_0000005_0000005_0000/{FILE}")],
         full=True,
     ),
     "a row that is deleted twice": Damage(
