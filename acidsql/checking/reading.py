@@ -1,94 +1,135 @@
-"""Scans of the events of a table's files, whatever is wrong with some of them."""
+"""Reading of the events of a table's files, whatever is wrong with some of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, IntegerType, StructType
 
 from acidsql import bridge
 from acidsql.checking.contents import Contents, ReadFile
-from acidsql.checking.problems import Problem
+from acidsql.checking.problems import Problem, RowId
+from acidsql.checking.row_ids import Box
 from acidsql.checking.survey import Survey
-from acidsql.errors import WriteJobError
+from acidsql.errors import FormatError, WriteJobError
 from acidsql.format.selection import needs_row_filter
-from acidsql.scan.original_files import by_file
-from acidsql.schema.acid_file import KEYS, event_schema, guarded_columns, padded
 from acidsql.session.acid_session import AcidSession
-
-_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
-DELETED_BY = "currentTransaction"
-# Columns: index of the file, position of the row in it, ordinal of the place.
-FILE, BLOCK, ROW, PLACE = "__file", "__block", "__row", "__place"
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """Files whose events are checked together; a file is known by its index."""
+    """Files whose events are checked together; a file is known by its index.
+
+    Attributes:
+        session: the session.
+        survey: to which problems are added.
+        contents: of the files.
+        files: those with events.
+        bases: write id of the base of each place, 0 without one.
+    """
 
     session: AcidSession
     survey: Survey
     contents: Contents
     files: Sequence[ReadFile]
-
-    def scan(self, indexes: Sequence[int]) -> DataFrame:
-        """Build the scan of some files: the ACID columns, and the index of the file."""
-        spark = self.session.spark
-        scanned = [self.files[i].listing.scanned(self.files[i].name, i) for i in indexes]
-        nothing = StructType([])
-        schema = event_schema(padded(nothing), deletes=True)
-        relation = bridge.orc_relation(spark, scanned, schema, _OPTIONS)
-        self.session.leases.watch(relation.index)
-        return (
-            relation.rows.guarded(guarded_columns(nothing))
-            .frame()
-            .select(
-                F.expr(bridge.FILE_ORDINAL).alias(FILE),
-                F.col("_metadata.file_block_start").alias(BLOCK),
-                F.monotonically_increasing_id().alias(ROW),
-                "operation",
-                *KEYS,
-                DELETED_BY,
-            )
-        )
-
-    def visible(self, indexes: Sequence[int]) -> DataFrame:
-        """Build the scan without the events of write ids that the snapshot does not see, with the
-        ordinal of the place.
-        """
-        write_ids = self.survey.write_ids
-        hidden = [*write_ids.open, *write_ids.aborted]
-        seen = F.col(DELETED_BY) <= write_ids.high_water_mark
-        if hidden:
-            seen = seen & ~F.col(DELETED_BY).isin(hidden)
-        filtered = self.of_file(
-            [self.is_filtered(i) for i in range(len(self.files))], BooleanType()
-        )
-        place = self.of_file([read.ordinal for read in self.files], IntegerType())
-        return self.scan(indexes).where(~filtered | seen).withColumn(PLACE, place)
+    bases: Sequence[int]
 
     def is_filtered(self, index: int) -> bool:
         """Return whether a file has events that the snapshot does not see."""
         return needs_row_filter(self.files[index].file.directory, self.survey.write_ids)
 
-    def of_file(self, values: Sequence[object], data_type: Any) -> Column:
-        """Build a column with a value for each file."""
-        return by_file(values, data_type, F.col(FILE))
+    def base(self, index: int) -> int:
+        """Return the write id of the base of the place of a file."""
+        return self.bases[self.files[index].ordinal]
 
     def add(self, index: int, problem: Problem) -> None:
         """Add a problem of a file."""
         self.survey.add(self.files[index].ordinal, [problem])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Events of a file, all together.
+
+    Attributes:
+        box: ranges of their row ids, and their number.
+        wrong: number of events with something wrong, and the first one's row id, by a key of
+            ``WRONG``.
+        ends: row id of the last event of each stripe, if the file has a key index.
+    """
+
+    box: Box
+    wrong: Mapping[str, tuple[int, RowId]]
+    ends: tuple[RowId, ...]
+
+
+# What may be wrong with events, in words.
+WRONG = {
+    "operation": "{count} events are of another operation",
+    "write_id": "the write ids of {count} events are not those of the directory",
+    "property": "{count} events have a bucket property of an unknown version",
+    "bucket": "{count} events have a bucket property of another bucket",
+    "unsorted": "{count} events are below the event before them",
+    "twice": "{count} events have the row id of the event before them",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Common:
+    """Row ids that two files have in common, or one file more than once.
+
+    Attributes:
+        one: index of a file.
+        other: index of the other file, or the same.
+        first: lowest of the row ids.
+        number: of row ids.
+    """
+
+    one: int
+    other: int
+    first: RowId
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithoutRows:
+    """Delete events of a file whose rows are in no file.
+
+    Attributes:
+        file: index of the file.
+        first: lowest row id.
+        number: of events.
+    """
+
+    file: int
+    first: RowId
+    number: int
+
+
+class EventReader(Protocol):
+    """Reader of the events of files, by the driver or by Spark."""
+
+    def summaries(self, indexes: Sequence[int]) -> list[Summary]:
+        """Summarise the events of each of some files."""
+
+    def common(self, indexes: Sequence[int]) -> list[Common]:
+        """Find the row ids that occur more than once among the visible events of some files."""
+
+    def without_rows(self, deletes: Sequence[int], inserts: Sequence[int]) -> list[WithoutRows]:
+        """Find the visible delete events above the base whose rows are in no file.
+
+        Args:
+            deletes: files of delete events.
+            inserts: files that may have the rows, beside those without row ids.
+        """
+
+
 def run_readable(
-    checked: Checked, indexes: Sequence[int], job: Callable[[Sequence[int]], T]
+    checked: Checked, indexes: Iterable[int], job: Callable[[Sequence[int]], T]
 ) -> tuple[T | None, list[int]]:
     """Run a job over files; report those that cannot be read, and run it over the others.
 
@@ -100,7 +141,7 @@ def run_readable(
         try:
             with bridge.job_errors():
                 return job(left), left
-        except (PySparkException, WriteJobError) as error:
+        except (PySparkException, WriteJobError, FormatError) as error:
             damaged = _damaged(checked, left, error, job)
             if not damaged:
                 raise
@@ -134,6 +175,6 @@ def _damaged(
         try:
             with bridge.job_errors():
                 job(part)
-        except (PySparkException, WriteJobError) as one:
+        except (PySparkException, WriteJobError, FormatError) as one:
             found |= _damaged(checked, part, one, job)
     return found

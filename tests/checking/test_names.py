@@ -19,7 +19,14 @@ from acidsql.checking.names import (
     state_problems,
 )
 from acidsql.checking.problems import Problem
-from acidsql.format.names import base_name, delete_delta_name, delta_name, parse_directory
+from acidsql.format.names import (
+    ASIDE,
+    base_name,
+    delete_delta_name,
+    delta_name,
+    is_hidden,
+    parse_directory,
+)
 from acidsql.format.selection import AcidState, select
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.storage.directory import FileVersion, Listing
@@ -129,6 +136,12 @@ def test_what_writers_and_compactors_leave_has_no_problem(
         )
     assert _directories(*names) == []
     assert _together(*names) == []
+
+
+def test_what_is_moved_aside_is_hidden_from_every_reader() -> None:
+    """Check Hive's ``hiddenFileFilter``: names that begin with an underscore or a dot."""
+    assert is_hidden(ASIDE)
+    assert _directories(ASIDE) == _together(ASIDE, delta_name(1, 1, 0)) == []
 
 
 def _listing(files: Mapping[str, int], directories: Sequence[str] = ()) -> Listing:
