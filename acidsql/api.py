@@ -234,8 +234,8 @@ def check(
     Args:
         spark: the session.
         name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        full: whether to read the row ids of all rows and delete events too, with Spark; otherwise
-            names and the ends of files are looked at.
+        full: whether to read the row ids of all rows and delete events too; otherwise names and
+            the ends of files are looked at.
         repair: whether to repair what can be repaired safely. Nothing is deleted.
         dry_run: whether to tell only what would be repaired.
 

@@ -16,6 +16,7 @@ from acidsql.checking.problems import KINDS
 from acidsql.format.bucket_codec import encode
 from acidsql.metastore.model import Partition
 from acidsql.transaction.write_intent import insert_intent
+from tests.limits import set_limits
 from tests.product.conditions import condition
 from tests.product.conftest import Lab
 from tests.product.damages import ADDED, DAMAGES, DELTA, FILE, LATER, Damage, checksums, write
@@ -66,7 +67,7 @@ def test_a_damage_is_found_by_names_and_tails(lab: Lab, table: str, name: str) -
     assert lab.tree(table) == before
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damage_is_found_by_row_ids(lab: Lab, table: str, name: str) -> None:
     """Check that FULL finds all that FAST finds, and nothing that follows from it."""
@@ -74,6 +75,26 @@ def test_a_damage_is_found_by_row_ids(lab: Lab, table: str, name: str) -> None:
     damage.make(lab.root(table))
     assert found(lab, table, "FULL") == sorted(damage.found)
     assert found(lab, table, "FAST") == ([] if damage.full else sorted(damage.found))
+
+
+_BY_SPARK = [name for name, damage in DAMAGES.items() if damage.full]
+
+
+@pytest.mark.sample("a delete event of no row")
+@pytest.mark.parametrize("name", _BY_SPARK)
+def test_a_damage_is_found_by_spark(
+    lab: Lab, table: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check that Spark, which reads large tables, finds the same as the driver."""
+    DAMAGES[name].make(lab.root(table))
+    by_driver = lab.sql(f"CHECK TABLE {table} FULL")
+    with monkeypatch.context() as patch:
+        set_limits(patch, checked_events=0)
+        by_spark = lab.sql(f"CHECK TABLE {table} FULL")
+    if name == "rows that cannot be read":  # each says it in its own words
+        assert [row[:6] for row in by_spark] == [row[:6] for row in by_driver]
+    else:
+        assert by_spark == by_driver
 
 
 def test_all_kinds_of_problems_are_made_by_a_test() -> None:
@@ -124,6 +145,15 @@ _SHAPES = {
     "bucketed": {"clustered": "(id) INTO 2 BUCKETS"},
     "both": {"partitioned": "p STRING", "clustered": "(id) INTO 2 BUCKETS"},
 }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_spark_finds_nothing_wrong_with_what_statements_write(
+    lab: Lab, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_limits(monkeypatch, checked_events=0)
+    test_nothing_is_wrong_with_what_statements_write(lab, shape)
 
 
 @pytest.mark.sample("both")
