@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.acid_table import AcidTable
-from acidsql.api import location, maintenance, release, run_cleaner, run_compaction, sql, table
+from acidsql.api import (
+    check,
+    location,
+    maintenance,
+    release,
+    run_cleaner,
+    run_compaction,
+    sql,
+    table,
+)
 from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
 
@@ -15,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AcidSqlError",
     "AcidTable",
+    "check",
     "disable",
     "enable",
     "location",

@@ -216,6 +216,42 @@ def location(spark: SparkSession, name: str) -> str:
         return acid_table(session, bridge.parse_name(spark, name)).location
 
 
+def check(
+    spark: SparkSession,
+    name: str,
+    *,
+    full: bool = False,
+    repair: bool = False,
+    dry_run: bool = False,
+) -> DataFrame:
+    """Check a table, as ``CHECK TABLE`` does: what is wrong, where, how bad, and the remedy.
+
+    Args:
+        spark: the session.
+        name: as in SQL: ``t``, ``db.t``, with backticks where needed.
+        full: whether to read the row ids of all rows and delete events too; otherwise names and
+            the ends of files are looked at.
+        repair: whether to repair what can be repaired safely. Nothing is deleted.
+        dry_run: whether to tell only what would be repaired.
+
+    Returns:
+        A row for each problem, the worst first; none if the table is healthy.
+
+    Raises:
+        AcidSqlError: see ``sql``.
+
+    >>> acidsql.check(spark, "pet", full=True).collect()
+    []
+    """
+    parts = bridge.parse_name(spark, name)
+    clauses = [
+        "FULL" if full else "FAST",
+        *(["REPAIR"] if repair or dry_run else []),
+        *(["DRY RUN"] if dry_run else []),
+    ]
+    return sql(spark, f"CHECK TABLE {'.'.join(map(quote, parts))} {' '.join(clauses)}")
+
+
 def release(spark: SparkSession) -> None:
     """End the leases of all DataFrames returned so far: compaction may remove the
     files that they read.

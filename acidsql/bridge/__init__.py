@@ -45,6 +45,7 @@ from acidsql.bridge.hadoop import (
     read_bytes,
     rename_below,
     rename_path,
+    replace_path,
     write_bytes,
 )
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
@@ -346,6 +347,7 @@ __all__ = [
     "renamed",
     "renamed_reference",
     "replace_by_collected",
+    "replace_path",
     "replace_relations",
     "required_columns",
     "required_rows_query",

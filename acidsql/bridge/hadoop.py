@@ -197,6 +197,25 @@ def rename_below(filesystem: JavaObject, source: JavaObject, target: JavaObject)
 
 
 @_os_errors
+def replace_path(
+    spark: SparkSession, source: tuple[JavaObject, JavaObject], target: JavaObject
+) -> None:
+    """Rename a file to the name of another one, which it takes the place of.
+
+    Args:
+        source: its file system and path.
+        target: path of the other file, on the same file system.
+    """
+    filesystem, path = source
+    contexts = jvm_class(spark, "org.apache.hadoop.fs.FileContext")
+    context = contexts.getFileContext(filesystem.getUri(), filesystem.getConf())
+    rename = jvm_class(spark, "org.apache.hadoop.fs.Options$Rename")
+    options = spark.sparkContext._gateway.new_array(rename, 1)
+    options[0] = rename.OVERWRITE
+    context.rename(path, target, options)
+
+
+@_os_errors
 def delete_path(filesystem: JavaObject, path: JavaObject) -> None:
     """Delete a file, or a directory with all that is in it."""
     filesystem.delete(path, True)

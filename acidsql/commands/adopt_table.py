@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -66,12 +66,16 @@ class Found:
 
 
 def existing(
-    session: AcidSession, table: Table, known: Container[tuple[str, ...]] = frozenset()
+    session: AcidSession,
+    table: Table,
+    known: Container[tuple[str, ...]] = frozenset(),
+    places: Iterable[tuple[tuple[str, ...], str]] | None = None,
 ) -> Found:
     """Find the ACID table that lies in the directory of a new one.
 
     Args:
         known: values of partitions that are left out.
+        places: values and locations of the partitions; None looks for them.
 
     Raises:
         AcidAnalysisError: its newest file has other columns (ADOPTED_SCHEMA_MISMATCH), or a
@@ -83,7 +87,7 @@ def existing(
     directories: list[tuple[AcidDirectory, str]] = []
     originals: list[str] = []
     listings = Listings(session.files, None)
-    for values, location in _places(session, table):
+    for values, location in _places(session, table) if places is None else places:
         if values in known:
             continue
         names = with_nested_originals(session.files, listings, location)

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import (
     alter_table,
+    check_table,
     compact,
     convert_to_acid,
     create,
@@ -236,6 +237,10 @@ def _compact(session: AcidSession, statement: ast.Compact) -> DataFrame | None:
     return compact.compact(session, acid_table(session, statement.name), statement)
 
 
+def _check(session: AcidSession, statement: ast.CheckTable) -> DataFrame:
+    return check_table.check_table(session, acid_table(session, statement.name), statement)
+
+
 def _refused(feature: str, instead: str) -> Callable[[AcidSession, Any], DataFrame | None]:
     """Return a command that refuses a statement on transactional tables, and leaves others to
     Spark.
@@ -281,6 +286,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     **dict.fromkeys(get_args(alter_statements.Alteration), _alter_table),
     ast.AnalyzeTable: _refused("ANALYZE TABLE", "acidsql keeps no statistics, so leave it out"),
     ast.CacheTable: _cache,
+    ast.CheckTable: _check,
     ast.Compact: _compact,
     ast.CreateDatabase: databases_and_views.create_database,
     ast.CreateTable: create.create_table,

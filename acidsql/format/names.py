@@ -20,6 +20,8 @@ TRUNCATED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"truncated"}'
 COMPACTED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"compacted"}'
 STAGING_PREFIX = "_acidsql_staging_"
 OWNER_FILE = "_acidsql_owner"
+# Directory of a table with what CHECK TABLE … REPAIR has moved out of the way.
+ASIDE = "_acidsql_aside"
 
 LONG_MIN = -(2**63)
 LONG_MAX = 2**63 - 1

@@ -1,7 +1,7 @@
 """Command ``acidsql``: options and exit codes.
 
-Exit codes: 0 all statements ran, 1 a statement failed or Spark did not start, 2 wrong usage, 130
-cancelled with Ctrl-C.
+Exit codes: 0 all statements ran, 1 a statement failed or Spark did not start, 2 wrong usage, 3 a
+check found problems, 130 cancelled with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.dialects import DIALECTS
 from acidsql.repl import metastore_files
-from acidsql.repl.printer import FORMATS, summary
+from acidsql.repl.printer import FORMATS, result_text, summary
 from acidsql.repl.session import start_session
 from acidsql.repl.shell import Ending, Settings, Shell
 from acidsql.session.settings import METASTORE_FILE
@@ -98,14 +98,8 @@ def main(  # noqa: PLR0913 - one argument for every option
         return
     if text is not None and file is not None:
         raise click.UsageError("give -e or -f, not both")
-    options = _options(conf, "--conf")
     variable_values = _options(variables, "--hivevar")
-    try:
-        spark = start_session(master=master, warehouse=warehouse, conf=options)
-    except (PySparkException, OSError) as error:
-        raise click.ClickException(f"Spark did not start: {summary(error)}") from error
-    except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
+    spark = _start(master, warehouse, conf)
     settings = Settings(
         format_name=format_name,
         limit=limit,
@@ -124,6 +118,38 @@ def main(  # noqa: PLR0913 - one argument for every option
         ending = Ending.CANCELLED
     spark.stop()
     sys.exit(_EXIT_CODES[ending])
+
+
+@main.command()
+@click.option("--full", is_flag=True, help="Read the row ids of all rows and delete events too.")
+@click.option("--repair", is_flag=True, help="Repair what can be repaired safely.")
+@click.option("--dry-run", is_flag=True, help="Tell only what --repair would do.")
+@click.argument("tables", nargs=-1)
+@click.pass_context
+def check(
+    context: click.Context, *, full: bool, repair: bool, dry_run: bool, tables: tuple[str, ...]
+) -> None:
+    """Check TABLES (all by default): what is wrong, where, how bad, and the remedy.
+
+    Options of Spark and of the format stand before the word check.
+    """
+    # Imported here because the shell shows its help without the product.
+    from acidsql.repl.checks import all_tables, check_tables  # noqa: PLC0415
+
+    given = context.parent.params if context.parent is not None else {}
+    spark = _start(given["master"], given["warehouse"], given["conf"])
+    clauses = ["FULL" if full else "FAST", *(["REPAIR"] if repair or dry_run else [])]
+    report = check_tables(
+        spark,
+        _acidsql,
+        tables or all_tables(spark),
+        " ".join([*clauses, *(["DRY RUN"] if dry_run else [])]),
+        progress=sys.stderr.isatty(),
+    )
+    if report.result is not None:
+        sys.stdout.write(result_text(report.result, given["format_name"]))
+    spark.stop()
+    sys.exit(report.exit_code)
 
 
 _metastore_option = click.option(
@@ -218,6 +244,17 @@ def maintain(
         code = _INTERRUPTED
     spark.stop()
     sys.exit(code)
+
+
+def _start(master: str | None, warehouse: Path | None, conf: tuple[str, ...]) -> SparkSession:
+    """Start Spark with the options of the command line; leave if that fails."""
+    options = _options(conf, "--conf")
+    try:
+        return start_session(master=master, warehouse=warehouse, conf=options)
+    except (PySparkException, OSError) as error:
+        raise click.ClickException(f"Spark did not start: {summary(error)}") from error
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
 
 
 def _run(shell: Shell, text: str | None, file: Path | None) -> Ending:

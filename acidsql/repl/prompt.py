@@ -24,9 +24,19 @@ _CONTINUATION = "      -> "
 _WORD_COMMAND = re.compile(r"\s*(?:exit|quit)\s*", re.IGNORECASE)
 # Words of Spark's and Hive's SQL that Pygments' standard SQL does not have.
 _MORE_KEYWORDS = frozenset(
-    {"BUCKETS", "CLUSTERED", "COMPACT", "COMPACTIONS", "LOCATION", "MATCHED", "MERGE", "MINOR"}
+    {
+        "BUCKETS",
+        "CHECK",
+        "CLUSTERED",
+        "COMPACT",
+        "COMPACTIONS",
+        "LOCATION",
+        "MATCHED",
+        "MERGE",
+        "MINOR",
+    }
     | {"MAJOR", "ORC", "OVERWRITE", "PARTITION", "PARTITIONED", "PARTITIONS", "SHOW", "SOURCE"}
-    | {"STORED", "TARGET", "TBLPROPERTIES", "WAIT"}
+    | {"STORED", "TARGET", "TBLPROPERTIES", "WAIT", "CHECK", "REPAIR"}
 )
 
 

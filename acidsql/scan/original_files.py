@@ -195,23 +195,23 @@ def _events(session: AcidSession, files: Sequence[OriginalFile], row: StructType
     file = F.expr(bridge.FILE_ORDINAL)
     split = (F.col("_metadata.file_block_start") / limits().split_bytes).cast("int")
     position = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_TASK))
-    write_id = _by_file([f.write_id for f in files], LongType(), file)
+    write_id = by_file([f.write_id for f in files], LongType(), file)
     first_row = F.get(
-        _by_file([list(f.first_row) for f in files], ArrayType(LongType()), file), split
+        by_file([list(f.first_row) for f in files], ArrayType(LongType()), file), split
     )
     values = [F.col(f"`{f.name}`") for f in fields]
     return relation.rows.frame().select(
         F.lit(0).alias("operation"),
         write_id.alias("originalTransaction"),
-        _by_file([f.bucket for f in files], IntegerType(), file).alias("bucket"),
+        by_file([f.bucket for f in files], IntegerType(), file).alias("bucket"),
         (first_row + position).alias("rowId"),
         write_id.alias("currentTransaction"),
         row_of(row, values).alias("row"),
-        _by_file([f.ordinal for f in files], IntegerType(), file).alias(ORDINAL),
+        by_file([f.ordinal for f in files], IntegerType(), file).alias(ORDINAL),
     )
 
 
-def _by_file(values: Sequence[object], data_type: DataType, file: Column) -> Column:
+def by_file(values: Sequence[object], data_type: DataType, file: Column) -> Column:
     """Build a column with a value for each file: an element of a constant array.
 
     Args:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
+from enum import Enum
 
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import OWNER_FILE
@@ -56,6 +57,28 @@ def check_owner(session: AcidSession, table: Table) -> None:
             _write(session, table.location, mine)
             _check_is_still(session, table, mine)
     session.owned_places.add(table.location)
+
+
+class Ownership(Enum):
+    """Answer to the question whom a table's directory belongs to, by the file in it."""
+
+    # This table, or nobody: the next statement that writes claims the directory.
+    OWN = "own"
+    OTHER = "another table or metastore"
+    DAMAGED = "the file cannot be read"
+
+
+def ownership(session: AcidSession, table: Table) -> Ownership:
+    """Return whom a table's directory belongs to, and change nothing."""
+    owner = session.metastore.table_owner(table.database, table.name)
+    if owner is None or not session.files.exists(child(table.location, OWNER_FILE)):
+        return Ownership.OWN
+    found = _read(session, table.location)
+    if found is None:
+        return Ownership.DAMAGED
+    mine = _Claim(owner=owner, location=_real(session, table.location))
+    is_other = _contradicts(found, mine) and not session.metastore.has_dropped(found.owner)
+    return Ownership.OTHER if is_other else Ownership.OWN
 
 
 def check_unowned(session: AcidSession, location: str) -> None:

@@ -247,6 +247,14 @@ class FileSystem:
             raise _rename_failed(source, target)
         return False
 
+    def replace(self, source: str, target: str) -> None:
+        """Rename a file to the name of another one, which it takes the place of in one step."""
+        old, new = _local(source), _local(target)
+        if old is not None and new is not None:
+            old.replace(new)
+            return
+        bridge.replace_path(self.spark, self.hadoop_path(source), self.hadoop_path(target)[1])
+
     def version(self, path: str) -> FileVersion | None:
         """Return the version of a file, or None if there is none."""
         return self.list(parent(path)).files.get(path.rpartition("/")[2])

@@ -407,6 +407,22 @@ class MsckRepair(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckTable(Named):
+    """``CHECK TABLE … [PARTITION (…)] [FAST | FULL] [REPAIR [DRY RUN]]``.
+
+    Attributes:
+        mode: ``fast`` looks at names and the ends of files, ``full`` at the row ids too.
+        repair: whether to repair what can be repaired safely.
+        dry_run: whether to tell only what would be repaired.
+    """
+
+    partition: PartitionSpec | None = None
+    mode: str = "fast"
+    repair: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadData(Named):
     """``LOAD DATA [LOCAL] INPATH '…' [OVERWRITE] INTO TABLE … [PARTITION (…)]``."""
 
@@ -424,6 +440,6 @@ Statement: TypeAlias = (
     ShowColumns | ShowTblProperties | Describe | Insert | MultiInsert | Update | Delete | Merge |
     ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | AbortCompactions |
     Optimize | Vacuum | Explain | CacheTable |
-    RefreshTable | AnalyzeTable | MsckRepair | LoadData
+    RefreshTable | AnalyzeTable | MsckRepair | CheckTable | LoadData
 )
 # fmt: on

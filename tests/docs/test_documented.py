@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from acidsql.bridge.spark_versions import TRIED
+from acidsql.checking.problems import KINDS
 from acidsql.repl import main as shell
 from acidsql.repl.printer import FORMATS
 from acidsql.repl.shell import _COMMANDS as COMMANDS
@@ -260,6 +261,19 @@ def test_benchmark_suites_are_documented() -> None:
     assert set(suites) == set(commands)
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_problem_is_documented(name: str) -> None:
+    kind = KINDS[name]
+    repaired = " Repaired." if kind.repair else ""
+    row = rf"^\| `{name}` \| {kind.severity.value} \| (?:FAST|FULL) \| [^|]+ \| (.*) \|$"
+    assert re.findall(row, page("check"), re.MULTILINE) == [kind.remedy + repaired]
+
+
+def test_documents_name_no_other_problem() -> None:
+    named = re.findall(r"^\| `([A-Z][A-Z0-9_]+)` \|", page("check"), re.MULTILINE)
+    assert sorted(named) == sorted(KINDS)
+
+
 def shell_options() -> set[str]:
     commands = (shell.main, shell.main.commands["maintain"])
     given = {name for each in commands for option in each.params for name in option.opts}
@@ -276,7 +290,13 @@ def test_shell_options_of_the_documents_exist(document: Path) -> None:
     text = re.sub(r'"[^"\n]*"', "", document.read_text("utf-8"))  # of SQL
     commands = re.findall(r"^(?:    |\$ )(acidsql .*)$", text, re.MULTILINE)
     used = re.findall(r"(?<=\s)--?[a-z][a-z-]*", "\n".join(commands))
-    assert set(used) <= shell_options()
+    own = [option for command in shell.main.commands.values() for option in command.params]
+    assert set(used) <= shell_options() | {name for option in own for name in option.opts}
+
+
+def test_options_of_checks_are_documented() -> None:
+    options = {name for option in shell.check.params for name in option.opts if name[0] == "-"}
+    assert options == set(re.findall(r"\[(--[a-z-]+)\]", _SHELL))
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

@@ -132,6 +132,37 @@ def test_statements_in_the_session_of_the_tests(
     assert stopped == [empty]
 
 
+@pytest.mark.spark
+def test_checks_of_tables(empty: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check all tables, then some: the exit code tells whether there are problems."""
+    monkeypatch.setattr(command, "start_session", lambda **_: empty)
+    monkeypatch.setattr(SparkSession, "stop", lambda _: None)
+    for name in ("well", "ill"):
+        acidsql.sql(
+            empty,
+            f"CREATE TABLE {name} (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')",
+        )
+        acidsql.sql(empty, f"INSERT INTO {name} VALUES (1)")
+    acidsql.sql(empty, "CREATE VIEW seen AS SELECT * FROM well")
+
+    def check(*arguments: str) -> tuple[int, list[tuple[str, str]]]:
+        answer = CliRunner().invoke(command.main, ["--format", "jsonl", "check", *arguments])
+        lines = [json.loads(line) for line in answer.stdout.splitlines()]
+        return answer.exit_code, [(line["table"], line["problem"]) for line in lines]
+
+    assert check("--full") == (0, [])
+    (root,) = Path(acidsql.location(empty, "ill").removeprefix("file:")).glob("delta_*")
+    (root / "_orc_acid_version").unlink()
+    assert check() == (0, [("default.ill", "NO_VERSION_FILE")])  # no more than a piece of news
+    (root / "part-0").touch()
+    expected = [("ill", "FOREIGN_FILE"), ("ill", "NO_VERSION_FILE")]
+    assert check("well", "ill") == (3, expected)
+    assert check("--dry-run", "ill") == (3, expected)
+    assert check("--repair", "ill") == (3, expected)
+    assert check("ill") == (3, expected[:1])
+    assert check("well", "nowhere") == (1, [])
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_failing_file_exits_1_and_names_the_line(tmp_path: Path) -> None:

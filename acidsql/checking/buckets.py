@@ -1,0 +1,52 @@
+"""Rows of a bucketed table against the buckets that the hash of their columns chooses."""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as F
+
+from acidsql import bridge
+from acidsql.checking.problems import Problem, RowId
+from acidsql.checking.survey import Survey
+from acidsql.format.bucket_codec import decode_bucket_sql
+from acidsql.scan.plan import scan
+from acidsql.scan.snapshot import take_snapshot
+from acidsql.schema.acid_file import ROW_ID_COLUMN
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage.bucketing import bucket_id
+from acidsql.syntax.lexer import quote
+
+
+def look_into_buckets(session: AcidSession, survey: Survey) -> None:
+    """Find rows that are in another bucket than the hash of their columns chooses.
+
+    The table must have no other errors, because it is read as a query reads it.
+    """
+    table, spark = survey.table, session.spark
+    hashed = [c for c in table.columns if c.name in table.bucket_columns]
+    if not all(bridge.can_hash(bridge.parse_type(spark, c.type)) for c in hashed):
+        return
+    snapshot = take_snapshot(
+        session.files,
+        session.metastore,
+        table,
+        survey.txns,
+        survey.listings,
+        [place.partition.values for place in survey.places] if table.partition_columns else None,
+        (survey.write_ids, survey.txns),
+    )
+    rows = scan(session, snapshot).frame()
+    values = [F.col(quote(column.name)) for column in table.columns]
+    expected = bucket_id(spark, table, values)
+    actual = F.expr(decode_bucket_sql(f"{ROW_ID_COLUMN}.bucketid"))
+    wrong = rows.where(expected != actual)
+    with bridge.job_errors():
+        found = wrong.agg(F.count("*").alias("rows"), F.min(ROW_ID_COLUMN).alias("first")).first()
+    if found is not None and found["rows"]:
+        survey.problems.append(
+            Problem(
+                name="ROW_IN_WRONG_BUCKET",
+                path=table.location,
+                detail=f"{found['rows']} rows are not in the bucket of their hash code",
+                row_id=RowId(*found["first"]),
+            )
+        )

@@ -1,0 +1,147 @@
+"""Check of a table: everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from acidsql.checking.buckets import look_into_buckets
+from acidsql.checking.contents import look_into_files
+from acidsql.checking.keys import look_into_keys
+from acidsql.checking.layout import level, shared_locations
+from acidsql.checking.names import staging_problems
+from acidsql.checking.problems import Problem, Severity, by_severity
+from acidsql.checking.survey import Survey, take_survey, with_unknown_ids
+from acidsql.format.names import OWNER_FILE, is_original_file, parse_directory
+from acidsql.format.selection import select
+from acidsql.format.valid_lists import ValidTxnList
+from acidsql.metastore.model import Partition, Table
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.table_owner import Ownership, ownership
+from acidsql.storage.filesystem import child
+from acidsql.storage.listings import Listings
+
+
+def find_problems(
+    session: AcidSession,
+    table: Table,
+    txns: ValidTxnList,
+    listings: Listings,
+    partitions: Sequence[Partition] | None,
+    *,
+    full: bool,
+    known_write_id: int | None = None,
+) -> tuple[Problem, ...]:
+    """Check a table, or some of its partitions, and change nothing.
+
+    What is checked is what a statement with this snapshot reads; of other directories the names
+    alone.
+
+    Args:
+        txns: transactions that are visible.
+        listings: of the statement.
+        partitions: those that are checked; None checks the whole table.
+        full: whether to read the row ids of all events too.
+        known_write_id: see ``survey.take_survey``.
+
+    Returns:
+        The problems, the worst first.
+    """
+    places = partitions
+    if places is None and table.partition_columns:
+        places = session.metastore.partitions(table.database, table.name)
+    survey = take_survey(session, table, txns, listings, places, known_write_id)
+    survey.problems += staging_problems(
+        table.location, listings.get(table.location).names, survey.known
+    )
+    survey.problems += _owner_problems(session, table)
+    if places is not None:
+        survey.problems += _without_root(survey)
+        survey.problems += shared_locations(table, places)
+    if partitions is None and places is not None:
+        survey.problems += _unregistered(session, survey, places)
+    contents = look_into_files(session, survey, full=full)
+    if full and not table.insert_only:
+        look_into_keys(session, survey, contents)
+        if table.num_buckets and not _has_errors(survey):
+            look_into_buckets(session, survey)
+    return tuple(sorted(dict.fromkeys(_once(survey.problems)), key=by_severity))
+
+
+def _has_errors(survey: Survey) -> bool:
+    return any(problem.kind.severity is Severity.ERROR for problem in survey.problems)
+
+
+def _once(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """Yield the problems, but of each file and kind only the first: tails and rows tell the
+    same.
+    """
+    seen = set()
+    for problem in problems:
+        key = problem.name, problem.path
+        if key not in seen:
+            seen.add(key)
+            yield problem
+
+
+def _owner_problems(session: AcidSession, table: Table) -> Iterator[Problem]:
+    path = child(table.location, OWNER_FILE)
+    found = ownership(session, table)
+    if found is Ownership.OTHER:
+        detail = "it says that the directory is that of another table or metastore"
+        yield Problem(name="TABLE_OF_ANOTHER_METASTORE", path=path, detail=detail)
+    elif found is Ownership.DAMAGED:
+        yield Problem(name="INVALID_OWNER_FILE", path=path, detail="it cannot be read")
+
+
+def _without_root(survey: Survey) -> Iterator[Problem]:
+    """Find that the directory of a partitioned table is gone, perhaps with all partitions."""
+    location = survey.table.location
+    if not survey.listings.get(location).exists:
+        detail = "the metastore has it, and there is no such directory"
+        yield Problem(name="DIRECTORY_NOT_FOUND", path=location, detail=detail)
+
+
+def _unregistered(
+    session: AcidSession, survey: Survey, places: Sequence[Partition]
+) -> Iterator[Problem]:
+    """Find directories with rows of committed transactions that are no partition's."""
+    table, listings = survey.table, survey.listings
+    # A partition may have been added since the list of them was made.
+    known = {partition.location for partition in places}
+    found: tuple[tuple[tuple[str, ...], str], ...] = (((), table.location),)
+    for column in table.partition_columns:
+        listings.fetch([path for _, path in found])
+        step = level(column.name, [(values, listings.get(path)) for values, path in found])
+        yield from step.problems
+        found = step.deeper
+    unknown = [(values, path) for values, path in found if path not in known]
+    listings.fetch([path for _, path in unknown])
+    candidates = [(v, path) for v, path in unknown if _has_rows(survey, path)]
+    wanted = [values for values, _ in candidates]
+    added = session.metastore.partitions(table.database, table.name, wanted) if wanted else ()
+    values_added = {partition.values for partition in added}
+    for values, path in candidates:
+        if values not in values_added:
+            yield Problem(
+                name="UNREGISTERED_PARTITION",
+                path=path,
+                detail="it has rows, and the metastore does not know it",
+                partition=table.partition_name(values),
+            )
+
+
+def _has_rows(survey: Survey, path: str) -> bool:
+    known = survey.known
+    names = [
+        n for n in survey.listings.get(path).names if parse_directory(n) or is_original_file(n)
+    ]
+    # What a repair itself was given since hides nothing of what was there before.
+    before = replace(
+        survey.write_ids,
+        high_water_mark=min(survey.write_ids.high_water_mark, known.write_id),
+        open=frozenset(w for w in survey.write_ids.open if w <= known.write_id),
+    )
+    seen, txns = with_unknown_ids(before, survey.txns, names, known)
+    state = select(names, seen, txns)
+    return bool(state.directories or state.originals)

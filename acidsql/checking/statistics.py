@@ -1,0 +1,47 @@
+"""Basic statistics of a table in the metastore (Hive: ``StatsSetupConst``).
+
+Hive answers ``count(*)`` from the number of rows if the statistics are said to be accurate.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from acidsql.checking.problems import Problem
+
+ACCURATE = "COLUMN_STATS_ACCURATE"
+ROWS = "numRows"
+# All that a writer who does not count has to take out.
+NAMES = frozenset({ACCURATE, ROWS, "numFiles", "numFilesErasureCoded", "rawDataSize", "totalSize"})
+
+
+def is_accurate(properties: Mapping[str, str]) -> bool:
+    """Return whether the basic statistics are said to be those of the files.
+
+    >>> is_accurate({"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}'})
+    True
+    """
+    try:
+        said = json.loads(properties.get(ACCURATE, "{}"))
+    except ValueError:
+        return False
+    return isinstance(said, dict) and str(said.get("BASIC_STATS", "")).lower() == "true"
+
+
+def statistics_problems(
+    path: str, properties: Mapping[str, str], rows: int | None
+) -> Iterator[Problem]:
+    """Find a number of rows in the metastore that is not that of the files.
+
+    Args:
+        path: of the table or partition.
+        properties: of the table or partition.
+        rows: number of its rows according to the files; None if these do not tell.
+    """
+    told = properties.get(ROWS)
+    if rows is None or told is None or not is_accurate(properties):
+        return
+    if told != str(rows):
+        detail = f"the metastore says that there are {told} rows, the files have {rows}"
+        yield Problem(name="STALE_STATISTICS", path=path, detail=detail)

@@ -1,0 +1,109 @@
+"""CHECK TABLE: what is wrong with a table, where, how bad, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from acidsql.checking.check import find_problems
+from acidsql.checking.problems import Problem
+from acidsql.commands import repair_problems, result
+from acidsql.commands.partitions import required
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.model import Partition, Table
+from acidsql.planning.statement import leased_snapshot
+from acidsql.session.acid_session import AcidSession
+from acidsql.syntax.statements import CheckTable
+from acidsql.transaction.write_intent import alter_intent
+from acidsql.transaction.write_transaction import write_transaction
+
+_COLUMNS = (
+    ("problem", "STRING"),
+    ("severity", "STRING"),
+    ("partition", "STRING"),
+    ("path", "STRING"),
+    ("bucket", "INT"),
+    ("row__id", "STRING"),
+    ("detail", "STRING"),
+    ("remedy", "STRING"),
+)
+_REPAIR_COLUMNS = (("repair", "STRING"), ("repaired", "BOOLEAN"))
+
+
+def check_table(session: AcidSession, table: Table, statement: CheckTable) -> DataFrame:
+    """Run CHECK TABLE; without REPAIR, or with DRY RUN, nothing is changed.
+
+    Returns:
+        A row for each problem, the worst first.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY,
+            PARTITIONS_NOT_FOUND.
+        AcidLookupError: PARTITIONS_NOT_FOUND.
+    """
+    partitions = _partitions(session, table, statement)
+    full = statement.mode == "full"
+    if statement.repair and not statement.dry_run:
+        return _repaired(session, table, partitions, full=full)
+    with leased_snapshot(session) as snapshot:
+        found = find_problems(
+            session, table, snapshot.txns, snapshot.listings, partitions, full=full
+        )
+    rows = [_row(problem) for problem in found]
+    if not statement.repair:
+        return result.table(session.spark, _COLUMNS, rows)
+    told = [(*row, p.kind.repair, False) for row, p in zip(rows, found, strict=True)]
+    return result.table(session.spark, (*_COLUMNS, *_REPAIR_COLUMNS), told)
+
+
+def _partitions(
+    session: AcidSession, table: Table, statement: CheckTable
+) -> Sequence[Partition] | None:
+    """Return the partitions to check; None for the whole table."""
+    if statement.partition is None:
+        return None
+    if not table.partition_columns:
+        raise AcidAnalysisError(
+            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
+            f"{table.full_name} has no partitions: leave PARTITION out",
+        )
+    return required(session, table, statement.partition)
+
+
+def _repaired(
+    session: AcidSession, table: Table, partitions: Sequence[Partition] | None, *, full: bool
+) -> DataFrame:
+    """Check and repair a table under an EXCLUSIVE lock, which waits for all who write."""
+    # The transaction raises it above the names in the table, which is a repair already.
+    write_id = session.metastore.next_write_id(table.database, table.name) - 1
+    with write_transaction(session, alter_intent(table)) as transaction:
+        found = find_problems(
+            session,
+            transaction.table,
+            transaction.txns,
+            transaction.listings,
+            partitions,
+            full=full,
+            known_write_id=write_id,
+        )
+        done = repair_problems.repair(transaction, found)
+        transaction.commit([])
+    rows = [
+        (*_row(problem), how or problem.kind.repair, how is not None)
+        for problem, how in zip(found, done, strict=True)
+    ]
+    return result.table(session.spark, (*_COLUMNS, *_REPAIR_COLUMNS), rows)
+
+
+def _row(problem: Problem) -> tuple[object, ...]:
+    return (
+        problem.name,
+        problem.kind.severity.value,
+        problem.partition,
+        problem.path,
+        problem.bucket,
+        None if problem.row_id is None else str(problem.row_id),
+        problem.detail,
+        problem.kind.remedy,
+    )
