@@ -94,6 +94,7 @@ from acidsql.bridge.plans import (
     temp_view,
     unqualified_functions,
 )
+from acidsql.bridge.redaction import redacted
 from acidsql.bridge.relations import (
     FILE_ORDINAL,
     Watch,
@@ -334,6 +335,7 @@ __all__ = [
     "reads_in_batches",
     "rebalance",
     "rebound",
+    "redacted",
     "references",
     "refers_only_to",
     "refers_to_columns",

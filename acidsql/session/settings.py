@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlparse
@@ -37,6 +38,8 @@ class Settings:
             of the embedded metastore is aborted; a Hive Metastore has its own.
         snapshot_max_age: ``spark.acidsql.snapshot.maxAge``: seconds that a returned DataFrame may
             be read.
+        history_entries: ``spark.acidsql.history.maxEntries``: number of a table's newest write ids
+            whose history the embedded metastore keeps.
         synchronous: ``spark.acidsql.synchronous``: whether a commit waits until all that it needs
             is on the local disk.
     """
@@ -47,6 +50,7 @@ class Settings:
     lock_timeout: float
     txn_timeout: float
     snapshot_max_age: float
+    history_entries: int
     synchronous: bool
 
     @property
@@ -68,7 +72,8 @@ def read_settings(spark: SparkSession) -> Settings:
         lock_timeout=_seconds(spark, "spark.acidsql.lock.timeout", 300.0),
         txn_timeout=_seconds(spark, "spark.acidsql.txn.timeout", 300.0),
         snapshot_max_age=_seconds(spark, "spark.acidsql.snapshot.maxAge", 86_400.0),
-        synchronous=_synchronous(spark),
+        history_entries=_number(spark, "spark.acidsql.history.maxEntries", 10_000),
+        synchronous=_switch(spark, "spark.acidsql.synchronous", ("full", "off")),
     )
 
 
@@ -108,16 +113,38 @@ def _seconds(spark: SparkSession, key: str, default: float) -> float:
         ) from err
 
 
-def _synchronous(spark: SparkSession) -> bool:
-    key = "spark.acidsql.synchronous"
-    text = str(spark.conf.get(key, "full"))
-    if text.lower() not in ("full", "off"):
+def records_statements(spark: SparkSession) -> bool:
+    """Return whether the history of tables keeps the texts of statements.
+
+    Each statement that writes reads it: ``spark.acidsql.history.statements``.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    return _switch(spark, "spark.acidsql.history.statements", ("on", "off"))
+
+
+def _number(spark: SparkSession, key: str, default: int) -> int:
+    text = str(spark.conf.get(key, str(default)))
+    if not re.fullmatch("[0-9]{1,9}", text):
         raise AcidAnalysisError(
             "INVALID_CONF_VALUE",
-            f"{key} is {text!r}: give full or off",
+            f"{key} is {text!r}: give a whole number, 0 or more",
             {"confName": key, "confValue": text},
         )
-    return text.lower() == "full"
+    return int(text)
+
+
+def _switch(spark: SparkSession, key: str, words: tuple[str, str]) -> bool:
+    """Read a setting of two words, of which the first means yes and is the default."""
+    text = str(spark.conf.get(key, words[0]))
+    if text.lower() not in words:
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE",
+            f"{key} is {text!r}: give {' or '.join(words)}",
+            {"confName": key, "confValue": text},
+        )
+    return text.lower() == words[0]
 
 
 def _metastore(spark: SparkSession) -> str:
