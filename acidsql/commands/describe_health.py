@@ -70,7 +70,7 @@ def health(
         spec: partitions that are looked at, by default all.
 
     Raises:
-        AcidLookupError: PARTITION_NOT_FOUND.
+        AcidLookupError: PARTITIONS_NOT_FOUND.
         AcidAnalysisError: INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY.
     """
     wanted = None

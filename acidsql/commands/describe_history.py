@@ -44,7 +44,7 @@ def history(session: AcidSession, table: Table, most: int | None) -> tuple[Histo
     """
     known = session.metastore.history(table.database, table.name, most)
     left = None if most is None else most - len(known)
-    oldest = min((entry.first_write_id for entry in known), default=None)
+    oldest = min((e.write_id for e in known if e.operation != COMPACT), default=None)
     if left == 0 or oldest == 1:
         return known
     return (*known, *history_of_files(session, table, below=oldest, most=left))
