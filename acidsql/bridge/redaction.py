@@ -8,12 +8,13 @@ from acidsql.bridge.jvm import jvm_class
 
 # The first is a setting of the session, and falls back to the other, one of the application.
 _SETTINGS = ("spark.sql.redaction.string.regex", "spark.redaction.string.regex")
-# Replacement of what matches (Utils.REDACTION_REPLACEMENT_TEXT).
+# Utils.REDACTION_REPLACEMENT_TEXT
 REDACTED = "*********(redacted)"
 
 
 def redacted(spark: SparkSession, text: str) -> str:
-    """Replace what matches ``spark.sql.redaction.string.regex`` in a text (``Utils.redact``).
+    """Replace what matches ``spark.sql.redaction.string.regex`` in a text, as Spark's
+    ``redact`` does.
 
     The expression is one of Java's, which Spark has compiled when it was set.
     """

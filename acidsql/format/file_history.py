@@ -26,7 +26,7 @@ class FoundDirectory:
 
 
 class Writer(NamedTuple):
-    """What wrote some directories: the transaction of a write id, or a compaction of a partition.
+    """Origin of some directories: the transaction of a write id, or a compaction of a partition.
 
     Attributes:
         write_id: the highest.
