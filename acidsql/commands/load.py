@@ -62,7 +62,13 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
         write_id = transaction.write_id
         name = base_name(write_id) if overwrite else delta_name(write_id, write_id, 0)
         transaction.place(staged, values, name)
-        counts = WriteCounts(inserted=rows, deleted=None if overwrite else 0)
+        sizes = [0 if version is None else version.size for _, version in versions]
+        counts = WriteCounts(
+            inserted=rows,
+            deleted=None if overwrite else 0,
+            files=len(sizes),
+            size=sum(sizes),
+        )
         transaction.commit([(intent.operation, [values])], counts)
     return result.nothing(session.spark)
 

@@ -114,7 +114,7 @@ def _write(
             replaced.add(branch.static)
     outcome = events.finish(transaction, shape)
     inserted = outcome.events(deletes=False)
-    transaction.counts = insert_counts(inserted, overwrite=overwrite)
+    transaction.count(insert_counts(inserted, overwrite=overwrite))
     return inserted, publish_empty(transaction, outcome, replaced)
 
 

@@ -50,6 +50,10 @@ class OpenTransaction:
 class Health:
     """State of a partition, or of a table without partitions.
 
+    >>> from acidsql import Health
+    >>> Health(base="base_0000007", stored_rows=200, delete_events=50).deleted_share
+    0.25
+
     Attributes:
         partition: name of the partition (``p=1/q=2``), or None.
         base: name of the base; None if there is none.

@@ -38,12 +38,26 @@ class WriteCounts:
     inserted: int | None = 0
     updated: int | None = 0
     deleted: int | None = 0
-    files: int | None = None
-    size: int | None = None
+    files: int | None = 0
+    size: int | None = 0
+
+    def __add__(self, other: WriteCounts) -> WriteCounts:
+        """Return the sums; what one of the two has not counted is not counted."""
+        return WriteCounts(
+            inserted=_sum(self.inserted, other.inserted),
+            updated=_sum(self.updated, other.updated),
+            deleted=_sum(self.deleted, other.deleted),
+            files=_sum(self.files, other.files),
+            size=_sum(self.size, other.size),
+        )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 # Of an entry about which nothing else is known than its write id.
-UNCOUNTED = WriteCounts(inserted=None, updated=None, deleted=None)
+UNCOUNTED = WriteCounts(inserted=None, updated=None, deleted=None, files=None, size=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

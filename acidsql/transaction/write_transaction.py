@@ -27,7 +27,6 @@ from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.begin import OpenedTransaction, begin
 from acidsql.transaction.partition_directory import partition_directory
-from acidsql.transaction.recorded import with_files
 from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_id_check import check_write_id_is_new
 from acidsql.transaction.write_intent import WriteIntent
@@ -66,7 +65,8 @@ class WriteTransaction:
         added: partitions whose directories it made.
         touched: partitions that were written to, by values.
         named: operations and partitions that the metastore was told of.
-        counts: rows that it changed, which its statement tells before the commit.
+        counts: rows that it changed, which its statement tells before the commit; files of
+            directories that were published.
     """
 
     transaction: Transaction
@@ -115,6 +115,14 @@ class WriteTransaction:
                     self.write_id, self.write_id, directory.statement_id
                 )
             self.place(directory.path, directory.values, name)
+        written = WriteCounts(
+            files=sum(d.files for d in finished), size=sum(d.size for d in finished)
+        )
+        self.count(written)
+
+    def count(self, counts: WriteCounts) -> None:
+        """Add to the counts of rows, files and bytes."""
+        self.counts += counts
 
     def place(self, path: str, values: tuple[str, ...], name: str) -> None:
         """Move a finished directory into a partition.
@@ -206,7 +214,8 @@ class WriteTransaction:
             changed: operations with the partitions that they changed.
             counts: numbers of rows; by default none were changed.
         """
-        self.counts = counts or self.counts
+        if counts is not None:
+            self.count(counts)
         commit_all([(self, changed)])
 
     def record(self, changed: Sequence[Change]) -> None:
@@ -297,9 +306,7 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
     # First: the other changes may give the table another name.
     made: list[CatalogChange] = []
     if changes[0][0].session.metastore.capabilities.keeps_history:
-        for write, _ in changes:
-            counts = with_files(write.session.files, write.counts, write.placed)
-            made.append(RecordCounts(table=write.table, counts=counts))
+        made += [RecordCounts(table=write.table, counts=write.counts) for write, _ in changes]
     made += [change for write, _ in changes for change in write.changes]
     # Last: the other changes know a new table by its name until then.
     made.sort(key=lambda change: isinstance(change, ShowTable))
