@@ -295,4 +295,4 @@ def test_what_a_table_says_about_itself(client: Callable[[str], Client], version
     (health,) = acidsql.health(ann.spark, "t")
     assert (health.deltas, health.delete_deltas) == (2, 2)
     assert (health.stored_rows, health.delete_events) == (4, 2)
-    assert health.advice[0].endswith("run ALTER TABLE default.t COMPACT 'major'.")
+    assert health.advice[0].endswith(".t COMPACT 'major'.")
