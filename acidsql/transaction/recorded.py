@@ -48,7 +48,10 @@ def with_files(files: FileSystem, counts: WriteCounts, directories: Sequence[str
 def cut(text: str, length: int) -> str:
     """Return a text of at most some characters; one that is cut ends with an ellipsis.
 
+    Halves of surrogate pairs, which no file can hold, become question marks.
+
     >>> cut("DELETE FROM t", 7), cut("DELETE", 7)
     ('DELETE…', 'DELETE')
     """
-    return text if len(text) <= length else text[: length - 1] + "…"
+    shortened = text if len(text) <= length else text[: length - 1] + "…"
+    return shortened.encode("utf-8", "replace").decode()

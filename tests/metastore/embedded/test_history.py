@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.changes import CatalogChange, RecordCompaction, RecordCounts, RenameTable
+from acidsql.metastore.embedded import schema
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.history import (
     COMPACT,
@@ -217,6 +219,38 @@ def test_statement_costs_no_further_transaction_of_the_file(
     txn_id = begun(store)
     assert changes(lambda s: s.prepare_commit(txn_id, [counts])) == 0
     assert changes(lambda s: s.commit_txn(txn_id)) == 1
+
+
+def test_file_of_an_older_acidsql(tmp_path: Path) -> None:
+    path = tmp_path / "older.sqlite"
+    older = sqlite3.connect(path)
+    for migration in schema.MIGRATIONS[:4]:
+        for statement in migration:
+            older.execute(statement)
+    older.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+    older.execute("PRAGMA user_version = 4")
+    older.execute(
+        "INSERT INTO tables (database_name, table_name, table_type, columns, partition_columns,"
+        " properties, location, owner, created, next_write_id)"
+        " VALUES ('default', 't', 'MANAGED_TABLE', '[]', '[]', '{}', 'file:/t', 'ann', 0, 3)"
+    )
+    older.execute("INSERT INTO write_ids VALUES (1, 1, 7, 'committed', 1, 500.0, 0)")
+    older.execute("INSERT INTO write_ids VALUES (1, 2, 9, 'aborted', NULL, 600.0, 1)")
+    older.commit()
+    older.close()
+    store = EmbeddedMetastore(str(path))
+    found = store.history("default", "t", None)
+    store.close()
+    assert [(e.write_id, e.txn_id, e.state.value, e.ended, e.operation) for e in found] == [
+        (2, 9, "aborted", 600.0, None),
+        (1, 7, "committed", 500.0, None),
+    ]
+
+
+def test_text_that_no_file_can_hold(store: EmbeddedMetastore) -> None:
+    text = cut("SELECT '\ud800\x00'", 100)
+    begun(store, RecordedStatement(operation="INSERT", text=text))
+    assert history(store)[0].statement == "SELECT '?\x00'"
 
 
 @given(st.text(), st.integers(1, 20))
