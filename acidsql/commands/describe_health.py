@@ -160,15 +160,15 @@ def _with_queue(one: Health, queue: Sequence[Compaction], oldest: OpenTransactio
 
 def _target(table: Table, values: Sequence[str]) -> str:
     """Return a table or partition as ALTER TABLE names it."""
-    name = f"{quote_if_needed(table.database)}.{quote_if_needed(table.name)}"
+    name = f"{_plain_or_quoted(table.database)}.{_plain_or_quoted(table.name)}"
     if not values:
         return name
     pairs = zip(table.partition_columns, values, strict=True)
-    named = ", ".join(f"{quote_if_needed(c.name)} = {quoted_string(v)}" for c, v in pairs)
+    named = ", ".join(f"{_plain_or_quoted(c.name)} = {quoted_string(v)}" for c, v in pairs)
     return f"{name} PARTITION ({named})"
 
 
-def quote_if_needed(name: str) -> str:
+def _plain_or_quoted(name: str) -> str:
     """Put backticks around a name that is no plain identifier."""
     return name if name.isidentifier() else quote(name)
 
