@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from acidsql.acid_table import AcidTable
 from acidsql.api import (
     check,
+    health,
     location,
     maintenance,
     release,
@@ -17,6 +18,7 @@ from acidsql.api import (
 )
 from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
+from acidsql.format.health import Health
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 __all__ = [
     "AcidSqlError",
     "AcidTable",
+    "Health",
     "check",
     "disable",
     "enable",
+    "health",
     "location",
     "maintenance",
     "release",

@@ -207,3 +207,30 @@ class AcidTable:
         [('major', 'succeeded')]
         """
         return OptimizeBuilder(self.spark, self.name)
+
+    def history(self, limit: int | None = None) -> DataFrame:
+        """Return the newest write ids of the table and its compactions, as DESCRIBE HISTORY does.
+
+        Args:
+            limit: largest number of rows; all by default.
+
+        >>> deleted = AcidTable.forName(spark, "pet").delete("id = 1")
+        >>> newest = AcidTable.forName(spark, "pet").history(2)
+        >>> newest.select("writeId", "operation", "numInsertedRows", "numDeletedRows").show()
+        +-------+---------+---------------+--------------+
+        |writeId|operation|numInsertedRows|numDeletedRows|
+        +-------+---------+---------------+--------------+
+        |      3|   DELETE|              0|             1|
+        |      2|   INSERT|              1|             0|
+        +-------+---------+---------------+--------------+
+        """
+        most = "" if limit is None else f" LIMIT {int(limit)}"
+        return api.sql(self.spark, f"DESCRIBE HISTORY {self.name}{most}")
+
+    def detail(self) -> DataFrame:
+        """Return one row about the table, as DESCRIBE DETAIL does.
+
+        >>> AcidTable.forName(spark, "pet").detail().select("format", "numFiles").collect()
+        [Row(format='orc', numFiles=2)]
+        """
+        return api.sql(self.spark, f"DESCRIBE DETAIL {self.name}")

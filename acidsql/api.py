@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.sql_formatter import SQLStringFormatter
 
 from acidsql import bridge, dialects
-from acidsql.commands import dispatch
+from acidsql.commands import describe_health, dispatch
 from acidsql.compaction import background, cleaner, worker
 from acidsql.compaction.rounds import Maintenance, run_round
+from acidsql.format.health import Health
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import WorkerLimits
 from acidsql.planning.name_resolution import acid_table
@@ -250,6 +251,28 @@ def check(
         *(["DRY RUN"] if dry_run else []),
     ]
     return sql(spark, f"CHECK TABLE {'.'.join(map(quote, parts))} {' '.join(clauses)}")
+
+
+def health(spark: SparkSession, name: str) -> tuple[Health, ...]:
+    """Return the state of a table, or of each of its partitions, with advice; it is that of
+    ``DESCRIBE HEALTH``.
+
+    Directories are listed and the tails of ORC files read, but no rows.
+
+    Raises:
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, NOT_A_TRANSACTIONAL_TABLE.
+
+    >>> deleted = acidsql.sql(spark, "DELETE FROM pet WHERE id = 2")
+    >>> (pets,) = acidsql.health(spark, "pet")
+    >>> pets.deltas, pets.stored_rows, pets.delete_events, pets.deleted_share
+    (2, 2, 1, 0.5)
+    >>> [sentence.partition(":")[0] for sentence in pets.advice]
+    ['50% of the stored rows are deleted and still read']
+    """
+    with working(spark) as session:
+        wanted = acid_table(session, bridge.parse_name(spark, name))
+        return describe_health.health(session, wanted)
 
 
 def release(spark: SparkSession) -> None:

@@ -113,6 +113,8 @@ class Limits:
             this fraction of the transactions' time-out.
         collection_pauses: seconds to wait before each garbage collection for unreachable plans:
             Spark's threads hold a plan for a moment after its result came back.
+        statement_text: number of characters of a statement that the history of a table keeps.
+        small_file_bytes: a smaller file is small: ``hive.merge.smallfiles.avgsize``.
         shell_poll_seconds: time between two looks of the shell at a running statement.
         progress_delay_seconds: a statement that takes longer has a progress bar.
     """
@@ -182,6 +184,8 @@ class Limits:
     heartbeat_retry_part: float = 0.1
     heartbeat_timeout_part: float = 0.1
     collection_pauses: tuple[float, ...] = (0.0, 0.1)
+    statement_text: int = 4_000
+    small_file_bytes: int = 16_000_000
     shell_poll_seconds: float = 0.1
     progress_delay_seconds: float = 0.5
 

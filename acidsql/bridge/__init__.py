@@ -96,6 +96,7 @@ from acidsql.bridge.plans import (
     temp_view,
     unqualified_functions,
 )
+from acidsql.bridge.redaction import redacted
 from acidsql.bridge.relations import (
     FILE_ORDINAL,
     Watch,
@@ -338,6 +339,7 @@ __all__ = [
     "reads_in_batches",
     "rebalance",
     "rebound",
+    "redacted",
     "references",
     "refers_only_to",
     "refers_to_columns",

@@ -17,6 +17,7 @@ from acidsql.commands.definitions import check_columns
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.changes import AlterPartitions, AlterTable
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
@@ -39,7 +40,8 @@ def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> Da
     """Run ADD COLUMNS: existing rows have NULL in the new columns."""
     added = _parsed(session, statement.columns.of(statement.text))
     _check_new(added)
-    return _alter(session, table, lambda old: (*old, *added), cascade=statement.cascade)
+    source = RecordedStatement(operation="ADD COLUMNS", text=statement.text)
+    return _alter(session, table, source, lambda old: (*old, *added), cascade=statement.cascade)
 
 
 def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumns) -> DataFrame:
@@ -60,7 +62,8 @@ def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumn
         ]
         return (*kept, *given[len(old) :])
 
-    return _alter(session, table, replaced, cascade=statement.cascade)
+    source = RecordedStatement(operation="REPLACE COLUMNS", text=statement.text)
+    return _alter(session, table, source, replaced, cascade=statement.cascade)
 
 
 def rename_column(session: AcidSession, table: Table, statement: RenameColumn) -> DataFrame:
@@ -70,7 +73,8 @@ def rename_column(session: AcidSession, table: Table, statement: RenameColumn) -
         place = _position(table, old, statement.column_name)
         return _with(old, place, replace(old[place], name=statement.new_column.lower()))
 
-    return _alter(session, table, renamed, cascade=False)
+    source = RecordedStatement(operation="RENAME COLUMN", text=statement.text)
+    return _alter(session, table, source, renamed, cascade=False)
 
 
 def drop_columns(_: AcidSession, table: Table, statement: DropColumns) -> DataFrame:
@@ -99,12 +103,14 @@ def change_column(session: AcidSession, table: Table, statement: ChangeColumn) -
         place = _position(table, old, statement.column_name)
         return _with(old, place, _changed(session, table, old[place], statement))
 
-    return _alter(session, table, changed, cascade=statement.cascade)
+    source = RecordedStatement(operation="CHANGE COLUMN", text=statement.text)
+    return _alter(session, table, source, changed, cascade=statement.cascade)
 
 
 def _alter(
     session: AcidSession,
     table: Table,
+    source: RecordedStatement,
     alter: Callable[[Columns], Columns],
     *,
     cascade: bool,
@@ -114,7 +120,7 @@ def _alter(
     Without ``cascade`` the partitions keep their columns, as in Hive.
     """
     alter(table.columns)
-    with write_transaction(session, alter_intent(table)) as transaction:
+    with write_transaction(session, alter_intent(table, source)) as transaction:
         old = transaction.table
         columns = alter(old.columns)
         names = {o.name: n.name for o, n in zip(old.columns, columns, strict=False)}

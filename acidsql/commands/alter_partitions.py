@@ -12,6 +12,7 @@ from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.format.names import is_hidden
 from acidsql.metastore import changes
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import check_free
@@ -34,7 +35,8 @@ def add_partitions(session: AcidSession, table: Table, statement: AddPartitions)
     """Run ADD PARTITION: add empty partitions."""
     specs = [placed.spec for placed in statement.partitions]
     named = _in_full(session, table, specs)
-    with write_transaction(session, alter_intent(table)) as transaction:
+    source = RecordedStatement(operation="ADD PARTITION", text=statement.text)
+    with write_transaction(session, alter_intent(table, source)) as transaction:
         known = {p.values for p in transaction.partitions()}
         if transaction.table.partition_columns != table.partition_columns:
             named = _in_full(session, transaction.table, specs)
@@ -101,7 +103,8 @@ def _check_place(transaction: WriteTransaction, location: str) -> None:
 def drop_partitions(session: AcidSession, table: Table, statement: DropPartitions) -> DataFrame:
     """Run DROP PARTITION: drop the partitions that a specification matches, with their files."""
     list(_dropped(session, table, statement))
-    with write_transaction(session, alter_intent(table)) as transaction:
+    source = RecordedStatement(operation="DROP PARTITION", text=statement.text)
+    with write_transaction(session, alter_intent(table, source)) as transaction:
         found = {p.values: p for p in _dropped(session, transaction.table, statement)}
         dropped = tuple(found.values())
         transaction.changes.append(
@@ -127,7 +130,8 @@ def rename_partition(session: AcidSession, table: Table, statement: RenamePartit
     """Run RENAME TO PARTITION; a directory in its default place is renamed too."""
     (values,) = _in_full(session, table, [statement.new_partition])
     the_one(session, table, statement.partition)
-    with write_transaction(session, alter_intent(table)) as transaction:
+    source = RecordedStatement(operation="RENAME PARTITION", text=statement.text)
+    with write_transaction(session, alter_intent(table, source)) as transaction:
         current = transaction.table
         old = the_one(session, current, statement.partition)
         if values in {p.values for p in transaction.partitions()}:

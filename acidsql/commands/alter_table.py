@@ -13,6 +13,7 @@ from acidsql.commands.definitions import check_properties
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore import failures
 from acidsql.metastore.changes import AlterTable, RenameTable
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import already_exists, in_metastore, known_to_spark, qualified
 from acidsql.session.acid_session import AcidSession
@@ -47,7 +48,8 @@ def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable
     session.metastore.database_location(name[0])
     if in_metastore(session, name) or known_to_spark(session, name):
         raise already_exists(name)
-    with write_transaction(session, alter_intent(table)) as transaction:
+    source = RecordedStatement(operation="RENAME TABLE", text=statement.text)
+    with write_transaction(session, alter_intent(table, source)) as transaction:
         old = transaction.table
         location = _location(session, old, *name)
         transaction.changes.append(
@@ -77,7 +79,8 @@ def _set_properties(session: AcidSession, table: Table, statement: ast.SetProper
         if key.lower() in _FIXED and kept != value.lower():
             raise _fixed(table, key)
     check_properties(statement.properties)
-    return _with_properties(session, table, lambda old: {**old, **statement.properties})
+    source = RecordedStatement(operation="SET TBLPROPERTIES", text=statement.text)
+    return _with_properties(session, table, source, lambda old: {**old, **statement.properties})
 
 
 def _unset_properties(
@@ -86,9 +89,12 @@ def _unset_properties(
     for key in statement.keys:
         if key.lower() in _FIXED and key.lower() in table.properties:
             raise _fixed(table, key)
-    return _with_properties(
-        session, table, lambda old: {k: v for k, v in old.items() if k not in statement.keys}
-    )
+    source = RecordedStatement(operation="UNSET TBLPROPERTIES", text=statement.text)
+
+    def without(old: Mapping[str, str]) -> Mapping[str, str]:
+        return {key: value for key, value in old.items() if key not in statement.keys}
+
+    return _with_properties(session, table, source, without)
 
 
 def _fixed(table: Table, key: str) -> AcidAnalysisError:
@@ -102,9 +108,10 @@ def _fixed(table: Table, key: str) -> AcidAnalysisError:
 def _with_properties(
     session: AcidSession,
     table: Table,
+    source: RecordedStatement,
     change: Callable[[Mapping[str, str]], Mapping[str, str]],
 ) -> DataFrame:
-    with write_transaction(session, alter_intent(table)) as transaction:
+    with write_transaction(session, alter_intent(table, source)) as transaction:
         old = transaction.table
         new = replace(old, properties=change(old.properties))
         transaction.changes.append(AlterTable(before=old, after=new))

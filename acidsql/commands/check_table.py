@@ -11,6 +11,7 @@ from acidsql.checking.problems import Problem
 from acidsql.commands import repair_problems, result
 from acidsql.commands.partitions import required
 from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition, Table
 from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
@@ -45,7 +46,7 @@ def check_table(session: AcidSession, table: Table, statement: CheckTable) -> Da
     partitions = _partitions(session, table, statement)
     full = statement.mode == "full"
     if statement.repair and not statement.dry_run:
-        return _repaired(session, table, partitions, full=full)
+        return _repaired(session, table, statement.text, partitions, full=full)
     with leased_snapshot(session) as snapshot:
         found = find_problems(
             session, table, snapshot.txns, snapshot.listings, partitions, full=full
@@ -72,12 +73,18 @@ def _partitions(
 
 
 def _repaired(
-    session: AcidSession, table: Table, partitions: Sequence[Partition] | None, *, full: bool
+    session: AcidSession,
+    table: Table,
+    text: str,
+    partitions: Sequence[Partition] | None,
+    *,
+    full: bool,
 ) -> DataFrame:
     """Check and repair a table under an EXCLUSIVE lock, which waits for all who write."""
     # The transaction raises it above the names in the table, which is a repair already.
     write_id = session.metastore.next_write_id(table.database, table.name) - 1
-    with write_transaction(session, alter_intent(table)) as transaction:
+    source = RecordedStatement(operation="REPAIR", text=text)
+    with write_transaction(session, alter_intent(table, source)) as transaction:
         found = find_problems(
             session,
             transaction.table,

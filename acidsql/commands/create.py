@@ -18,6 +18,7 @@ from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.format.names import is_hidden
 from acidsql.insert_only.read import check_text_columns
 from acidsql.metastore import changes, failures
+from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Column, FileFormat, Operation, Table
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -49,8 +50,14 @@ _FORMATS = {
 }
 
 
-def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | None:
-    """Run CREATE TABLE, also AS SELECT."""
+def create_table(
+    session: AcidSession, statement: CreateTable, *, of_frame: bool = False
+) -> DataFrame | None:
+    """Run CREATE TABLE, also AS SELECT.
+
+    Args:
+        of_frame: whether the statement was made of a DataFrame: its text tells nobody anything.
+    """
     name = qualified(session, statement.name)
     if name is None:
         raise AcidAnalysisError(
@@ -69,7 +76,8 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
     _refuse(statement)
     check_properties(statement.properties)
     if statement.query is not None:
-        return _create_as_select(session, statement, database, table_name)
+        text = None if of_frame else statement.text
+        return _create_as_select(session, statement, database, table_name, text)
     columns, partition_columns = _columns(session, statement)
     table = _defined(session, statement, database, table_name, columns, partition_columns)
     _create(session, table, adopts=statement.location is not None)
@@ -270,9 +278,13 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
 
 
 def _create_as_select(
-    session: AcidSession, statement: CreateTable, database: str, name: str
+    session: AcidSession, statement: CreateTable, database: str, name: str, text: str | None
 ) -> DataFrame:
-    """Create a table with the columns and the rows of a query; it is visible when it has them."""
+    """Create a table with the columns and the rows of a query; it is visible when it has them.
+
+    Args:
+        text: of the statement, for the table's history.
+    """
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
@@ -291,17 +303,20 @@ def _create_as_select(
     table = _defined(session, statement, database, name, columns, partition_columns)
     _check_empty(session, table)
     check_unowned(session, table.location)
+    source = RecordedStatement(operation="CREATE TABLE AS SELECT", text=text)
     with transaction(session) as opened:
         staged = session.metastore.stage_table(opened.txn_id, with_codec(session, table, None))
         make_directory(session.files, table.location)
-        with write_transactions(session, [insert_intent(staged)], opened) as (write,):
+        intent = insert_intent(staged, source)
+        with write_transactions(session, [intent], opened) as (write,):
             shape = events.write_schema_of(session, staged)
             ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
             static = None if partition_columns else ()
             outcome = write_query(write, shape, ordered, static)
             write.changes.append(changes.ShowTable(staged=staged, name=name))
-            write.commit([outcome.changed(Operation.INSERT, deletes=False)])
-    inserted = outcome.events(deletes=False)
+            inserted = outcome.events(deletes=False)
+            changed = [outcome.changed(Operation.INSERT, deletes=False)]
+            write.commit(changed, WriteCounts(inserted=inserted))
     return result.counts(session.spark, affected=inserted, inserted=inserted)
 
 

@@ -11,11 +11,12 @@ from acidsql.commands import result
 from acidsql.commands.partitions import the_one
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column, Partition, Table, TableType
-from acidsql.planning.name_resolution import find
+from acidsql.planning.name_resolution import find, known_to_spark, qualified
 from acidsql.planning.statement import latest_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import statements as ast
 from acidsql.syntax.lexer import quote
+from acidsql.syntax.nodes import Name
 
 _Row = tuple[str, str, str | None]
 # Statistics in DESCRIBE EXTENDED of a column; none are kept, so all are NULL.
@@ -52,6 +53,48 @@ def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
         rows += [_heading(""), _heading("# Column Default Values"), *defaults]
     columns = [("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING")]
     return result.table(session.spark, columns, rows)
+
+
+def as_column(
+    session: AcidSession,
+    word: str,
+    statement: ast.DescribeHistory | ast.DescribeDetail | ast.DescribeHealth,
+) -> ast.Describe | None:
+    """Return a statement as DESCRIBE of a column, if it can mean nothing else.
+
+    ``DESCRIBE history id`` may be about the column of a table that is called history; it is not if
+    there is a table of the name that follows.
+
+    Args:
+        word: the name of the table.
+        statement: of one of the kinds that begin with such a word.
+    """
+    known = [name for name in (statement.name, (word,)) if _is_known(session, name)]
+    if known != [(word,)] or statement.text[statement.name_span.end :].strip():
+        return None
+    return ast.Describe(
+        text=statement.text,
+        name=(word,),
+        name_span=statement.name_span,
+        column=".".join(statement.name),
+    )
+
+
+def is_of_delta(session: AcidSession, name: Name) -> bool:
+    """Return whether a statement that Delta Lake has as well is about one of its tables."""
+    place = qualified(session, name)
+    if place is None:
+        return True  # of another catalog
+    if find(session, name) is not None:
+        return False
+    if name[0].lower() == "delta" and len(name) == 2:
+        return not session.has_database("delta")  # delta.`/path`
+    table = bridge.catalog_table(session.spark, *place)
+    return table is not None and table.provider == "delta"
+
+
+def _is_known(session: AcidSession, name: Name) -> bool:
+    return find(session, name) is not None or known_to_spark(session, name)
 
 
 def described(session: AcidSession, table: Table) -> list[_Row]:

@@ -18,6 +18,9 @@ from acidsql.commands import (
     create,
     databases_and_views,
     describe,
+    describe_detail,
+    describe_health,
+    describe_history,
     events,
     insert,
     load,
@@ -255,6 +258,22 @@ def _refused(feature: str, instead: str) -> Callable[[AcidSession, Any], DataFra
     return command
 
 
+def _report(
+    word: str, report: Callable[[AcidSession, Table, Any], DataFrame]
+) -> Callable[[AcidSession, Any], DataFrame | None]:
+    """Return the command of DESCRIBE HISTORY, DETAIL or HEALTH; ``word`` is which."""
+
+    def command(session: AcidSession, statement: Any) -> DataFrame | None:
+        meant = describe.as_column(session, word, statement)
+        if meant is not None:
+            return describe.describe(session, meant)
+        if describe.is_of_delta(session, statement.name):
+            return None
+        return report(session, acid_table(session, statement.name), statement)
+
+    return command
+
+
 def _cache(session: AcidSession, statement: ast.CacheTable) -> DataFrame | None:
     table = find_acid_table(session, statement.name)
     query = statement.query.of(statement.text) if statement.query else None
@@ -293,6 +312,9 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.CreateView: databases_and_views.create_view,
     ast.Delete: _delete,
     ast.Describe: describe.describe,
+    ast.DescribeDetail: _report("detail", describe_detail.describe_detail),
+    ast.DescribeHealth: _report("health", describe_health.describe_health),
+    ast.DescribeHistory: _report("history", describe_history.describe_history),
     ast.DropDatabase: databases_and_views.drop_database,
     ast.DropTable: create.drop_table,
     ast.DropView: databases_and_views.drop_view,

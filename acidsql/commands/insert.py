@@ -19,6 +19,7 @@ from acidsql.format.names import (
 )
 from acidsql.insert_only.write import write_insert_only
 from acidsql.limits import limits
+from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.spark_limits import check_written
@@ -32,16 +33,25 @@ from acidsql.transaction.write_transaction import Change, WriteTransaction, writ
 
 
 def insert(
-    session: AcidSession, table: Table, statement: Insert, overwrite_mode: str | None = None
+    session: AcidSession,
+    table: Table,
+    statement: Insert,
+    overwrite_mode: str | None = None,
+    *,
+    of_frame: bool = False,
 ) -> DataFrame:
     """Run INSERT INTO or INSERT OVERWRITE: all rows have statement id 0.
 
     Args:
         overwrite_mode: ``static`` or ``dynamic``, in place of the session's
             ``spark.sql.sources.partitionOverwriteMode``.
+        of_frame: whether the statement was made of a DataFrame: its text tells nobody anything.
     """
     static = static_values(session, table, statement)
-    intent = insert_intent(table, static or None, overwrite=statement.overwrite)
+    text = None if of_frame else statement.text
+    overwrite = statement.overwrite
+    source = recorded_insert(text, overwrite=overwrite)
+    intent = insert_intent(table, source, static or None, overwrite=overwrite)
     with write_transaction(session, intent) as transaction:
         if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
             transaction.commit([])
@@ -50,9 +60,20 @@ def insert(
         rows = query(session, shape, events.snapshot_of(transaction), statement)
         outcome = write_query(transaction, shape, rows, static)
         replaced = _replaced(transaction, statement, static, overwrite_mode)
-        transaction.commit(publish_empty(transaction, outcome, replaced))
-    inserted = outcome.events(deletes=False)
+        inserted = outcome.events(deletes=False)
+        counts = insert_counts(inserted, overwrite=overwrite)
+        transaction.commit(publish_empty(transaction, outcome, replaced), counts)
     return result.counts(session.spark, affected=inserted, inserted=inserted)
+
+
+def recorded_insert(text: str | None, *, overwrite: bool) -> RecordedStatement:
+    """Return an INSERT for the history of a table."""
+    return RecordedStatement(operation="INSERT OVERWRITE" if overwrite else "INSERT", text=text)
+
+
+def insert_counts(inserted: int, *, overwrite: bool) -> WriteCounts:
+    """Return the counts of an INSERT; nobody counts the rows that it replaces."""
+    return WriteCounts(inserted=inserted, deleted=None if overwrite else 0)
 
 
 def publish_empty(

@@ -16,6 +16,7 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
 from acidsql.format.orc_tail import OrcTail
 from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
+from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.directories import is_acid_file
 from acidsql.schema.columns import data_schema
@@ -44,8 +45,10 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
         )
     values = _partition(session, table, statement)
     sources = _sources(session, statement)
-    _check(session, table, sources)
-    intent = insert_intent(table, values or None, overwrite=statement.overwrite)
+    rows = _check(session, table, sources)
+    overwrite = statement.overwrite
+    recorded = RecordedStatement(operation="LOAD DATA", text=statement.text)
+    intent = insert_intent(table, recorded, values or None, overwrite=overwrite)
     with write_transaction(session, intent) as transaction:
         staged = child(transaction.staging, "loaded")
         # Taken before the copy: a file that is written meanwhile differs from it, and stays.
@@ -57,9 +60,16 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
         if not statement.local:
             transaction.changes.append(_delete(versions))
         write_id = transaction.write_id
-        name = base_name(write_id) if statement.overwrite else delta_name(write_id, write_id, 0)
+        name = base_name(write_id) if overwrite else delta_name(write_id, write_id, 0)
         transaction.place(staged, values, name)
-        transaction.commit([(intent.operation, [values])])
+        sizes = [0 if version is None else version.size for _, version in versions]
+        counts = WriteCounts(
+            inserted=rows,
+            deleted=None if overwrite else 0,
+            files=len(sizes),
+            size=sum(sizes),
+        )
+        transaction.commit([(intent.operation, [values])], counts)
     return result.nothing(session.spark)
 
 
@@ -120,22 +130,29 @@ def _sources(session: AcidSession, statement: LoadData) -> list[str]:
     return sources
 
 
-def _check(session: AcidSession, table: Table, sources: Sequence[str]) -> None:
-    """Refuse files that readers of the table could not read."""
+def _check(session: AcidSession, table: Table, sources: Sequence[str]) -> int | None:
+    """Refuse files that readers of the table could not read.
+
+    Returns:
+        The number of rows in ORC files; None of others.
+    """
     if table.file_format is FileFormat.TEXT:
-        return
+        return None
     if table.file_format is FileFormat.PARQUET:
         for source in sources:
             found = session.spark.read.format("parquet").load(source).schema
             _check_columns(session, table, source, found)
-        return
+        return None
     first: OrcTail | None = None
+    rows = 0
     for source in sources:
         tail = _orc_tail(session, source)
         if first is None or tail.types != first.types:
             found = session.spark.read.format("orc").load(source).schema
             _check_columns(session, table, source, found)
         first = first or tail
+        rows += tail.rows
+    return rows
 
 
 def _orc_tail(session: AcidSession, source: str) -> OrcTail:

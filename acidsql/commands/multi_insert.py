@@ -9,7 +9,14 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
-from acidsql.commands.insert import publish_empty, query, stage_query, static_values
+from acidsql.commands.insert import (
+    insert_counts,
+    publish_empty,
+    query,
+    recorded_insert,
+    stage_query,
+    static_values,
+)
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
 from acidsql.session.acid_session import AcidSession
@@ -70,8 +77,10 @@ def _intent(branches: Sequence[_Branch]) -> WriteIntent:
     """
     table = branches[0].table
     overwrites = [b.statement.overwrite for b in branches]
+    text = "\n".join(b.statement.text for b in branches)
+    source = recorded_insert(text, overwrite=any(overwrites))
     if len(branches) == 1:
-        return insert_intent(table, branches[0].static or None, overwrite=overwrites[0])
+        return insert_intent(table, source, branches[0].static or None, overwrite=overwrites[0])
     if any(overwrites):
         places = [b.static for b in branches]
         if not all(overwrites) or not all(places) or len(set(places)) < len(places):
@@ -81,7 +90,7 @@ def _intent(branches: Sequence[_Branch]) -> WriteIntent:
                 "into it: give each branch a PARTITION of its own, with all values, or write "
                 "INSERT INTO",
             )
-    return insert_intent(table, overwrite=any(overwrites))
+    return insert_intent(table, source, overwrite=any(overwrites))
 
 
 def _write(
@@ -104,7 +113,9 @@ def _write(
         if overwrite and branch.static is not None:
             replaced.add(branch.static)
     outcome = events.finish(transaction, shape)
-    return outcome.events(deletes=False), publish_empty(transaction, outcome, replaced)
+    inserted = outcome.events(deletes=False)
+    transaction.count(insert_counts(inserted, overwrite=overwrite))
+    return inserted, publish_empty(transaction, outcome, replaced)
 
 
 def check_targets(tables: Mapping[str, Table | None], *, directories: bool) -> None:

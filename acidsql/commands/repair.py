@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from acidsql.commands import result
 from acidsql.commands.adopt_table import existing
 from acidsql.metastore.changes import AddPartitions, DropPartitions
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.scan.snapshot import keep_write_ids_ahead, with_unknown_compactions
 from acidsql.session.acid_session import AcidSession
@@ -21,7 +22,8 @@ def repair(session: AcidSession, table: Table, statement: MsckRepair) -> DataFra
     The write ids in the names of their directories are skipped by later writes. Of a table without
     partitions only the write ids are taken. (Hive: Msck, HiveMetaStoreChecker.)
     """
-    with write_transaction(session, alter_intent(table)) as transaction:
+    source = RecordedStatement(operation="REPAIR TABLE", text=statement.text)
+    with write_transaction(session, alter_intent(table, source)) as transaction:
         if not transaction.table.partition_columns:
             _learn_ids(transaction)
         else:

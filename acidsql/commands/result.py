@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.syntax.literals import literal
+
+_MICROSECONDS = 1_000_000
+# More values are not written as literals.
+_MOST_LITERALS = 2_000
 
 
 def counts(spark: SparkSession, **numbers: int) -> DataFrame:
@@ -28,15 +32,55 @@ def nothing(spark: SparkSession) -> DataFrame:
 def table(
     spark: SparkSession, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]
 ) -> DataFrame:
-    """Return a DataFrame of literals.
+    """Return a DataFrame of rows; few of them are literals and need no Spark job.
 
     Args:
-        columns: name and SQL type of each column.
+        columns: name and SQL type of each column; a TIMESTAMP is given in seconds since 1970.
+        rows: values; sequences are arrays of texts, and mappings maps of texts.
     """
-    casts = ", ".join(f"CAST(c{i} AS {t}) AS {name}" for i, (name, t) in enumerate(columns))
+    casts = [f"{_cast(f'c{i}', t)} AS {name}" for i, (name, t) in enumerate(columns)]
+    types = [sql_type for _, sql_type in columns]
+    if len(rows) * len(columns) > _MOST_LITERALS:
+        return _sent(spark, types, rows).selectExpr(*casts)
+    select = f"SELECT {', '.join(casts)} FROM"
     names = ", ".join(f"c{i}" for i in range(len(columns)))
     if not rows:
         nulls = ", ".join(f"NULL AS c{i}" for i in range(len(columns)))
-        return spark.sql(f"SELECT {casts} FROM (SELECT {nulls}) WHERE false")
-    values = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
-    return spark.sql(f"SELECT {casts} FROM VALUES {values} AS t({names})")
+        return spark.sql(f"{select} (SELECT {nulls}) WHERE false")
+    written = [[_value(v, t) for v, t in zip(row, types, strict=True)] for row in rows]
+    values = ", ".join(f"({', '.join(row)})" for row in written)
+    return spark.sql(f"{select} VALUES {values} AS t({names})")
+
+
+def _sent(spark: SparkSession, types: Sequence[str], rows: Sequence[Sequence[object]]) -> DataFrame:
+    """Return a DataFrame of many rows, whose text Spark would parse for seconds."""
+    raw = ["BIGINT" if t == "TIMESTAMP" else t for t in types]
+    schema = ", ".join(f"c{i} {t}" for i, t in enumerate(raw))
+    sent = [tuple(_plain(v, t) for v, t in zip(row, types, strict=True)) for row in rows]
+    return spark.createDataFrame(sent, schema)
+
+
+def _plain(value: object, sql_type: str) -> object:
+    if isinstance(value, int | float) and sql_type == "TIMESTAMP":
+        return round(value * _MICROSECONDS)
+    if isinstance(value, tuple):
+        return list(value)
+    return value
+
+
+def _cast(value: str, sql_type: str) -> str:
+    if sql_type == "TIMESTAMP":
+        return f"timestamp_micros({value})"
+    return f"CAST({value} AS {sql_type})"
+
+
+def _value(value: object, sql_type: str) -> str:
+    """Write a value such that ``_cast`` makes one of a type of it."""
+    if value is not None and sql_type == "TIMESTAMP":
+        return f"{_plain(value, sql_type)}L"
+    if isinstance(value, Mapping):
+        pairs = (f"{literal(key)}, {literal(text)}" for key, text in value.items())
+        return f"map({', '.join(pairs)})"
+    if isinstance(value, tuple):
+        return f"array({', '.join(map(literal, value))})"
+    return literal(value)

@@ -14,6 +14,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import WriteSchema
 from acidsql.limits import limits
+from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.merge_keys import Key, narrowed, source_keys
 from acidsql.planning.statement import StatementSnapshot
@@ -23,7 +24,7 @@ from acidsql.storage.finalize import DuplicateKeys
 from acidsql.storage.staging import named_sql
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
-from acidsql.transaction.write_intent import change_intent
+from acidsql.transaction.write_intent import WriteIntent, change_intent
 from acidsql.transaction.write_transaction import write_transaction
 
 
@@ -45,15 +46,22 @@ class _Sides:
 
 def update(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run an UPDATE: each matched row becomes a delete event and a row, both of statement id 0."""
-    with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
+    intent = _intent(table, Operation.UPDATE, "UPDATE", text)
+    with write_transaction(session, intent) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         staged = planned(update_events, shape, seen, text)
         outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
+        updated = outcome.events(deletes=True)
         gone = outcome.changed(Operation.UPDATE, deletes=True)
-        transaction.commit([gone, outcome.changed(Operation.INSERT, deletes=False)])
-    updated = outcome.events(deletes=True)
+        changed = [gone, outcome.changed(Operation.INSERT, deletes=False)]
+        transaction.commit(changed, WriteCounts(updated=updated))
     return result.counts(session.spark, affected=updated, updated=updated)
+
+
+def _intent(table: Table, operation: Operation, name: str, text: str) -> WriteIntent:
+    statement = RecordedStatement(operation=name, text=text)
+    return change_intent(table, operation, statement)
 
 
 def planned(
@@ -106,13 +114,15 @@ def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
 
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a DELETE: each matched row becomes a delete event."""
-    with write_transaction(session, change_intent(table, Operation.DELETE)) as transaction:
+    intent = _intent(table, Operation.DELETE, "DELETE", text)
+    with write_transaction(session, intent) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         staged = planned(delete_events, shape, seen, text)
         outcome = events.delete(transaction, shape, staged, seen)
-        transaction.commit([outcome.changed(Operation.DELETE, deletes=True)])
-    deleted = outcome.events(deletes=True)
+        deleted = outcome.events(deletes=True)
+        changed = [outcome.changed(Operation.DELETE, deletes=True)]
+        transaction.commit(changed, WriteCounts(deleted=deleted))
     return result.counts(session.spark, affected=deleted, deleted=deleted)
 
 
@@ -127,7 +137,8 @@ def delete_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
 def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a MERGE: one join, each WHEN clause with a statement id of its own."""
     # The clauses are not known yet, so the lock is that of an UPDATE; the write set is exact.
-    with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
+    intent = _intent(table, Operation.UPDATE, "MERGE", text)
+    with write_transaction(session, intent) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         pieces, sides, rows = _joined_at_best(shape, seen, text)
@@ -146,10 +157,11 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
             outcome.changed(Operation.DELETE, deletes=True, statement_ids=ids["delete"]),
             outcome.changed(Operation.INSERT, deletes=False),
         ]
-        transaction.commit(changed)
-    updated = outcome.events(deletes=True, statement_ids=ids["update"])
-    deleted = outcome.events(deletes=True, statement_ids=ids["delete"])
-    inserted = outcome.events(deletes=False, statement_ids=ids["insert"])
+        updated = outcome.events(deletes=True, statement_ids=ids["update"])
+        deleted = outcome.events(deletes=True, statement_ids=ids["delete"])
+        inserted = outcome.events(deletes=False, statement_ids=ids["insert"])
+        counts = WriteCounts(inserted=inserted, updated=updated, deleted=deleted)
+        transaction.commit(changed, counts)
     return result.counts(
         session.spark,
         affected=updated + deleted + inserted,

@@ -8,6 +8,7 @@ from acidsql.commands import result
 from acidsql.commands.partitions import full_values, required
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import METADATA_FILE, TRUNCATED_CONTENT, base_name
+from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
@@ -27,7 +28,8 @@ def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFra
     named = _places(session, table, spec)
     is_one = spec is not None and full_values(session, table, spec) is not None and len(named) == 1
     only = named[0].values if is_one else None
-    intent = insert_intent(table, only, overwrite=True)
+    source = RecordedStatement(operation="TRUNCATE", text=statement.text)
+    intent = insert_intent(table, source, only, overwrite=True)
     with write_transaction(session, intent) as transaction:
         emptied = [place.values for place in _places(session, transaction.table, spec)]
         transaction.announce(intent.operation, emptied)
@@ -35,7 +37,7 @@ def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFra
             path = child(transaction.staging, f"truncated_{number}")
             session.files.write(child(path, METADATA_FILE), TRUNCATED_CONTENT)
             transaction.place(path, values, base_name(transaction.write_id))
-        transaction.commit([(intent.operation, emptied)])
+        transaction.commit([(intent.operation, emptied)], WriteCounts(deleted=None))
     return result.nothing(session.spark)
 
 

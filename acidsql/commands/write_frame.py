@@ -16,6 +16,7 @@ from acidsql.commands import create, events, result, row_level
 from acidsql.commands.insert import insert, query
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.insert_only.write import refuse_row_changes
+from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.name_resolution import CATALOG
 from acidsql.schema.columns import partition_schema
@@ -59,7 +60,7 @@ def append(
         by_name: whether columns are matched by name, as in INSERT … BY NAME, or by position.
     """
     with _insert_of(session, table, frame, "INTO", by_name=by_name) as statement:
-        return insert(session, table, statement)
+        return insert(session, table, statement, of_frame=True)
 
 
 def overwrite_mode(session: AcidSession) -> str:
@@ -96,7 +97,7 @@ def overwrite(
     with _insert_of(
         session, table, frame, "OVERWRITE", by_name=by_name, partitions=partitions
     ) as statement:
-        return insert(session, table, statement, mode)
+        return insert(session, table, statement, mode, of_frame=True)
 
 
 def overwrite_where(
@@ -110,7 +111,8 @@ def overwrite_where(
         condition: SQL text.
     """
     refuse_row_changes(table, "DELETE")
-    intent = change_intent(table, Operation.UPDATE)
+    source = RecordedStatement(operation="REPLACE WHERE", text=condition)
+    intent = change_intent(table, Operation.UPDATE, source)
     with (
         _insert_of(session, table, frame, "INTO", by_name=True) as statement,
         write_transaction(session, intent) as transaction,
@@ -121,9 +123,12 @@ def overwrite_where(
         deleted = row_level.planned(row_level.delete_events, shape, seen, delete)
         staged = deleted.unionByName(_inserted(shape, query(session, shape, seen, statement)))
         outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
-        deleted = outcome.changed(Operation.DELETE, deletes=True)
-        transaction.commit([deleted, outcome.changed(Operation.INSERT, deletes=False)])
-    gone, inserted = outcome.events(deletes=True), outcome.events(deletes=False)
+        gone, inserted = outcome.events(deletes=True), outcome.events(deletes=False)
+        changed = [
+            outcome.changed(Operation.DELETE, deletes=True),
+            outcome.changed(Operation.INSERT, deletes=False),
+        ]
+        transaction.commit(changed, WriteCounts(inserted=inserted, deleted=gone))
     return result.counts(session.spark, affected=gone + inserted, deleted=gone, inserted=inserted)
 
 
@@ -143,7 +148,7 @@ def create_as(session: AcidSession, new: NewTable, frame: DataFrame) -> DataFram
             properties=new.properties,
             query=_after("", query_text),
         )
-        return create.create_table(session, statement)
+        return create.create_table(session, statement, of_frame=True)
 
 
 def _after(before: str, text: str) -> Span:

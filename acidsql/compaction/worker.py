@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
+from collections.abc import Sequence
 from functools import partial
 
 from pyspark.errors import PySparkException
@@ -23,6 +24,8 @@ from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import compactor_write_ids
+from acidsql.metastore.changes import RecordCompaction
+from acidsql.metastore.history import UNCOUNTED
 from acidsql.metastore.model import (
     NO_LIMITS,
     Compaction,
@@ -52,6 +55,7 @@ from acidsql.session.table_owner import check_owner, check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.transaction.recorded import with_files
 from acidsql.transaction.transaction import Status, Transaction, transaction
 
 logger = logging.getLogger(__name__)
@@ -159,6 +163,7 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     opened.wait_for_locks([lock])
     snapshot = _snapshot(session, table, compaction, opened.txn_id)
     check_partition(session, table, snapshot.partitions[0].location)
+    made: list[RecordCompaction] = []
     metastore.compaction_started(
         compaction.compaction_id, opened.txn_id, snapshot.write_ids.high_water_mark
     )
@@ -168,6 +173,7 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
         metastore.compaction_refused(compaction.compaction_id, _WRITERS)
     elif is_enough(state, compaction.type):
         unsynced = Unsynced(root=table.location)
+        targets = []
         merged_directories = write_merged(session, snapshot, compaction, staging, opened.txn_id)
         _check_goes_on(session)
         for merged in merged_directories:
@@ -175,13 +181,36 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
             opened.reverts.append(partial(session.files.delete, target))
             session.files.rename(merged, target)
             unsynced.add(target)
+            targets.append(target)
+        if metastore.capabilities.keeps_history:
+            made.append(_recorded(session, table, compaction, state, targets))
         sync_all(session.files, [unsynced])
         metastore.compaction_done(compaction.compaction_id)
     elif state.obsolete or state.aborted:
         metastore.compaction_done(compaction.compaction_id)
     else:
         metastore.compaction_refused(compaction.compaction_id, _NOT_ENOUGH)
-    opened.commit()
+    opened.commit(made)
+
+
+def _recorded(
+    session: AcidSession,
+    table: Table,
+    compaction: Compaction,
+    state: AcidState,
+    targets: Sequence[str],
+) -> RecordCompaction:
+    """Return what the history of the table keeps of a compaction."""
+    merged = [d for d in state.directories if d.max_write_id > 0]
+    return RecordCompaction(
+        table=table,
+        partition=compaction.partition,
+        type=compaction.type,
+        # A base has the rows of all write ids up to its own.
+        first_write_id=min((1 if d is state.base else d.min_write_id for d in merged), default=0),
+        write_id=max((d.max_write_id for d in merged), default=0),
+        counts=with_files(session.files, UNCOUNTED, targets),
+    )
 
 
 def _sees_all(session: AcidSession, snapshot: TableSnapshot) -> bool:

@@ -22,7 +22,7 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory, staged_directories
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import TARGET, part_columns, writer_options
-from acidsql.storage.tails import read_tail
+from acidsql.storage.tails import Stamped, read_tail
 from acidsql.syntax.lexer import quote
 
 _SOURCES = "org.apache.spark.sql.execution.datasources"
@@ -110,8 +110,8 @@ def finalize_insert_only(
     finished = []
     for directory in staged_directories(session.files, staging):
         paths = [child(directory.path, name) for name in sorted(directory.files)]
-        counts = in_parallel(lambda path: _rows(session, table, path), paths)
-        kept = [path for path, count in zip(paths, counts, strict=True) if count]
+        counts = in_parallel(lambda path: _counted(session, table, path), paths)
+        kept = [path for path, count in zip(paths, counts, strict=True) if count.rows]
         for path in set(paths) - set(kept):
             session.files.delete(path)
         for number, path in enumerate(kept):
@@ -123,10 +123,16 @@ def finalize_insert_only(
                     values=directory.values,
                     deletes=False,
                     statement_id=int(directory.target[1:]),
-                    events=sum(counts),
+                    events=sum(count.rows for count in counts),
+                    files=len(kept),
+                    size=sum(count.size for count in counts if count.rows),
                 )
             )
     return finished
+
+
+def _counted(session: AcidSession, table: Table, path: str) -> Stamped:
+    return Stamped(rows=_rows(session, table, path), size=session.files.size(path))
 
 
 def _rows(session: AcidSession, table: Table, path: str) -> int:

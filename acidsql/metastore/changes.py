@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acidsql.format.paths import parent
-from acidsql.metastore.model import Partition, Table
+from acidsql.metastore.history import WriteCounts
+from acidsql.metastore.model import CompactionType, Partition, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +146,33 @@ class DeleteLoadedFiles:
     files: tuple[LoadedFile, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordCounts:
+    """Record in the history of a table what the transaction wrote to it."""
+
+    table: Table
+    counts: WriteCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordCompaction:
+    """Record in the history of a table that the transaction compacted it, or a partition.
+
+    Attributes:
+        partition: name of the partition, or None.
+        first_write_id: lowest write id that was merged.
+        write_id: highest write id that was merged.
+        counts: files and bytes that were written.
+    """
+
+    table: Table
+    partition: str | None
+    type: CompactionType
+    first_write_id: int
+    write_id: int
+    counts: WriteCounts
+
+
 CatalogChange = (
     AlterTable
     | RenameTable
@@ -157,6 +185,8 @@ CatalogChange = (
     | DropPartitions
     | RecordWrites
     | DeleteLoadedFiles
+    | RecordCounts
+    | RecordCompaction
 )
 
 

@@ -360,6 +360,8 @@ class Capabilities:
             transaction may have left files from lock requests that follow the allocation of a write
             id.
         converts_spark_tables: it can take over a table of Spark's own catalog without moving it.
+        keeps_history: it keeps the history of tables, and takes ``RecordCounts`` and
+            ``RecordCompaction``.
         readers_know_zstd: everything that reads its tables decompresses zstd. ORC does from 1.6 on,
             which Hive 4 has; Hive 3.1 has ORC 1.5.
         queues_cleanups: ``request_cleanup`` is for acidsql. A server decides by itself what is
@@ -372,6 +374,7 @@ class Capabilities:
     has_other_clients: bool
     learns_writes_from_locks: bool
     converts_spark_tables: bool
+    keeps_history: bool
     readers_know_zstd: bool
     queues_cleanups: bool
     initiates_itself: bool

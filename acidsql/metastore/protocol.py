@@ -13,6 +13,7 @@ from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.changes import CatalogChange
+from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.model import (
     NO_LIMITS,
     NO_OPTIONS,
@@ -291,8 +292,20 @@ class Metastore(Protocol):
         """
 
     # -- write ids ------------------------------------------------------------------------------
-    def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
-        """Return the write id of an open transaction for a table, allocated by the first call."""
+    def allocate_write_id(
+        self, txn_id: int, database: str, table: str, statement: RecordedStatement | None = None
+    ) -> int:
+        """Return the write id of an open transaction for a table, allocated by the first call.
+
+        Args:
+            statement: what the transaction does to the table, for a metastore that keeps a history.
+        """
+
+    def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
+        """Return the write ids of a table and its compactions, newest first, at most ``limit``.
+
+        A metastore that keeps no history returns none.
+        """
 
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
         """Return the write ids of a table that a snapshot sees.

@@ -157,7 +157,7 @@ class Shell:
 
     def _completer(self) -> StatementCompleter:
         rows = self._spark.sql("SELECT keyword FROM sql_keywords()").collect()
-        keywords = {row[0] for row in rows} | {"COMPACTIONS", "ROW__ID"}
+        keywords = {row[0] for row in rows} | {"COMPACTIONS", "HISTORY", "HEALTH", "ROW__ID"}
         return StatementCompleter(
             keywords=keywords, commands=_COMMANDS, table_names=self._table_names
         )

@@ -236,6 +236,7 @@ def _open_metastore(settings: Settings, user: str, files: FileSystem) -> Metasto
         settings.metastore,
         txn_timeout=settings.txn_timeout,
         synchronous=settings.synchronous,
+        history_entries=settings.history_entries,
         files=SyncedFiles(files),
     )
 

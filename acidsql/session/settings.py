@@ -53,6 +53,8 @@ class Settings:
             of the embedded metastore is aborted; a Hive Metastore has its own.
         snapshot_max_age: ``spark.acidsql.snapshot.maxAge``: seconds that a returned DataFrame may
             be read.
+        history_entries: ``spark.acidsql.history.maxEntries``: number of a table's newest write ids
+            whose history the embedded metastore keeps.
         synchronous: ``spark.acidsql.synchronous``: whether a commit waits until all that it needs
             is on the local disk.
         auto_compaction: ``spark.acidsql.compaction.auto``.
@@ -66,6 +68,7 @@ class Settings:
     lock_timeout: float
     txn_timeout: float
     snapshot_max_age: float
+    history_entries: int
     synchronous: bool
     auto_compaction: AutoCompaction
     compaction_bytes: int
@@ -90,6 +93,7 @@ def read_settings(spark: SparkSession) -> Settings:
         lock_timeout=_seconds(spark, "spark.acidsql.lock.timeout", 300.0),
         txn_timeout=_seconds(spark, "spark.acidsql.txn.timeout", 300.0),
         snapshot_max_age=_seconds(spark, "spark.acidsql.snapshot.maxAge", 86_400.0),
+        history_entries=_number(spark, "spark.acidsql.history.maxEntries", 10_000),
         synchronous=_choice(spark, "spark.acidsql.synchronous", ("full", "off")) == "full",
         auto_compaction=_auto_compaction(spark, is_served=metastore.startswith(_THRIFT)),
         compaction_bytes=_bytes(spark, "spark.acidsql.compaction.maxBytes", "4g"),
@@ -168,6 +172,28 @@ def _bytes(spark: SparkSession, key: str, default: str) -> int:
             {"confName": key, "confValue": text},
         )
     return int(match[1]) << 10 * "bkmgt".index(match[2] or "b")
+
+
+def records_statements(spark: SparkSession) -> bool:
+    """Return whether the history of tables keeps the texts of statements.
+
+    Each statement that writes reads it: ``spark.acidsql.history.statements``.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    return _choice(spark, "spark.acidsql.history.statements", ("on", "off")) == "on"
+
+
+def _number(spark: SparkSession, key: str, default: int) -> int:
+    text = str(spark.conf.get(key, str(default)))
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise AcidAnalysisError(
+            "INVALID_CONF_VALUE",
+            f"{key} is {text!r}: give a whole number, 0 or more",
+            {"confName": key, "confValue": text},
+        )
+    return int(text)
 
 
 def _metastore(spark: SparkSession) -> str:

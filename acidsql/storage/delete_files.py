@@ -23,6 +23,7 @@ from acidsql.format.orc_tail import append_metadata, parse_tail
 from acidsql.schema.acid_file import event_schema
 from acidsql.storage.filesystem import FileSystem, FileVersion, child
 from acidsql.storage.lru_cache import LruCache
+from acidsql.storage.tails import Stamped
 
 _DELETE = 2
 # Rows that ORC's writer takes at a time.
@@ -111,7 +112,7 @@ def _is_ascending(columns: Sequence[npt.NDArray[np.int64]]) -> bool:
 
 def write_buckets(
     files: FileSystem, directory: str, events: pa.Table, row: StructType, codec: str
-) -> None:
+) -> list[Stamped]:
     """Write each event to the file of its bucket.
 
     Args:
@@ -122,10 +123,14 @@ def write_buckets(
     buckets: dict[int, list[int]] = defaultdict(list)
     for value in pc.unique(events["bucket"]).to_pylist():
         buckets[decode_bucket(value)].append(value)
+    written = []
     for bucket_id, values in buckets.items():
         wanted = pa.array(values, events["bucket"].type)
         own = events.filter(pc.is_in(events["bucket"], wanted)) if len(buckets) > 1 else events
-        files.write(child(directory, bucket_file_name(bucket_id)), encode(own, row, codec))
+        content = encode(own, row, codec)
+        files.write(child(directory, bucket_file_name(bucket_id)), content)
+        written.append(Stamped(rows=len(own), size=len(content)))
+    return written
 
 
 def encode(events: pa.Table, row: StructType, codec: str) -> bytes:

@@ -21,7 +21,7 @@ from acidsql.metastore.model import Table
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import BUCKET_COLUMN, PART, TARGET
-from acidsql.storage.tails import BUCKET, read_tail, stamp
+from acidsql.storage.tails import BUCKET, Stamped, read_tail, stamp
 
 
 class DuplicateKeys(Enum):
@@ -64,13 +64,21 @@ class StagedDirectory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedDirectory:
-    """Finished directory in staging, which needs only to be moved to its place."""
+    """Finished directory in staging, which needs only to be moved to its place.
+
+    Attributes:
+        events: number of its rows, or of its delete events.
+        files: number of its files; the version file does not count.
+        size: of these files, in bytes.
+    """
 
     path: str
     values: tuple[str, ...]
     deletes: bool
     statement_id: int
     events: int
+    files: int
+    size: int
 
 
 def staged_directories(files: FileSystem, staging: str) -> list[StagedDirectory]:
@@ -109,25 +117,30 @@ def finalize_rows(
         FormatError: UNEXPECTED_STAGED_FILE, Spark left something else than one file per writer.
     """
     files = [(d, name) for d in directories for name in d.files]
-    rows = in_parallel(lambda file: _finish_rows(staging, *file), files)
-    counts: dict[str, int] = defaultdict(int)
-    for (directory, _), number in zip(files, rows, strict=True):
-        counts[directory.path] += number
+    stamped = in_parallel(lambda file: _finish_rows(staging, *file), files)
+    own: dict[str, list[Stamped]] = defaultdict(list)
+    for (directory, _), file in zip(files, stamped, strict=True):
+        if file is not None:
+            own[directory.path].append(file)
     return [
         FinishedDirectory(
             path=d.path,
             values=d.values,
             deletes=False,
             statement_id=int(d.target[1:]),
-            events=counts[d.path],
+            events=sum(file.rows for file in own[d.path]),
+            files=len(own[d.path]),
+            size=sum(file.size for file in own[d.path]),
         )
         for d in directories
-        if counts[d.path]
+        if own[d.path]
     ]
 
 
-def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int:
-    """Name a part file after its bucket and add its metadata; return its number of rows."""
+def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> Stamped | None:
+    """Name a part file after its bucket and add its metadata; one without rows is deleted, and
+    None returned.
+    """
     files = staging.files
     path = child(directory.path, name)
     bucket, _, part = name.rpartition("/")
@@ -136,7 +149,7 @@ def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int
     tail = read_tail(files, path)
     if tail.rows == 0:
         files.delete(path)
-        return 0
+        return None
     written = tail.file_int_stats(BUCKET)
     if written is None or (written.minimum, written.maximum) != (bucket_property,) * 2:
         raise FormatError(
@@ -144,11 +157,11 @@ def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> int
             f"{path} holds bucket properties {written}, expected {bucket_property}: "
             "report this with the Spark version and the session's configuration",
         )
-    stamp(files, path, row=staging.row.names, deletes=False, one_writer=True)
+    stamped = stamp(files, path, row=staging.row.names, deletes=False, one_writer=True)
     files.rename(path, child(directory.path, bucket_file_name(bucket_id)))
     if bucket:
         files.delete(child(directory.path, bucket))
-    return tail.rows
+    return stamped
 
 
 def write_versions(files: FileSystem, directories: Sequence[FinishedDirectory]) -> None:
@@ -179,22 +192,21 @@ def bucket_parts(files: FileSystem, path: str) -> list[tuple[int, str]]:
     return found
 
 
-def name_bucket_parts(files: FileSystem, path: str, *, row: Sequence[str], deletes: bool) -> int:
+def name_bucket_parts(
+    files: FileSystem, path: str, *, row: Sequence[str], deletes: bool
+) -> list[Stamped]:
     """Stamp and name the part files of a directory that was written by bucket.
 
     Args:
         row: see ``tails.stamp``.
         deletes: see ``tails.stamp``.
-
-    Returns:
-        Their number of rows.
     """
 
-    def finish(part: tuple[int, str]) -> int:
+    def finish(part: tuple[int, str]) -> Stamped:
         bucket_id, source = part
-        tail = stamp(files, source, row=row, deletes=deletes, one_writer=False)
+        stamped = stamp(files, source, row=row, deletes=deletes, one_writer=False)
         files.rename(source, child(path, bucket_file_name(bucket_id)))
         files.delete(child(path, f"{BUCKET_COLUMN}={bucket_id}"))
-        return tail.rows
+        return stamped
 
-    return sum(in_parallel(finish, bucket_parts(files, path)))
+    return in_parallel(finish, bucket_parts(files, path))

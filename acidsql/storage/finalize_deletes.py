@@ -37,7 +37,7 @@ from acidsql.storage.finalize import (
 )
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import BUCKET_COLUMN, CHECK_TARGET, codec, write_keys
-from acidsql.storage.tails import read_tail
+from acidsql.storage.tails import Stamped, read_tail
 
 # Columns: number of a staged directory, and of the first one of the same partition.
 _PLACE, _PARTITION = "__place", "__partition"
@@ -99,8 +99,8 @@ def _write_on_driver(staging: Staging, keys: Keys) -> list[FinishedDirectory]:
         by = pa.repeat(pa.scalar(staging.write_id, pa.int64()), len(unique))
         events = unique.append_column(delete_files.DELETED_BY, by)
         arguments = path, events, staging.row, codec(staging.table)
-        delete_files.write_buckets(staging.files, *arguments)
-        finished.append(_finished(place, path, len(unique)))
+        written = delete_files.write_buckets(staging.files, *arguments)
+        finished.append(_finished(place, path, written))
     return finished
 
 
@@ -108,13 +108,15 @@ def _place(directory: StagedDirectory) -> Place:
     return Place(directory.target, directory.values)
 
 
-def _finished(place: Place, path: str, events: int) -> FinishedDirectory:
+def _finished(place: Place, path: str, written: Sequence[Stamped]) -> FinishedDirectory:
     return FinishedDirectory(
         path=path,
         values=place.values,
         deletes=True,
         statement_id=int(place.target[1:]),
-        events=events,
+        events=sum(file.rows for file in written),
+        files=len(written),
+        size=sum(file.size for file in written),
     )
 
 
@@ -162,8 +164,8 @@ def _finalize_with_spark(
     finished = []
     for name in files.names(out):
         path = child(out, name)
-        events = name_bucket_parts(files, path, row=(), deletes=True)
-        finished.append(_finished(_place(written[int(name.partition("=")[2])]), path, events))
+        named = name_bucket_parts(files, path, row=(), deletes=True)
+        finished.append(_finished(_place(written[int(name.partition("=")[2])]), path, named))
     return finished
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
@@ -73,9 +73,21 @@ class TailCache:
         return self._read(path, version)
 
 
+class Stamped(NamedTuple):
+    """Finished file.
+
+    Attributes:
+        rows: number of its rows or events.
+        size: in bytes.
+    """
+
+    rows: int
+    size: int
+
+
 def stamp(
     files: FileSystem, path: str, *, row: Sequence[str], deletes: bool, one_writer: bool
-) -> OrcTail:
+) -> Stamped:
     """Append the ACID items of user metadata (``acid_metadata``) to a finished file.
 
     Args:
@@ -84,17 +96,15 @@ def stamp(
         one_writer: True if all rows have one write id and one bucket property, in ascending order
             of row id. Then the last key of a stripe follows from its statistics; otherwise the keys
             are read.
-
-    Returns:
-        The tail as it was before.
     """
     size = files.size(path)
     last = tail_bytes(files, path, size)
     tail = parse_tail(last, size)
     keys = _keys_from_statistics(tail) if one_writer else last_keys(files, path, len(tail.stripes))
     inserts, removed = (0, tail.rows) if deletes else (tail.rows, 0)
-    files.append(path, append_metadata(last, size, footer_items(keys, inserts, removed), row))
-    return tail
+    appended = append_metadata(last, size, footer_items(keys, inserts, removed), row)
+    files.append(path, appended)
+    return Stamped(rows=tail.rows, size=size + len(appended))
 
 
 def _keys_from_statistics(tail: OrcTail) -> list[tuple[int, int, int]]:

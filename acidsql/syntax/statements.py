@@ -222,6 +222,29 @@ class Describe(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeHistory(Named):
+    """``DESCRIBE HISTORY table [LIMIT n]``.
+
+    Attributes:
+        most: largest number of entries.
+    """
+
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeDetail(Named):
+    """``DESCRIBE DETAIL table``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeHealth(Named):
+    """``DESCRIBE HEALTH table [PARTITION (…)]``."""
+
+    partition: PartitionSpec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Insert(Named):
     """``INSERT INTO`` or ``INSERT OVERWRITE`` a table.
 
@@ -437,7 +460,8 @@ Statement: TypeAlias = (
     CreateTable | DropTable | Truncate | Alteration | Compact | CreateView | DropView |
     CreateDatabase | DropDatabase | Use | ShowDatabases | ShowTables | ShowPartitions |
     ShowCreateTable |
-    ShowColumns | ShowTblProperties | Describe | Insert | MultiInsert | Update | Delete | Merge |
+    ShowColumns | ShowTblProperties | Describe | DescribeHistory | DescribeDetail |
+    DescribeHealth | Insert | MultiInsert | Update | Delete | Merge |
     ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | AbortCompactions |
     Optimize | Vacuum | Explain | CacheTable |
     RefreshTable | AnalyzeTable | MsckRepair | CheckTable | LoadData

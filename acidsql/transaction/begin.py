@@ -15,6 +15,7 @@ from acidsql.scan.snapshot import keep_write_ids_ahead
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child
+from acidsql.transaction.recorded import recorded
 from acidsql.transaction.transaction import Transaction, transaction
 from acidsql.transaction.write_intent import WriteIntent
 
@@ -52,9 +53,11 @@ def begin(
             to wait.
 
     Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
         LockTimeoutError: LOCK_TIMEOUT.
         TransactionStateError: TXN_ABORTED.
     """
+    intents = [replace(i, statement=recorded(session, i.statement)) for i in intents]
     deadline = time.monotonic() + session.settings.lock_timeout
     attempt = _begin_exclusive if _is_exclusive(intents) else _begin_shared
     if opened is not None:
@@ -140,8 +143,10 @@ def _allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, 
     for intent in intents:
         check_owner(opened.session, intent.table)
         _learn_write_ids(opened.session, intent)
-    tables = [intent.table for intent in intents]
-    return {t.full_name: allocate(opened.txn_id, t.database, t.name) for t in tables}
+    return {
+        i.table.full_name: allocate(opened.txn_id, i.table.database, i.table.name, i.statement)
+        for i in intents
+    }
 
 
 def _learn_write_ids(session: AcidSession, intent: WriteIntent) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import LockRequest, LockType, Operation, Table
 
 
@@ -16,6 +17,7 @@ class WriteIntent:
         operation: as the metastore records it in the write set; SELECT, of statements that change
             only the catalog, is not recorded.
         lock: its strength.
+        statement: statement with its whole text, for the history of the table.
         partition: values of the one partition that the statement writes to; None locks the table.
         overwrite: whether the rows replace all that was there; they become a base.
     """
@@ -23,6 +25,7 @@ class WriteIntent:
     table: Table
     operation: Operation
     lock: LockType
+    statement: RecordedStatement
     partition: tuple[str, ...] | None = None
     overwrite: bool = False
 
@@ -51,7 +54,11 @@ class WriteIntent:
 
 
 def insert_intent(
-    table: Table, partition: tuple[str, ...] | None = None, *, overwrite: bool = False
+    table: Table,
+    statement: RecordedStatement,
+    partition: tuple[str, ...] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> WriteIntent:
     """Build the intent of INSERT INTO and INSERT OVERWRITE.
 
@@ -63,20 +70,23 @@ def insert_intent(
         table=table,
         operation=Operation.UPDATE if overwrite else Operation.INSERT,
         lock=LockType.EXCLUSIVE if overwrite else LockType.SHARED_READ,
+        statement=statement,
         partition=partition,
         overwrite=overwrite,
     )
 
 
-def change_intent(table: Table, operation: Operation) -> WriteIntent:
+def change_intent(table: Table, operation: Operation, statement: RecordedStatement) -> WriteIntent:
     """Build the intent of UPDATE, DELETE and MERGE; the commit detects conflicts, not the lock."""
-    return WriteIntent(table=table, operation=operation, lock=LockType.SHARED_WRITE)
+    lock = LockType.SHARED_WRITE
+    return WriteIntent(table=table, operation=operation, lock=lock, statement=statement)
 
 
-def alter_intent(table: Table) -> WriteIntent:
+def alter_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
     """Build the intent of statements that change the catalog.
 
     They lock exclusively, so they wait until nobody writes. They advance the table's write id, as
     in Hive, and conflict with nobody.
     """
-    return WriteIntent(table=table, operation=Operation.SELECT, lock=LockType.EXCLUSIVE)
+    operation, lock = Operation.SELECT, LockType.EXCLUSIVE
+    return WriteIntent(table=table, operation=operation, lock=lock, statement=statement)

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from acidsql.errors import AcidLookupError, AcidSqlError, FormatError
-from acidsql.format.names import (
-    STAGING_PREFIX,
-    DirectoryKind,
-    base_name,
-    delete_delta_name,
-    delta_name,
-    parse_directory,
-)
+from acidsql.errors import AcidLookupError, AcidSqlError
+from acidsql.format.names import STAGING_PREFIX, base_name, delete_delta_name, delta_name
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites, ShowTable
+from acidsql.metastore.changes import (
+    AlterPartitions,
+    CatalogChange,
+    RecordCounts,
+    RecordWrites,
+    ShowTable,
+)
+from acidsql.metastore.history import WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.table_owner import check_partition
@@ -28,6 +28,7 @@ from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.begin import OpenedTransaction, begin
 from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.transaction import Transaction
+from acidsql.transaction.write_id_check import check_write_id_is_new
 from acidsql.transaction.write_intent import WriteIntent
 
 logger = logging.getLogger(__name__)
@@ -64,6 +65,8 @@ class WriteTransaction:
         added: partitions whose directories it made.
         touched: partitions that were written to, by values.
         named: operations and partitions that the metastore was told of.
+        counts: rows that it changed, which its statement tells before the commit; files of
+            directories that were published.
     """
 
     transaction: Transaction
@@ -80,6 +83,7 @@ class WriteTransaction:
     added: list[Partition] = field(default_factory=list)
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
+    counts: WriteCounts = field(default_factory=WriteCounts)
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
     @property
@@ -111,6 +115,14 @@ class WriteTransaction:
                     self.write_id, self.write_id, directory.statement_id
                 )
             self.place(directory.path, directory.values, name)
+        written = WriteCounts(
+            files=sum(d.files for d in finished), size=sum(d.size for d in finished)
+        )
+        self.count(written)
+
+    def count(self, counts: WriteCounts) -> None:
+        """Add to the counts of rows, files and bytes."""
+        self.counts += counts
 
     def place(self, path: str, values: tuple[str, ...], name: str) -> None:
         """Move a finished directory into a partition.
@@ -129,7 +141,9 @@ class WriteTransaction:
             self.announce(self.intent.operation, [values])
         partition = self._known[values]
         check_partition(self.session, self.table, partition.location)
-        self._check_write_id_is_new(partition.location)
+        check_write_id_is_new(
+            self.session, self.table, self.listings.get(partition.location), self.write_id
+        )
         if not self.placed:
             # An aborted one may be cleaned already, and nobody would remove what is moved now.
             self.session.metastore.require_open(self.txn_id)
@@ -193,47 +207,15 @@ class WriteTransaction:
         self._known[values] = partition
         return partition
 
-    def _check_write_id_is_new(self, location: str) -> None:
-        """Check that a partition has no directory with this transaction's write id by another
-        writer, and none that would count as newer without being so.
+    def commit(self, changed: Sequence[Change], counts: WriteCounts | None = None) -> None:
+        """Commit a transaction that changes only this table, as ``commit_all`` does.
 
-        Deltas of transactions that began later are as they should be. A base above this write id
-        would hide what is about to be written; the locks let nobody make one meanwhile.
-
-        Raises:
-            FormatError: WRITE_ID_IN_USE.
+        Args:
+            changed: operations with the partitions that they changed.
+            counts: numbers of rows; by default none were changed.
         """
-        listed = map(parse_directory, self.listings.get(location).names)
-        above = [d for d in listed if d and d.max_write_id >= self.write_id]
-        if not above:
-            return
-        metastore, table = self.session.metastore, self.table
-        later = metastore.write_ids_after(table.database, table.name, self.write_id)
-        for d in above:
-            is_base = d.kind is DirectoryKind.BASE
-            if is_base or d.min_write_id <= self.write_id or d.max_write_id not in later:
-                highest = max(d.max_write_id for d in above)
-                path, is_known = child(location, d.name), d.max_write_id in later
-                raise self._write_id_in_use(path, d.max_write_id, highest, is_known=is_known)
-
-    def _write_id_in_use(
-        self, path: str, found: int, highest: int, *, is_known: bool
-    ) -> FormatError:
-        metastore, table = self.session.metastore, self.table
-        reason = "somebody has put it there without asking the metastore. Move it away, and run"
-        if is_known:
-            reason = "a statement that began later has put it there. Run"
-        elif not metastore.capabilities.is_id_authority:
-            metastore.seed_write_id(table.database, table.name, highest + 1)
-            reason = "its file is older than the table. Run"
-        return FormatError(
-            "WRITE_ID_IN_USE",
-            f"{path} has write id {found}, and the metastore gave {self.write_id} to this "
-            f"transaction: {reason} the statement again",
-        )
-
-    def commit(self, changed: Sequence[Change]) -> None:
-        """Commit a transaction that changes only this table, as ``commit_all`` does."""
+        if counts is not None:
+            self.count(counts)
         commit_all([(self, changed)])
 
     def record(self, changed: Sequence[Change]) -> None:
@@ -321,7 +303,11 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
     sync_all(changes[0][0].session.files, [write.unsynced for write, _ in changes])
     for write, changed in changes:
         write.record(changed)
-    made = [change for write, _ in changes for change in write.changes]
+    # First: the other changes may give the table another name.
+    made: list[CatalogChange] = []
+    if changes[0][0].session.metastore.capabilities.keeps_history:
+        made += [RecordCounts(table=write.table, counts=write.counts) for write, _ in changes]
+    made += [change for write, _ in changes for change in write.changes]
     # Last: the other changes know a new table by its name until then.
     made.sort(key=lambda change: isinstance(change, ShowTable))
     changes[0][0].transaction.commit(made)

@@ -100,4 +100,6 @@ def stage(
     path = child(write.staging, f"{'deletes' if deletes else 'rows'}_{'_'.join(values)}")
     files = write.session.files
     files.write(child(path, "bucket_00000"), "\n".join(sorted(rows)).encode())
-    return FinishedDirectory(path=path, values=values, deletes=deletes, statement_id=0, events=1)
+    return FinishedDirectory(
+        path=path, values=values, deletes=deletes, statement_id=0, events=1, files=1, size=1
+    )

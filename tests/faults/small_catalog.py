@@ -9,6 +9,7 @@ from functools import partial
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore import changes
 from acidsql.metastore.changes import ShowTable
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import (
     Operation,
     Partition,
@@ -41,6 +42,9 @@ from tests.faults.small_world import (
     definition,
 )
 
+_CREATE = RecordedStatement(operation="CREATE TABLE AS SELECT")
+_ALTER = RecordedStatement(operation="ALTER TABLE")
+
 
 def _create(actor: Actor, name: TableName) -> None:
     session = actor.session
@@ -68,7 +72,7 @@ def _create_as_select(actor: Actor) -> None:
     with transaction(session) as opened:
         staged = session.metastore.stage_table(opened.txn_id, table)
         make_directory(session.files, table.location)
-        with write_transactions(session, [insert_intent(staged)], opened) as (write,):
+        with write_transactions(session, [insert_intent(staged, _CREATE)], opened) as (write,):
             write.publish([stage(write, (), [f"{actor.tag}_"])])
             write.changes.append(ShowTable(staged=staged, name=table.name))
             write.commit([(Operation.INSERT, [()])])
@@ -88,7 +92,7 @@ def alter(
     change: Callable[[WriteTransaction], changes.CatalogChange | None],
 ) -> None:
     """Run an ALTER TABLE: commit one change of the catalog under the lock of the table."""
-    with write_transaction(actor.session, alter_intent(actor.table(name))) as write:
+    with write_transaction(actor.session, alter_intent(actor.table(name), _ALTER)) as write:
         made = change(write)
         if made is not None:
             write.changes.append(made)

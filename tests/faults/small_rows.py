@@ -19,6 +19,7 @@ from acidsql.format.names import (
     original_file_name,
 )
 from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import (
     Compaction,
     CompactionState,
@@ -55,10 +56,15 @@ from tests.faults.small_world import (
     rows_of,
 )
 
+_INSERT, _OVERWRITE, _CHANGE, _LOAD = (
+    RecordedStatement(operation=operation)
+    for operation in ("INSERT", "INSERT OVERWRITE", "MERGE", "LOAD DATA")
+)
+
 
 def insert(actor: Actor, name: TableName, places: Sequence[Values]) -> None:
     """Insert a row into each of some partitions."""
-    with write_transaction(actor.session, insert_intent(actor.table(name))) as write:
+    with write_transaction(actor.session, insert_intent(actor.table(name), _INSERT)) as write:
         added = {values: [f"{actor.tag}_{'_'.join(values)}"] for values in places}
         write.publish([stage(write, values, rows) for values, rows in added.items()])
         actor.note(Change(table=name, write_id=write.write_id, added=added))
@@ -70,7 +76,7 @@ def _inserted(state: State, tag: str, name: TableName, places: Sequence[Values])
 
 
 def _insert_two(actor: Actor) -> None:
-    intents = [insert_intent(actor.table(T)), insert_intent(actor.table(P))]
+    intents = [insert_intent(actor.table(name), _INSERT) for name in (T, P)]
     with write_transactions(actor.session, intents) as (one, other):
         one.publish([stage(one, (), [f"{actor.tag}_"])])
         other.publish([stage(other, ("5",), [f"{actor.tag}_5"])])
@@ -80,7 +86,7 @@ def _insert_two(actor: Actor) -> None:
 
 
 def _overwrite(actor: Actor, name: TableName, partition: Values) -> None:
-    intent = insert_intent(actor.table(name), partition or None, overwrite=True)
+    intent = insert_intent(actor.table(name), _OVERWRITE, partition or None, overwrite=True)
     with write_transaction(actor.session, intent) as write:
         rows = [f"{actor.tag}_"]
         write.publish([stage(write, partition, rows)])
@@ -102,7 +108,7 @@ def _chosen(rows: Mapping[Values, Rows]) -> dict[Values, list[str]]:
 
 def _change(actor: Actor, name: TableName, operation: Operation, *, adds: bool) -> None:
     """Run UPDATE or DELETE of the chosen rows; an update gives each a new name in its place."""
-    intent = change_intent(actor.table(name), operation)
+    intent = change_intent(actor.table(name), operation, _CHANGE)
     with write_transaction(actor.session, intent) as write:
         chosen = _chosen(rows_of(actor.session, write.table, write.txns, write.seen))
         deleted = [stage(write, v, rows, deletes=True) for v, rows in chosen.items()]
@@ -126,7 +132,8 @@ def _changed(state: State, tag: str, name: TableName, *, adds: bool) -> State:
 
 def _merge(actor: Actor) -> None:
     """Delete in one partition and insert into another one."""
-    with write_transaction(actor.session, change_intent(actor.table(P), Operation.UPDATE)) as write:
+    intent = change_intent(actor.table(P), Operation.UPDATE, _CHANGE)
+    with write_transaction(actor.session, intent) as write:
         rows = rows_of(actor.session, write.table, write.txns, write.seen)
         gone = sorted(rows.get(("1",), EMPTY))
         added: dict[Values, list[str]] = {("9",): [f"{actor.tag}_"]}
@@ -143,7 +150,7 @@ def _merge_effect(state: State, tag: str) -> State:
 
 
 def _truncate(actor: Actor, name: TableName) -> None:
-    intent = insert_intent(actor.table(name), overwrite=True)
+    intent = insert_intent(actor.table(name), _OVERWRITE, overwrite=True)
     with write_transaction(actor.session, intent) as write:
         places = [p.values for p in write.partitions()] if write.table.partition_columns else [()]
         write.announce(intent.operation, places)
@@ -160,7 +167,7 @@ def _load(actor: Actor, name: TableName, values: Values, *, overwrite: bool) -> 
     files = actor.session.files
     place = actor.world.uri("landing")
     sources = [child(place, name) for name in files.names(place) if not name.startswith("_")]
-    intent = insert_intent(actor.table(name), values or None, overwrite=overwrite)
+    intent = insert_intent(actor.table(name), _LOAD, values or None, overwrite=overwrite)
     with write_transaction(actor.session, intent) as write:
         staged = child(write.staging, "loaded")
         versions = [(source, files.version(source)) for source in sources]

@@ -270,10 +270,10 @@ def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any
     original = WriteTransaction.commit
     waiting: list[Callable[[], Any]] = []
 
-    def commit(transaction: WriteTransaction, changed: Any) -> None:
+    def commit(transaction: WriteTransaction, *arguments: Any) -> None:
         if waiting:
             waiting.pop()()
-        original(transaction, changed)
+        original(transaction, *arguments)
 
     monkeypatch.setattr(WriteTransaction, "commit", commit)
     return waiting.append

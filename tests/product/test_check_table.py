@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.checking.problems import KINDS
 from acidsql.format.bucket_codec import encode
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition
 from acidsql.transaction.write_intent import insert_intent
 from tests.limits import set_limits
@@ -409,7 +410,9 @@ def test_a_repair_waits_for_writers(lab: Lab, table: str, monkeypatch: pytest.Mo
     DAMAGES["no version file"].make(lab.root(table))
     other = lab.session.metastore.open_txn("ann", "host")
     definition = metastore.table("default", table)
-    metastore.lock(other, [insert_intent(definition).request()])
+    metastore.lock(
+        other, [insert_intent(definition, RecordedStatement(operation="INSERT")).request()]
+    )
     before = lab.tree(table)
     with monkeypatch.context() as patch:
         patch.setattr(lab.session, "settings", replace(lab.session.settings, lock_timeout=0.2))

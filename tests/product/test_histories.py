@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.format.names import delta_name
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import latest_snapshot
@@ -179,7 +180,9 @@ def _abort_after_writing(spark: SparkSession, session: AcidSession, name: str) -
 
 
 def _write_and_fail(session: AcidSession, table: Table) -> None:
-    with write_transaction(session, insert_intent(table)) as txn:
+    with write_transaction(
+        session, insert_intent(table, RecordedStatement(operation="INSERT"))
+    ) as txn:
         name = delta_name(txn.write_id, txn.write_id, 0)
         session.files.make_directory(f"{table.location}/{name}")
         raise ZeroDivisionError

@@ -13,6 +13,9 @@ from acidsql.syntax.statements import (
     CreateDatabase,
     CreateView,
     Describe,
+    DescribeDetail,
+    DescribeHealth,
+    DescribeHistory,
     DropDatabase,
     DropTable,
     DropView,
@@ -156,6 +159,25 @@ SHOW_AND_DESCRIBE = [
     ("DESC EXTENDED «extended»", Describe, {"name": ("extended",), "mode": "extended"}),
     ("DESC «function»", Describe, {"name": ("function",)}),
     ("DESC «database.t» c", Describe, {"name": ("database", "t"), "column": "c"}),
+    ("DESCRIBE HISTORY «d.t»", DescribeHistory, {"name": ("d", "t")}),
+    ("desc history «t» limit 5", DescribeHistory, {**T, "most": 5}),
+    ("DESCRIBE HISTORY «`limit`» LIMIT 1", DescribeHistory, {"name": ("limit",), "most": 1}),
+    ("DESCRIBE DETAIL «t»", DescribeDetail, T),
+    ("DESC HEALTH «t»", DescribeHealth, T),
+    (
+        "DESCRIBE HEALTH «t» PARTITION (p=1, q)",
+        DescribeHealth,
+        {**T, "partition": partition(p="1", q=None)},
+    ),
+    ("DESCRIBE «history»", Describe, {"name": ("history",)}),
+    ("DESCRIBE «detail» AS JSON", Describe, {"name": ("detail",), "as_json": True}),
+    (
+        "DESCRIBE «health» PARTITION (p=1)",
+        Describe,
+        {"name": ("health",), "partition": partition(p="1")},
+    ),
+    ("DESCRIBE «history.t» c", Describe, {"name": ("history", "t"), "column": "c"}),
+    ("DESCRIBE TABLE «history» c", Describe, {"name": ("history",), "column": "c"}),
 ]
 
 

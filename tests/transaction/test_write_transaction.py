@@ -11,6 +11,7 @@ import pytest
 from acidsql.errors import FormatError, TransactionStateError
 from acidsql.format.names import OWNER_FILE, delta_name
 from acidsql.metastore.embedded.store import EmbeddedMetastore
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, CompactionType, LockType, Operation, Table, TxnType
 from acidsql.storage.filesystem import child
 from acidsql.transaction.write_intent import WriteIntent
@@ -48,6 +49,7 @@ def begin(metastore: EmbeddedMetastore) -> Iterator[Begin]:
             table=metastore.table("default", "t"),
             operation=operation,
             lock=LockType.SHARED_READ if operation is Operation.INSERT else LockType.SHARED_WRITE,
+            statement=RecordedStatement(operation=operation.name),
         )
         return write_transaction(session, intent)
 

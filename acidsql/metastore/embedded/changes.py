@@ -13,6 +13,8 @@ from acidsql.metastore.changes import (
     DropDatabase,
     DropPartitions,
     DropTable,
+    RecordCompaction,
+    RecordCounts,
     RecordWrites,
     RenamePartition,
     RenameTable,
@@ -22,7 +24,10 @@ from acidsql.metastore.embedded import catalog
 
 
 def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
-    """Make one change; its file operations are in the journal."""
+    """Make one change; its file operations are in the journal.
+
+    Those of the history are made by ``history.record``.
+    """
     match change:
         case AlterTable(after=after):
             catalog.alter_table(connection, after)
@@ -47,5 +52,5 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
         case DropPartitions(table=table, partitions=dropped):
             values = [partition.values for partition in dropped]
             catalog.drop_partitions(connection, table.database, table.name, values)
-        case DeleteLoadedFiles():
+        case DeleteLoadedFiles() | RecordCounts() | RecordCompaction():
             pass

@@ -18,6 +18,7 @@ from acidsql.metastore.embedded import (
     catalog,
     changes,
     compactions,
+    history,
     locks,
     write_ids,
     write_set,
@@ -59,6 +60,7 @@ def commit(
             dropped = catalog.table_id(connection, change.table.database, change.table.name)
             abort_users_of_dropped(connection, dropped, now, txn_id)
         changes.apply(connection, change)
+        history.record(connection, txn_id, change, now)
     connection.execute(
         "UPDATE txns SET state = ?, commit_id = ?, ended = ? WHERE txn_id = ?",
         (TxnState.COMMITTED.value, highest_txn_id(connection), now, txn_id),

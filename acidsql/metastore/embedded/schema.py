@@ -209,6 +209,29 @@ _VERSION_5 = (
     "ALTER TABLE compactions ADD COLUMN pool TEXT",
     "ALTER TABLE compactions ADD COLUMN order_by TEXT",  # of a rebalance
     "ALTER TABLE compactions ADD COLUMN buckets INTEGER",  # of a rebalance
+    # The history of the tables: a row for each write id, made when it is allocated and completed by
+    # the commit, and one for each compaction, whose write_id is the highest that it merged.
+    f"""
+    CREATE TABLE history (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        write_id INTEGER NOT NULL,
+        txn_id INTEGER NOT NULL,
+        first_write_id INTEGER NOT NULL,  -- the lowest that a compaction merged
+        user TEXT NOT NULL,
+        host TEXT NOT NULL,
+        started REAL NOT NULL,
+        ended REAL,                       -- of a compaction; of a write id see write_ids
+        operation TEXT NOT NULL,
+        statement TEXT,                   -- the type of a compaction
+        partition_name TEXT,              -- of a compaction
+        inserted INTEGER,                 -- rows; NULL: not counted, or not committed
+        updated INTEGER,
+        deleted INTEGER,
+        files INTEGER,
+        bytes INTEGER,
+        PRIMARY KEY (table_id, write_id, txn_id)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (

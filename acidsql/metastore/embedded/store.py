@@ -19,6 +19,7 @@ from acidsql.metastore.embedded import (
     catalog,
     commit_abort,
     compactions,
+    history,
     locks,
     transactions,
     write_ids,
@@ -29,6 +30,7 @@ from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.journal import Journal
 from acidsql.metastore.embedded.reaper import Reaper
 from acidsql.metastore.file_moves import Files
+from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.model import (
     NO_LIMITS,
     NO_OPTIONS,
@@ -58,6 +60,7 @@ _CAPABILITIES = Capabilities(
     has_other_clients=False,
     learns_writes_from_locks=False,
     converts_spark_tables=True,
+    keeps_history=True,
     readers_know_zstd=True,
     queues_cleanups=True,
     initiates_itself=False,
@@ -73,6 +76,7 @@ class EmbeddedMetastore(CatalogStore):
         synchronous: whether a method returns only when its change is on the disk.
         clock: returns seconds since 1970; all processes that share the file must use the same
             clock.
+        history_entries: number of a table's newest write ids whose history is kept.
         files: moves and deletes what changes of the catalog are about; without them only such
             changes can be made as are about no files.
 
@@ -87,6 +91,7 @@ class EmbeddedMetastore(CatalogStore):
         *,
         txn_timeout: float = 300.0,
         synchronous: bool = True,
+        history_entries: int = 10_000,
         clock: Callable[[], float] = time.time,
         files: Files | None = None,
     ) -> None:
@@ -94,6 +99,7 @@ class EmbeddedMetastore(CatalogStore):
         super().__init__(database, Journal(database, files))
         self._prepared: dict[int, tuple[CatalogChange, ...]] = {}
         self._reaper = Reaper(self._database, txn_timeout, clock)
+        self._history_entries = history_entries
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -204,9 +210,19 @@ class EmbeddedMetastore(CatalogStore):
         with self._database.write() as connection:
             return transactions.seed_txn_id(connection, next_txn_id)
 
-    def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
+    def allocate_write_id(
+        self, txn_id: int, database: str, table: str, statement: RecordedStatement | None = None
+    ) -> int:
         with self._database.write() as connection:
-            return write_ids.allocate(connection, txn_id, database, table)
+            write_id = write_ids.allocate(connection, txn_id, database, table)
+            if statement is not None:
+                kept = self._history_entries
+                history.enter(connection, txn_id, database, table, statement, kept)
+            return write_id
+
+    def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
+        with self._database.read() as connection:
+            return history.entries(connection, database, table, limit, self._history_entries)
 
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
         with self._database.read() as connection:

@@ -15,6 +15,7 @@ from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.changes import CatalogChange, RecordWrites, tables_of
 from acidsql.metastore.file_moves import Files
+from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.hive import (
     alterations,
     catalog,
@@ -65,6 +66,7 @@ _CAPABILITIES = Capabilities(
     has_other_clients=True,
     learns_writes_from_locks=True,
     converts_spark_tables=False,
+    keeps_history=False,
     readers_know_zstd=False,
     queues_cleanups=False,
     initiates_itself=True,
@@ -295,9 +297,19 @@ class HiveMetastore:
         return seeding.seed_txn_id(self._server, self._own, next_txn_id)
 
     # -- write ids ------------------------------------------------------------------------------
-    def allocate_write_id(self, txn_id: int, database: str, table: str) -> int:
+    def allocate_write_id(
+        self,
+        txn_id: int,
+        database: str,
+        table: str,
+        statement: RecordedStatement | None = None,  # noqa: ARG002 - nobody keeps it
+    ) -> int:
         self._tables.remembered(database, table)
         return transactions.allocate_write_id(self._server, self._own, txn_id, database, table)
+
+    def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
+        del database, table, limit
+        return ()
 
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
         self._tables.remembered(database, table)

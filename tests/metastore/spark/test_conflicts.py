@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.errors import LockTimeoutError, TransactionStateError, WriteConflictError
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import (
     CompactionState,
@@ -170,7 +171,8 @@ def test_lock_timeout_names_who_holds_what(client: Callable[[str], Client]) -> N
     ann.close()
     ann.spark.conf.set("spark.acidsql.lock.timeout", "1")
     table = bob.session.metastore.table(*_name(bob))
-    with write_transaction(bob.session, change_intent(table, Operation.UPDATE)) as held:
+    intent = change_intent(table, Operation.UPDATE, RecordedStatement(operation="UPDATE"))
+    with write_transaction(bob.session, intent) as held:
         with pytest.raises(LockTimeoutError) as caught:
             ann.sql("TRUNCATE TABLE t")
         held.commit([])

@@ -273,3 +273,26 @@ def test_partitions_get_what_hive_expects(
     assert store.partitions(database, "t") == (
         Partition(values=("7",), location=f"{table.sd.location}/p=7"),
     )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_a_table_says_about_itself(client: Callable[[str], Client], version: str) -> None:
+    ann = client(version)
+    ann.sql(f"CREATE TABLE t (id INT) {ACID}")
+    ann.sql("INSERT INTO t VALUES (1), (2), (3)")
+    ann.sql("DELETE FROM t WHERE id = 1")
+    ann.sql("UPDATE t SET id = 7 WHERE id = 2")
+    names = "writeId, operation, state, numInsertedRows, numUpdatedRows, numDeletedRows, userName"
+    history = acidsql.sql(ann.spark, "DESCRIBE HISTORY t").selectExpr(*names.split(", "))
+    assert [tuple(row) for row in history.collect()] == [
+        (3, "UPDATE or MERGE", "committed", 1, None, 1, None),
+        (2, "DELETE", "committed", 0, 0, 1, None),
+        (1, "INSERT", "committed", 3, 0, 0, None),
+    ]
+    (detail,) = acidsql.sql(ann.spark, "DESCRIBE DETAIL t").collect()
+    assert (detail.id, detail.numFiles, detail.nextWriteId) == (None, 4, 4)
+    assert detail.lastModified is not None
+    (health,) = acidsql.health(ann.spark, "t")
+    assert (health.deltas, health.delete_deltas) == (2, 2)
+    assert (health.stored_rows, health.delete_events) == (4, 2)
+    assert health.advice[0].endswith(".t COMPACT 'major'.")

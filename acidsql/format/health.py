@@ -1,0 +1,234 @@
+"""Health of a table or partition: what its directories hold, and what to do about it.
+
+The advice follows from names, sizes and row counts alone, by the thresholds of Hive's compactor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+_PREFIX = "compactorthreshold."
+_DELTA_NUMBER = "hive.compactor.delta.num.threshold"
+_DELTA_SHARE = "hive.compactor.delta.pct.threshold"
+# A compaction does nothing about fewer small files: each INSERT leaves one.
+_SMALL_FILES = 10
+# Deleted rows are read and dropped by every query.
+_DELETED_SHARE = 0.1
+_LONG_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """Thresholds of a table's compaction (``hive.compactor.delta.*.threshold``).
+
+    Attributes:
+        deltas: number of deltas from which they are merged.
+        share: size of the deltas, as a share of the base's, from which the base is written anew.
+    """
+
+    deltas: int = 10
+    share: float = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTransaction:
+    """Transaction that is open.
+
+    Attributes:
+        started: time at which it was opened, in seconds since 1970.
+    """
+
+    txn_id: int
+    user: str
+    host: str
+    started: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """State of a partition, or of a table without partitions.
+
+    >>> from acidsql import Health
+    >>> Health(base="base_0000007", stored_rows=200, delete_events=50).deleted_share
+    0.25
+
+    Attributes:
+        partition: name of the partition (``p=1/q=2``), or None.
+        base: name of the base; None if there is none.
+        base_bytes: size of its files.
+        deltas: number of directories with rows after the base.
+        delete_deltas: number of directories with delete events.
+        delta_bytes: size of the files of both.
+        originals: number of files without row ids from before the table was transactional.
+        stored_rows: number of rows in all files, deleted ones included; None if the files do not
+            tell.
+        delete_events: number of deleted rows that are still stored.
+        files: number of files that a query reads.
+        small_files: number of those with rows that have less than 16 MB.
+        size: of all files that a query reads, in bytes.
+        obsolete: number of directories that only older snapshots read.
+        aborted: number of directories of aborted transactions.
+        open_write_ids: number of write ids of the table whose transactions are open.
+        oldest: the oldest open transaction of the metastore.
+        pending: number of compactions that wait for a worker or are being done.
+        uncleaned: number of compactions that are done, and whose old directories are still there.
+        held_back: number of those that wait for the oldest transaction.
+        failure: error of the newest compaction, if it failed.
+        advice: what to do, in one sentence each; empty if all is well.
+    """
+
+    partition: str | None = None
+    base: str | None = None
+    base_bytes: int = 0
+    deltas: int = 0
+    delete_deltas: int = 0
+    delta_bytes: int = 0
+    originals: int = 0
+    stored_rows: int | None = 0
+    delete_events: int = 0
+    files: int = 0
+    small_files: int = 0
+    size: int = 0
+    obsolete: int = 0
+    aborted: int = 0
+    open_write_ids: int = 0
+    oldest: OpenTransaction | None = None
+    pending: int = 0
+    uncleaned: int = 0
+    held_back: int = 0
+    failure: str | None = None
+    advice: tuple[str, ...] = ()
+
+    @property
+    def deleted_share(self) -> float | None:
+        """Share of the stored rows that are deleted; None if nobody knows the rows."""
+        if self.stored_rows is None:
+            return None
+        return min(1.0, self.delete_events / self.stored_rows) if self.stored_rows else 0.0
+
+
+def thresholds(properties: Mapping[str, str]) -> Thresholds:
+    """Return the thresholds of a table; a property that is no number does not count.
+
+    >>> thresholds({"compactorthreshold.hive.compactor.delta.num.threshold": "4"})
+    Thresholds(deltas=4, share=0.1)
+    """
+    found = Thresholds()
+    deltas = _number(properties.get(_PREFIX + _DELTA_NUMBER))
+    share = _number(properties.get(_PREFIX + _DELTA_SHARE))
+    return Thresholds(
+        deltas=found.deltas if deltas is None else int(deltas),
+        share=found.share if share is None else share,
+    )
+
+
+def advice(
+    health: Health, limits: Thresholds, target: str, now: float, *, minor: bool = True
+) -> tuple[str, ...]:
+    """Return what to do about a table or partition, in one sentence each, the most urgent first.
+
+    Args:
+        health: its state; its own advice is not looked at.
+        limits: thresholds of the table.
+        target: how ``ALTER TABLE`` names it, ``db.t PARTITION (p='1')``.
+        now: in seconds since 1970.
+        minor: whether the table can have minor compactions.
+    """
+    return tuple(
+        sentence
+        for found in (
+            _failure(health, target),
+            _merging(health, limits, target, can_be_minor=minor),
+            _cleaning(health, now),
+            _writing(health, now),
+        )
+        for sentence in found
+    )
+
+
+def _failure(health: Health, target: str) -> Iterator[str]:
+    if health.failure is not None:
+        error = health.failure.strip().rstrip(".")
+        yield (
+            f"The last compaction failed ({error}): remove the cause, then run ALTER TABLE "
+            f"{target} COMPACT again."
+        )
+
+
+def _merging(
+    health: Health, limits: Thresholds, target: str, *, can_be_minor: bool
+) -> Iterator[str]:
+    """Yield what a compaction would be for; one that is on its way does it by itself."""
+    if health.pending:
+        are = "is" if health.pending == 1 else "are"
+        yield f"{_count(health.pending, 'compaction')} {are} on the way: see SHOW COMPACTIONS."
+        return
+    major, minor = (f"run ALTER TABLE {target} COMPACT '{kind}'." for kind in ("major", "minor"))
+    deleted = health.deleted_share or 0.0
+    number = health.deltas + health.delete_deltas
+    if deleted >= _DELETED_SHARE:
+        yield f"{deleted:.0%} of the stored rows are deleted and still read: {major}"
+    elif health.base and health.delta_bytes > limits.share * health.base_bytes:
+        share = f"{health.delta_bytes / health.base_bytes:.0%}" if health.base_bytes else "more"
+        yield f"The deltas have {share} of the bytes of the base: {major}"
+    elif number >= limits.deltas:
+        kind = minor if health.base and can_be_minor else major
+        yield f"{number} deltas are read one by one: {kind}"
+    elif health.small_files > _SMALL_FILES and number:
+        yield f"{health.small_files} files are small: {major}"
+    elif health.originals and number:
+        files = _count(health.originals, "file")
+        yield f"{files} without row ids from before the table was transactional: {major}"
+
+
+def _cleaning(health: Health, now: float) -> Iterator[str]:
+    if health.held_back and health.oldest is not None:
+        yield (
+            f"{_whose(health.oldest, now)} holds back the cleaning after "
+            f"{_count(health.held_back, 'compaction')}: end it, or ABORT TRANSACTIONS "
+            f"{health.oldest.txn_id}."
+        )
+    elif health.uncleaned:
+        yield (
+            f"{_count(health.obsolete, 'old directory', 'old directories')} can be removed: run "
+            "acidsql.run_cleaner(spark)."
+        )
+    elif health.aborted:
+        yield (
+            f"{_count(health.aborted, 'directory', 'directories')} of aborted transactions: the "
+            "next compaction removes them."
+        )
+
+
+def _writing(health: Health, now: float) -> Iterator[str]:
+    oldest = health.oldest
+    if health.held_back or oldest is None or not health.open_write_ids:
+        return
+    if now - oldest.started > _LONG_SECONDS:
+        yield (
+            f"{_whose(oldest, now)} is open while {_count(health.open_write_ids, 'write')} to the "
+            "table have not ended, and no compaction goes beyond them: end it, or ABORT "
+            f"TRANSACTIONS {oldest.txn_id}."
+        )
+
+
+def _whose(oldest: OpenTransaction, now: float) -> str:
+    since = datetime.fromtimestamp(oldest.started, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    minutes = max(0, int(now - oldest.started) // 60)
+    return (
+        f"Transaction {oldest.txn_id} of {oldest.user} on {oldest.host}, open since {since} "
+        f"({minutes} min),"
+    )
+
+
+def _count(number: int, one: str, several: str | None = None) -> str:
+    return f"{number} {one if number == 1 else several or one + 's'}"
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,93 @@
+"""Value objects of a table's history: what each write id was given for, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.metastore.model import TxnState
+
+# Operation of the entries that stand for compactions.
+COMPACT = "COMPACT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedStatement:
+    """Statement that a transaction carries out on a table.
+
+    Attributes:
+        operation: in upper case, such as ``UPDATE`` or ``INSERT OVERWRITE``.
+        text: its text; None if it is not to be kept, or was no text.
+    """
+
+    operation: str
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteCounts:
+    """Rows, files and bytes that a transaction wrote to a table; None is a number nobody counted.
+
+    Attributes:
+        inserted: rows that are new.
+        updated: rows that were replaced.
+        deleted: rows that are gone.
+        files: files with rows or delete events.
+        size: of these files, in bytes.
+    """
+
+    inserted: int | None = 0
+    updated: int | None = 0
+    deleted: int | None = 0
+    files: int | None = 0
+    size: int | None = 0
+
+    def __add__(self, other: WriteCounts) -> WriteCounts:
+        """Return the sums; what one of the two has not counted is not counted."""
+        return WriteCounts(
+            inserted=_sum(self.inserted, other.inserted),
+            updated=_sum(self.updated, other.updated),
+            deleted=_sum(self.deleted, other.deleted),
+            files=_sum(self.files, other.files),
+            size=_sum(self.size, other.size),
+        )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+# Of an entry about which nothing else is known than its write id.
+UNCOUNTED = WriteCounts(inserted=None, updated=None, deleted=None, files=None, size=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """Write id of a table, or a compaction, in the table's history.
+
+    Attributes:
+        write_id: the write id; of a compaction the highest that it merged.
+        first_write_id: the same; of a compaction the lowest that it merged.
+        state: of the transaction.
+        txn_id: the transaction; None if it is not known.
+        started: time at which the transaction was opened, in seconds since 1970.
+        ended: time of the commit or abort, in seconds since 1970.
+        user: who ran it.
+        host: where it ran.
+        operation: see ``RecordedStatement``; None if it is not known.
+        statement: text of the statement.
+        partition: partition that a compaction merged.
+        counts: what it wrote; of a transaction that did not commit, nothing is known.
+    """
+
+    write_id: int
+    first_write_id: int
+    state: TxnState
+    txn_id: int | None = None
+    started: float | None = None
+    ended: float | None = None
+    user: str | None = None
+    host: str | None = None
+    operation: str | None = None
+    statement: str | None = None
+    partition: str | None = None
+    counts: WriteCounts = UNCOUNTED
