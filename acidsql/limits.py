@@ -104,6 +104,8 @@ class Limits:
             this fraction of the transactions' time-out.
         collection_pauses: seconds to wait before each garbage collection for unreachable plans:
             Spark's threads hold a plan for a moment after its result came back.
+        explained_directories: EXPLAIN lists no more directories of a table than this.
+        explained_characters: EXPLAIN shows no more characters of a condition than this.
         shell_poll_seconds: time between two looks of the shell at a running statement.
         progress_delay_seconds: a statement that takes longer has a progress bar.
     """
@@ -167,6 +169,8 @@ class Limits:
     heartbeat_retry_part: float = 0.1
     heartbeat_timeout_part: float = 0.1
     collection_pauses: tuple[float, ...] = (0.0, 0.1)
+    explained_directories: int = 50
+    explained_characters: int = 500
     shell_poll_seconds: float = 0.1
     progress_delay_seconds: float = 0.5
 

@@ -14,6 +14,7 @@ from acidsql.bridge.column_defaults import check_default
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.conditions import (
     Conjunct,
+    conditions_text,
     conjunct,
     mark_coarse,
     matching_rows,
@@ -136,6 +137,7 @@ from acidsql.bridge.sql_text import (
     parse_names,
     parse_new_columns,
     parse_type,
+    redacted,
     renamed,
     select,
     substitute_variables,
@@ -248,6 +250,7 @@ __all__ = [
     "compute_values",
     "computed_once",
     "condition_of",
+    "conditions_text",
     "conjunct",
     "copy_file",
     "count_only_rows",
@@ -334,6 +337,7 @@ __all__ = [
     "reads_in_batches",
     "rebalance",
     "rebound",
+    "redacted",
     "references",
     "refers_only_to",
     "refers_to_columns",

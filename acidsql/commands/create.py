@@ -26,7 +26,7 @@ from acidsql.planning.name_resolution import (
     known_to_spark,
     qualified,
 )
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement import StatementSnapshot, leased_snapshot
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.table_owner import check_owner, check_unowned
@@ -51,6 +51,23 @@ _FORMATS = {
 
 def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | None:
     """Run CREATE TABLE, also AS SELECT."""
+    if statement.query is not None:
+        return _create_as_select(session, statement)
+    name = _new_name(session, statement)
+    if name is None:
+        return result.nothing(session.spark)
+    columns, partition_columns = _columns(session, statement)
+    table = _defined(session, statement, *name, columns, partition_columns)
+    _create(session, table, adopts=statement.location is not None)
+    return result.nothing(session.spark)
+
+
+def _new_name(session: AcidSession, statement: CreateTable) -> tuple[str, str] | None:
+    """Return database and name of the table that CREATE TABLE creates; None if there is one, and
+    the statement has IF NOT EXISTS.
+
+    What is not supported is refused here, before anything is done.
+    """
     name = qualified(session, statement.name)
     if name is None:
         raise AcidAnalysisError(
@@ -64,16 +81,11 @@ def create_table(session: AcidSession, statement: CreateTable) -> DataFrame | No
     session.metastore.database_location(database)
     if in_metastore(session, name) or known_to_spark(session, name):
         if statement.if_not_exists:
-            return result.nothing(session.spark)
+            return None
         raise already_exists(name)
     _refuse(statement)
     check_properties(statement.properties)
-    if statement.query is not None:
-        return _create_as_select(session, statement, database, table_name)
-    columns, partition_columns = _columns(session, statement)
-    table = _defined(session, statement, database, table_name, columns, partition_columns)
-    _create(session, table, adopts=statement.location is not None)
-    return result.nothing(session.spark)
+    return name
 
 
 def _refuse(statement: CreateTable) -> None:
@@ -269,17 +281,21 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
     return {"bucket_columns": names, "num_buckets": clustering.buckets}
 
 
-def _create_as_select(
-    session: AcidSession, statement: CreateTable, database: str, name: str
-) -> DataFrame:
-    """Create a table with the columns and the rows of a query; it is visible when it has them."""
+def defined_by_query(
+    session: AcidSession, snapshot: StatementSnapshot, statement: CreateTable
+) -> tuple[Table, DataFrame] | None:
+    """Return the table that CREATE TABLE … AS SELECT creates, and its rows, whose columns are in
+    the table's order; None if there is one, and the statement has IF NOT EXISTS.
+    """
+    name = _new_name(session, statement)
+    if name is None:
+        return None
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
             "CREATE TABLE … AS SELECT takes its columns from the query: name them there",
         )
-    with leased_snapshot(session) as snapshot:
-        rows = snapshot.run(statement.query.of(statement.text))
+    rows = snapshot.run(statement.query.of(statement.text))
     found = columns_of(session.spark, rows.schema)
     columns = tuple(Column(name=c.name, type=c.type, comment=c.comment) for c in found)
     partition_columns: tuple[Column, ...] = ()
@@ -288,18 +304,27 @@ def _create_as_select(
             session, columns, statement.partitioned_by.of(statement.text)
         )
     check_columns(session, columns, partition_columns)
-    table = _defined(session, statement, database, name, columns, partition_columns)
+    table = _defined(session, statement, *name, columns, partition_columns)
     _check_empty(session, table)
     check_unowned(session, table.location)
+    return table, rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
+
+
+def _create_as_select(session: AcidSession, statement: CreateTable) -> DataFrame:
+    """Create a table with the columns and the rows of a query; it is visible when it has them."""
+    with leased_snapshot(session) as snapshot:
+        defined = defined_by_query(session, snapshot, statement)
+    if defined is None:
+        return result.nothing(session.spark)
+    table, rows = defined
     with transaction(session) as opened:
         staged = session.metastore.stage_table(opened.txn_id, with_codec(session, table, None))
         make_directory(session.files, table.location)
         with write_transactions(session, [insert_intent(staged)], opened) as (write,):
             shape = events.write_schema_of(session, staged)
-            ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
-            static = None if partition_columns else ()
-            outcome = write_query(write, shape, ordered, static)
-            write.changes.append(changes.ShowTable(staged=staged, name=name))
+            static = None if table.partition_columns else ()
+            outcome = write_query(write, shape, rows, static)
+            write.changes.append(changes.ShowTable(staged=staged, name=table.name))
             write.commit([outcome.changed(Operation.INSERT, deletes=False)])
     inserted = outcome.events(deletes=False)
     return result.counts(session.spark, affected=inserted, inserted=inserted)

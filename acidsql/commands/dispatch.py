@@ -17,7 +17,7 @@ from acidsql.commands import (
     create,
     databases_and_views,
     describe,
-    events,
+    explain,
     insert,
     load,
     multi_insert,
@@ -29,18 +29,15 @@ from acidsql.commands import (
     truncate,
 )
 from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
+from acidsql.commands.targets import branches_of, target_of, unsupported, written_table
 from acidsql.errors import AcidAnalysisError
-from acidsql.insert_only.write import refuse_row_changes
-from acidsql.metastore.model import Table, TableType
 from acidsql.planning.name_resolution import (
     acid_table,
     already_exists,
-    find,
     find_acid_table,
     in_metastore,
 )
 from acidsql.planning.statement import (
-    StatementSnapshot,
     leased_snapshot,
     parse_and_resolve,
     refers_to_acid,
@@ -48,7 +45,6 @@ from acidsql.planning.statement import (
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import alter_statements, parse
 from acidsql.syntax import statements as ast
-from acidsql.syntax.nodes import Name
 
 
 def run(
@@ -107,86 +103,33 @@ def _missing_schema(error: AnalysisException) -> str | None:
     return parts[-1] if parts and "SCHEMA_NOT_FOUND" in str(error) else None
 
 
-def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
-    """Run EXPLAIN; of a statement that writes, explain the plan of its events."""
-    explained = statement.statement.of(statement.text)
-    inner = parse(explained)
-    table = None
-    if isinstance(inner, ast.Update | ast.Delete | ast.Merge | ast.Insert):
-        table = find_acid_table(session, inner.name)
-    if table is None and not refers_to_acid(session, explained):
-        return None
-    with leased_snapshot(session) as snapshot:
-        if table is None:
-            frame = snapshot.run(explained)
-        else:
-            frame = _planned_events(events.write_schema_of(session, table), inner, snapshot)
-        plan = bridge.explain(frame, statement.mode)
-    return result.table(session.spark, [("plan", "STRING")], [(plan,)])
-
-
-def _planned_events(
-    shape: events.WriteSchema, statement: ast.Statement | None, snapshot: StatementSnapshot
-) -> DataFrame:
-    if isinstance(statement, ast.Insert):
-        return insert.query(shape.session, shape, snapshot, statement)
-    text = statement.text if statement else ""
-    if isinstance(statement, ast.Update):
-        return row_level.planned(row_level.update_events, shape, snapshot, text)
-    if isinstance(statement, ast.Delete):
-        return row_level.planned(row_level.delete_events, shape, snapshot, text)
-    return row_level.merge_events(shape, row_level.merge_pieces(shape, snapshot, text))
-
-
-def _target(session: AcidSession, name: Name) -> Table | None:
-    """Return the transactional table that a statement writes, or None if the table is Spark's."""
-    table = find(session, name)
-    if table is not None and table.table_type is TableType.VIEW:
-        raise AcidAnalysisError(
-            "EXPECT_TABLE_NOT_VIEW", f"{'.'.join(name)} is a view: name the table to write to"
-        )
-    return table
-
-
 def _update(session: AcidSession, statement: ast.Update) -> DataFrame | None:
-    table = _target(session, statement.name)
-    if table is not None:
-        refuse_row_changes(table, "UPDATE")
+    table = target_of(session, statement)
     return row_level.update(session, table, statement.text) if table else None
 
 
 def _delete(session: AcidSession, statement: ast.Delete) -> DataFrame | None:
-    table = _target(session, statement.name)
-    if table is not None:
-        refuse_row_changes(table, "DELETE")
+    table = target_of(session, statement)
     return row_level.delete(session, table, statement.text) if table else None
 
 
 def _merge(session: AcidSession, statement: ast.Merge) -> DataFrame | None:
-    table = _target(session, statement.name)
-    if table is not None:
-        refuse_row_changes(table, "MERGE")
-    if table and statement.schema_evolution:
-        raise _unsupported(table, "MERGE WITH SCHEMA EVOLUTION", "leave WITH SCHEMA EVOLUTION out")
+    table = target_of(session, statement)
     return row_level.merge(session, table, statement.text) if table else None
 
 
 def _insert(session: AcidSession, statement: ast.Insert) -> DataFrame | None:
-    table = _target(session, statement.name)
-    if table is None:
-        return None
-    for clause in statement.unsupported:
-        raise _unsupported(table, f"INSERT … {clause}", "use DELETE and INSERT INTO")
-    return insert.insert(session, table, statement)
+    table = target_of(session, statement)
+    return insert.insert(session, table, statement) if table else None
 
 
 def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     return truncate.truncate(session, table, statement) if table else None
 
 
 def _alter_table(session: AcidSession, statement: alter_statements.Alteration) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     if table is None:
         if isinstance(statement, alter_statements.SetProperties):
             return convert_to_acid.convert(session, statement)
@@ -195,12 +138,12 @@ def _alter_table(session: AcidSession, statement: alter_statements.Alteration) -
 
 
 def _repair(session: AcidSession, statement: ast.MsckRepair) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     return repair.repair(session, table, statement) if table else None
 
 
 def _load(session: AcidSession, statement: ast.LoadData) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     if table is None:
         refuse_location(session, statement.inpath)
         return None
@@ -208,18 +151,8 @@ def _load(session: AcidSession, statement: ast.LoadData) -> DataFrame | None:
 
 
 def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame | None:
-    tables = {".".join(b.name): _target(session, b.name) for b in statement.branches}
-    if not any(tables.values()):
-        return None
-    multi_insert.check_targets(tables, directories=statement.directories)
-    branches = []
-    for branch in statement.branches:
-        table = tables[".".join(branch.name)]
-        insert_one = parse(statement.insert(branch))
-        if table is None or not isinstance(insert_one, ast.Insert):
-            return None  # Spark raises the error
-        branches.append((table, insert_one))
-    return multi_insert.multi_insert(session, branches)
+    branches = branches_of(session, statement)
+    return multi_insert.multi_insert(session, branches) if branches is not None else None
 
 
 def _compact(session: AcidSession, statement: ast.Compact) -> DataFrame | None:
@@ -234,7 +167,7 @@ def _refused(feature: str, instead: str) -> Callable[[AcidSession, Any], DataFra
     def command(session: AcidSession, statement: Any) -> DataFrame | None:
         table = find_acid_table(session, statement.name)
         if table is not None:
-            raise _unsupported(table, feature, instead)
+            raise unsupported(table, feature, instead)
         return None
 
     return command
@@ -257,14 +190,6 @@ def _abort(session: AcidSession, statement: ast.AbortTransactions) -> DataFrame:
     return result.nothing(session.spark)
 
 
-def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
-    condition = "UNSUPPORTED_FEATURE." + "_".join(w for w in feature.split() if w.isalpha())
-    return AcidAnalysisError(
-        condition,
-        f"{feature} is not supported on the transactional table {table.full_name}: {instead}",
-    )
-
-
 _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AbortTransactions: _abort,
     **dict.fromkeys(get_args(alter_statements.Alteration), _alter_table),
@@ -279,7 +204,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.DropDatabase: databases_and_views.drop_database,
     ast.DropTable: create.drop_table,
     ast.DropView: databases_and_views.drop_view,
-    ast.Explain: _explain,
+    ast.Explain: explain.explain,
     ast.Insert: _insert,
     ast.LoadData: _load,
     ast.Merge: _merge,

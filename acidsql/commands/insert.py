@@ -141,7 +141,7 @@ def stage_query(
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
     target = Target(deletes=False, statement_id=statement_id)
-    few = bridge.has_local_rows(rows, limits().driver_rows - 1)
+    few = has_few_rows(rows)
     number = len(shape.data.fields)
     if shape.table.insert_only:
         pairs = zip(shape.data.names, values, strict=False)
@@ -163,6 +163,11 @@ def stage_query(
             static,
             values[:number],
         )
+
+
+def has_few_rows(rows: DataFrame) -> bool:
+    """Return whether the rows of an INSERT are so few values that the driver writes them."""
+    return bridge.has_local_rows(rows, limits().driver_rows - 1)
 
 
 def query(

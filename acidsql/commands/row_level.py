@@ -28,7 +28,7 @@ from acidsql.transaction.write_transaction import write_transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sides:
+class Sides:
     """Target and source of a MERGE, with columns that are added to them.
 
     Attributes:
@@ -131,7 +131,7 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         pieces, sides, rows = _joined_at_best(shape, seen, text)
-        clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
+        clauses = clauses_of(pieces)
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
         duplicate_keys = (
@@ -159,6 +159,11 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     )
 
 
+def clauses_of(pieces: bridge.MergePlan) -> list[bridge.Clause]:
+    """Return the clauses of a MERGE; the position of each is its statement id."""
+    return [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
+
+
 def merge_pieces(
     shape: WriteSchema, snapshot: StatementSnapshot, text: str, keys: Sequence[Key] = ()
 ) -> bridge.MergePlan:
@@ -184,9 +189,11 @@ def merge_pieces(
     return bridge.merge_pieces(spark, fixed)
 
 
-def merge_events(shape: WriteSchema, pieces: bridge.MergePlan) -> DataFrame:
+def merge_events(
+    shape: WriteSchema, pieces: bridge.MergePlan, sides: Sides | None = None
+) -> DataFrame:
     """Plan the events of a MERGE."""
-    sides = _sides(shape, pieces)
+    sides = sides or merge_sides(shape, pieces)
     return _merge_events(shape, pieces, sides, _joined(pieces, sides))
 
 
@@ -238,14 +245,15 @@ def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 
 
-def _sides(shape: WriteSchema, pieces: bridge.MergePlan) -> _Sides:
+def merge_sides(shape: WriteSchema, pieces: bridge.MergePlan) -> Sides:
+    """Return the two sides of a MERGE with the columns that are added to them."""
     spark = shape.session.spark
     target = bridge.frame_of(spark, pieces.target)
     source = bridge.frame_of(spark, pieces.source)
     prefix = _free_prefix([*target.columns, *source.columns])
     old = [f"{prefix}_old_{i}" for i in range(len(shape.partitions.fields))]
     parts = [f"{p} AS {name}" for p, name in zip(shape.current_parts(), old, strict=True)]
-    return _Sides(
+    return Sides(
         target=bridge.select(target, "*", f"{ROW_ID_COLUMN} AS {prefix}_row_id", *parts),
         source=bridge.select(source, "*", f"true AS {prefix}_source"),
         prefix=prefix,
@@ -253,14 +261,14 @@ def _sides(shape: WriteSchema, pieces: bridge.MergePlan) -> _Sides:
     )
 
 
-def _joined(pieces: bridge.MergePlan, sides: _Sides) -> DataFrame:
+def _joined(pieces: bridge.MergePlan, sides: Sides) -> DataFrame:
     """Join target and source, as far as the clauses need both; nothing is executed."""
     return bridge.merge_join(sides.target.sparkSession, pieces, sides.target, sides.source)
 
 
 def _joined_at_best(
     shape: WriteSchema, snapshot: StatementSnapshot, text: str
-) -> tuple[bridge.MergePlan, _Sides, DataFrame]:
+) -> tuple[bridge.MergePlan, Sides, DataFrame]:
     """Return the parts of a MERGE, its two sides and their join; the source may be computed first.
 
     That is done if the source has few rows and the target is large: the keys of the source tell
@@ -268,38 +276,45 @@ def _joined_at_best(
     """
     spark = shape.session.spark
     pieces = merge_pieces(shape, snapshot, text)
-    sides = _sides(shape, pieces)
+    sides = merge_sides(shape, pieces)
     if not _is_worth_a_job(pieces, sides):
         return pieces, sides, _joined(pieces, sides)
     held = bridge.collect_to_driver(_numbered(sides))
     keys = source_keys(spark, pieces, held)
     if keys:
+        snapshot.scans.clear()  # planned anew, over fewer rows
         pieces = merge_pieces(shape, snapshot, text, keys)
-        sides = _sides(shape, pieces)
+        sides = merge_sides(shape, pieces)
         held = bridge.replace_by_collected(_numbered(sides), held)
     join = bridge.merge_with_broadcast_source if pieces.not_matched else bridge.merge_join
     return pieces, sides, join(spark, pieces, sides.target, held)
 
 
-def _numbered(sides: _Sides) -> DataFrame:
+def _numbered(sides: Sides) -> DataFrame:
     """Add a unique number to each row of the source."""
     return bridge.select(
         sides.source, "*", f"monotonically_increasing_id() AS {sides.prefix}_number"
     )
 
 
-def _is_worth_a_job(pieces: bridge.MergePlan, sides: _Sides) -> bool:
+def _is_worth_a_job(pieces: bridge.MergePlan, sides: Sides) -> bool:
     """Return whether reading all of the target costs more than jobs that compute the source."""
-    if pieces.not_matched_by_source:
-        return False
-    target = bridge.input_bytes(sides.target)
-    return target > limits().merge_shuffle_bytes and bridge.fits_in_driver(
-        sides.source, most_read=target
+    return may_compute_source(pieces, sides) and bridge.fits_in_driver(
+        sides.source, most_read=bridge.input_bytes(sides.target)
     )
 
 
+def may_compute_source(pieces: bridge.MergePlan, sides: Sides) -> bool:
+    """Return whether the source of a MERGE is computed before the target is read, if the driver can
+    hold it.
+    """
+    if pieces.not_matched_by_source:
+        return False
+    return bridge.input_bytes(sides.target) > limits().merge_shuffle_bytes
+
+
 def _merge_events(
-    shape: WriteSchema, pieces: bridge.MergePlan, sides: _Sides, rows: DataFrame
+    shape: WriteSchema, pieces: bridge.MergePlan, sides: Sides, rows: DataFrame
 ) -> DataFrame:
     """Plan the events of each joined row: those of the first clause whose condition holds.
 
@@ -338,7 +353,7 @@ def _merge_events(
 
 def _with_values(
     shape: WriteSchema,
-    sides: _Sides,
+    sides: Sides,
     rows: DataFrame,
     conditions: Sequence[Column],
     clauses: Sequence[bridge.Clause],
