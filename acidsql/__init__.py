@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.acid_table import AcidTable
-from acidsql.api import location, release, run_cleaner, run_compaction, sql, table
+from acidsql.api import location, metrics, release, run_cleaner, run_compaction, sql, table
 from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
+from acidsql.session.metrics import StatementMetrics
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
 __all__ = [
     "AcidSqlError",
     "AcidTable",
+    "StatementMetrics",
     "disable",
     "enable",
     "location",
+    "metrics",
     "release",
     "run_cleaner",
     "run_compaction",

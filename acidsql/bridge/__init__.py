@@ -50,7 +50,7 @@ from acidsql.bridge.hadoop import (
 )
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
-from acidsql.bridge.jobs import job_errors
+from acidsql.bridge.jobs import job_description, job_errors
 from acidsql.bridge.jvm import (
     Expression,
     JavaObject,
@@ -295,6 +295,7 @@ __all__ = [
     "is_session_function",
     "is_temp_view",
     "java_hash",
+    "job_description",
     "job_errors",
     "jvm_memory",
     "jvm_time_zone",

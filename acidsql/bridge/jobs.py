@@ -6,12 +6,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject
 from acidsql.errors import WriteJobError
 
 _READING = ("[FAILED_READ_FILE", "Encountered error while reading file")
 _NULL_IN_NOT_NULL = "Null value appeared in non-nullable field"
+
+
+_DESCRIPTION = "spark.job.description"
+_OURS = "acidsql: "
+
+
+@contextmanager
+def job_description(spark: SparkSession, text: str) -> Iterator[None]:
+    """Have Spark's UI show a description of the jobs that this thread starts in the block, unless
+    the user has set one.
+    """
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    if before is not None and not before.startswith(_OURS):
+        yield
+        return
+    context.setLocalProperty(_DESCRIPTION, f"{_OURS}{text}")
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from acidsql.planning.name_resolution import (
 from acidsql.planning.statement import StatementSnapshot, leased_snapshot
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import current
 from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
@@ -319,6 +320,7 @@ def _create_as_select(session: AcidSession, statement: CreateTable) -> DataFrame
     table, rows = defined
     with transaction(session) as opened:
         staged = session.metastore.stage_table(opened.txn_id, with_codec(session, table, None))
+        current().known_as[staged.full_name] = table.full_name
         make_directory(session.files, table.location)
         with write_transactions(session, [insert_intent(staged)], opened) as (write,):
             shape = events.write_schema_of(session, staged)

@@ -43,6 +43,7 @@ from acidsql.planning.statement import (
     refers_to_acid,
 )
 from acidsql.session.acid_session import AcidSession, mirror_database
+from acidsql.session.metrics import Phase, current, phase
 from acidsql.syntax import alter_statements, parse
 from acidsql.syntax import statements as ast
 
@@ -55,17 +56,29 @@ def run(
     Args:
         on_spark: runs the statement if it has no ACID tables in it; by default Spark does.
     """
-    statement = parse(text)
+    with phase(Phase.PARSE):
+        statement = parse(text)
+    current().operation = _operation(statement)
     command = _COMMANDS.get(type(statement))
     answer = command(session, statement) if command else None
     return run_on_spark(session, text, on_spark) if answer is None else answer
+
+
+def _operation(statement: ast.Statement | None) -> str:
+    """Return the first words of a statement, for its metrics and the names of its jobs."""
+    if statement is None:
+        return "QUERY"
+    if isinstance(statement, ast.Insert):
+        return "INSERT OVERWRITE" if statement.overwrite else "INSERT"
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(statement).__name__).upper()
 
 
 def run_on_spark(
     session: AcidSession, text: str, on_spark: Callable[[], DataFrame] | None = None
 ) -> DataFrame:
     """Run a statement in Spark, with scans of one snapshot in place of its ACID tables."""
-    found = parse_and_resolve(session, text)
+    with phase(Phase.PLAN):
+        found = parse_and_resolve(session, text)
     refuse_damage(session, found.plan)
     created = bridge.created_table(found.plan)
     if created is not None and in_metastore(session, created[0]):

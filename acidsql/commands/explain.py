@@ -17,6 +17,7 @@ from acidsql.limits import limits
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.statement import StatementSnapshot, leased_snapshot, parse_and_resolve
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, phase
 from acidsql.storage.driver_writer import may_stage_on_driver, most_keys
 from acidsql.storage.staging import Target
 from acidsql.syntax import parse
@@ -31,7 +32,7 @@ _DELETES = Target(deletes=True, statement_id=0)
 def explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
     """Run EXPLAIN; of a statement that writes, explain the plan of its events."""
     explained = statement.statement.of(statement.text)
-    with leased_snapshot(session, kept=False) as snapshot:
+    with leased_snapshot(session, kept=False) as snapshot, phase(Phase.PLAN):
         found = _planned_writes(session, snapshot, explained)
         if found is None:
             parsed = parse_and_resolve(session, explained)

@@ -104,7 +104,8 @@ def _write(
             continue
         rows = query(session, shape, snapshot, branch.statement)
         # Branches that overwrite have a partition each.
-        stage_query(transaction, shape, rows, branch.static, 0 if overwrite else number)
+        with events.executing(transaction):
+            stage_query(transaction, shape, rows, branch.static, 0 if overwrite else number)
         if overwrite and branch.static is not None:
             replaced.add(branch.static)
     outcome = events.finish(transaction, shape)

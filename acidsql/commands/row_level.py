@@ -19,6 +19,7 @@ from acidsql.planning.merge_keys import Key, narrowed, source_keys
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.acid_file import ROW_ID_COLUMN
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, phase
 from acidsql.storage.finalize import DuplicateKeys
 from acidsql.storage.staging import named_sql
 from acidsql.syntax.lexer import quote
@@ -71,7 +72,8 @@ def planned(
     def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         return _asked(shape.session.spark, plan) or bridge.logical_plan(make(shape, plan))
 
-    return snapshot.at_once(make(shape, snapshot.plan(text, asked)))
+    with phase(Phase.PLAN):
+        return snapshot.at_once(make(shape, snapshot.plan(text, asked)))
 
 
 def _asked(spark: SparkSession, plan: bridge.LogicalPlan) -> bridge.LogicalPlan | None:
@@ -130,14 +132,16 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     with write_transaction(session, change_intent(table, Operation.UPDATE)) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
-        pieces, sides, rows = _joined_at_best(shape, seen, text)
+        with phase(Phase.PLAN):
+            pieces, sides, rows = _joined_at_best(shape, seen, text)
         clauses = clauses_of(pieces)
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
         duplicate_keys = (
             DuplicateKeys.AS_ONE if _is_lone_delete(pieces.matched) else DuplicateKeys.AN_ERROR
         )
-        staged = _merge_events(shape, pieces, sides, rows)
+        with phase(Phase.PLAN):
+            staged = _merge_events(shape, pieces, sides, rows)
         outcome = events.write(
             transaction, shape, staged, inserting, seen=seen, duplicate_keys=duplicate_keys
         )
@@ -277,9 +281,13 @@ def _joined_at_best(
     spark = shape.session.spark
     pieces = merge_pieces(shape, snapshot, text)
     sides = merge_sides(shape, pieces)
-    if not _is_worth_a_job(pieces, sides):
+    if not may_compute_source(pieces, sides):
         return pieces, sides, _joined(pieces, sides)
-    held = bridge.collect_to_driver(_numbered(sides))
+    name = f"MERGE {shape.table.full_name} (source)"
+    with phase(Phase.EXECUTE), bridge.job_description(spark, name):
+        held = _collected_source(sides)
+    if held is None:
+        return pieces, sides, _joined(pieces, sides)
     keys = source_keys(spark, pieces, held)
     if keys:
         snapshot.scans.clear()  # planned anew, over fewer rows
@@ -297,16 +305,16 @@ def _numbered(sides: Sides) -> DataFrame:
     )
 
 
-def _is_worth_a_job(pieces: bridge.MergePlan, sides: Sides) -> bool:
-    """Return whether reading all of the target costs more than jobs that compute the source."""
-    return may_compute_source(pieces, sides) and bridge.fits_in_driver(
-        sides.source, most_read=bridge.input_bytes(sides.target)
-    )
+def _collected_source(sides: Sides) -> DataFrame | None:
+    """Compute the source of a MERGE, numbered; return None if the driver cannot hold it."""
+    if not bridge.fits_in_driver(sides.source, most_read=bridge.input_bytes(sides.target)):
+        return None
+    return bridge.collect_to_driver(_numbered(sides))
 
 
 def may_compute_source(pieces: bridge.MergePlan, sides: Sides) -> bool:
     """Return whether the source of a MERGE is computed before the target is read, if the driver can
-    hold it.
+    hold it: whether reading all of the target costs more than the jobs.
     """
     if pieces.not_matched_by_source:
         return False

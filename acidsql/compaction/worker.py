@@ -12,6 +12,7 @@ import os
 import uuid
 from functools import partial
 
+from acidsql import bridge
 from acidsql.compaction.merging import write_merged
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import AcidSqlError, FormatError
@@ -30,6 +31,7 @@ from acidsql.metastore.model import (
     Table,
     TxnType,
 )
+from acidsql.metastore.names import object_name
 from acidsql.scan.snapshot import (
     PartitionSnapshot,
     TableSnapshot,
@@ -41,6 +43,7 @@ from acidsql.scan.snapshot import (
 from acidsql.schema.columns import data_schema
 from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import current
 from acidsql.session.table_owner import check_owner, check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
@@ -123,6 +126,12 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
         operation=Operation.SELECT,
     )
     opened.wait_for_locks([lock])
+    recording = current()
+    recording.operation = recording.operation or "COMPACT"
+    recording.tables = (table.full_name,)
+    place = object_name(table.database, table.name, compaction.partition)
+    name = f"COMPACT {compaction.type.value} {place}, txn {opened.txn_id}"
+    opened.at_end.enter_context(bridge.job_description(session.spark, name))
     snapshot = _snapshot(session, table, compaction, opened.txn_id)
     check_partition(session, table, snapshot.partitions[0].location)
     metastore.compaction_started(
@@ -130,12 +139,14 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     )
     state = snapshot.partitions[0].state
     if is_enough(state, compaction.type):
-        unsynced = Unsynced(root=table.location)
+        unsynced, placed = Unsynced(root=table.location), []
         for merged in write_merged(session, snapshot, compaction.type, staging, opened.txn_id):
             target = child(snapshot.partitions[0].location, merged.rpartition("/")[2])
             opened.reverts.append(partial(session.files.delete, target))
             session.files.rename(merged, target)
             unsynced.add(target)
+            placed.append(target)
+        recording.note_written(session.files.list_all(placed))
         sync_all(session.files, [unsynced])
         metastore.compaction_done(compaction.compaction_id)
     elif state.obsolete or state.aborted:

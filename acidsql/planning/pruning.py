@@ -68,7 +68,8 @@ def find_required_rows(
             continue
         conjuncts = []
         for copy in copies:
-            added = [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups]
+            with bridge.job_description(session.spark, f"values that prune {table.full_name}"):
+                added = [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups]
             conjuncts.append((*copy.conjuncts, *filter(None, added)))
         found[occurrence] = _pruned(session, table, required, conjuncts, known)
     return found

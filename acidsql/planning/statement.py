@@ -29,6 +29,8 @@ from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, phase
+from acidsql.session.metrics import current as current_recording
 from acidsql.storage.listings import Listings
 
 _MICROSECONDS = 1_000_000
@@ -92,6 +94,7 @@ class StatementSnapshot:
 
     def __post_init__(self) -> None:
         self.current = bridge.CurrentValues(self.session.spark)
+        current_recording().readings.append(self.scans)
 
     def snapshot(self, table: Table, wanted: PartitionSet | None = None) -> TableSnapshot:
         """Return the snapshot of a table, or of its partitions in ``wanted``; each is taken
@@ -99,15 +102,16 @@ class StatementSnapshot:
         """
         key = table.full_name, wanted
         if key not in self.snapshots:
-            taken = take_snapshot(
-                self.session.files,
-                self.session.metastore,
-                table,
-                self.txns,
-                self.listings,
-                wanted,
-                self.lists.get(table.full_name),
-            )
+            with phase(Phase.SNAPSHOT):
+                taken = take_snapshot(
+                    self.session.files,
+                    self.session.metastore,
+                    table,
+                    self.txns,
+                    self.listings,
+                    wanted,
+                    self.lists.get(table.full_name),
+                )
             self.snapshots[key] = taken
             self.lists[table.full_name] = taken.write_ids, taken.txns
         return self.snapshots[key]
@@ -209,7 +213,8 @@ class StatementSnapshot:
 
     def run(self, statement: str | ParsedStatement) -> DataFrame:
         """Build the DataFrame of a statement that Spark executes; a command is run."""
-        return bridge.frame_of(self.session.spark, self.resolved(statement))
+        with phase(Phase.PLAN):
+            return bridge.frame_of(self.session.spark, self.resolved(statement))
 
     def resolved(self, statement: str | ParsedStatement) -> bridge.LogicalPlan:
         """Build the plan of a statement that Spark executes."""
@@ -302,7 +307,9 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
     session.leases.prune()
     # A transaction without its lease would never end.
     with DeferredSignals():
-        txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
+        with phase(Phase.BEGIN):
+            txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
+        current_recording().txn_id = txn_id
         listings = Listings(session.files, txn_id)
         lease = session.leases.begin(txn_id, listings.delete_copies)
         try:

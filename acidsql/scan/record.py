@@ -58,6 +58,16 @@ class ScanRecord:
     known_partitions: int = 0
     for_pruning: bool = False
 
+    @property
+    def table_name(self) -> str:
+        """Full name of the table."""
+        return self.snapshot.table.full_name
+
+    @property
+    def directories(self) -> int:
+        """Number of the directories that are read."""
+        return sum(len(p.state.directories) for p in self.snapshot.partitions)
+
     def note(self, directories: Sequence[DataDirectory], search: SearchArgument | None) -> None:
         """Note that the files of some directories are read by a search argument, or None."""
         listings = [self.snapshot.listings.get(d.path) for d in directories]

@@ -20,6 +20,7 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites, ShowTable
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.table_owner import check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
@@ -318,13 +319,16 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
         WriteConflictError: another transaction changed rows in the same partition and committed
             first.
     """
-    sync_all(changes[0][0].session.files, [write.unsynced for write, _ in changes])
-    for write, changed in changes:
-        write.record(changed)
-    made = [change for write, _ in changes for change in write.changes]
-    # Last: the other changes know a new table by its name until then.
-    made.sort(key=lambda change: isinstance(change, ShowTable))
-    changes[0][0].transaction.commit(made)
+    with phase(Phase.COMMIT):
+        files = changes[0][0].session.files
+        current().note_written(files.list_all([path for w, _ in changes for path in w.placed]))
+        sync_all(files, [write.unsynced for write, _ in changes])
+        for write, changed in changes:
+            write.record(changed)
+        made = [change for write, _ in changes for change in write.changes]
+        # Last: the other changes know a new table by its name until then.
+        made.sort(key=lambda change: isinstance(change, ShowTable))
+        changes[0][0].transaction.commit(made)
 
 
 @contextmanager
@@ -357,6 +361,7 @@ def write_transactions(
         transaction.at_end.callback(_delete_staging, session, writes, listings)
         for intent in intents:
             writes.append(_open(intent, begun, listings))
+            current().note_write_id(intent.words, writes[-1].table.full_name, writes[-1].write_id)
             transaction.reverts.append(writes[-1].undo)
         yield tuple(writes)
 
