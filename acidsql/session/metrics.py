@@ -65,6 +65,12 @@ class StatementMetrics:
         total_seconds: time of the whole statement.
         error: condition of the error, or name of the exception, with which it failed; None if it
             succeeded.
+
+    >>> found = acidsql.metrics(acidsql.sql(spark, "UPDATE pet SET name = 'Max' WHERE id = 1"))
+    >>> found.operation, found.rows_updated, found.directories_written
+    ('UPDATE', 1, 2)
+    >>> list(found.seconds)
+    ['parse', 'begin', 'lock_wait', 'snapshot', 'plan', 'execute', 'publish', 'commit']
     """
 
     operation: str
@@ -254,11 +260,7 @@ def _finish(recording: Recording, error: BaseException | None) -> None:
 
 
 def _sentence(found: StatementMetrics) -> str:
-    """Return metrics as one line.
-
-    >>> _sentence(StatementMetrics(operation="UPDATE", tables=("db.t",), rows_updated=2, txn_id=7))
-    'UPDATE db.t: 2 rows updated, 0 bytes in 0 files read, 0 written, 0.000 s, txn 7'
-    """
+    """Return metrics as one line."""
     rows = "".join(
         f"{number} rows {word}, "
         for word, number in (

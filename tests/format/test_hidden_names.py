@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.hidden_names import Reason, hidden_names
 from acidsql.format.names import parse_directory
 from acidsql.format.selection import select
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
-from tests.format.test_selection_properties import directory_names, snapshots, st
+from tests.format.test_selection_properties import directory_names, snapshots
 
 WRITE_IDS = ValidWriteIdList(
     table="db.t", high_water_mark=10, open=frozenset({7}), aborted=frozenset({6})
