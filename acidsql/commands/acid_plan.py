@@ -26,7 +26,7 @@ _WRITE_ID = "<write id>"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWrite:
-    """What a statement would write into one table.
+    """Planned write of a statement into one table.
 
     Attributes:
         operation: the statement's name, as ``UPDATE``.

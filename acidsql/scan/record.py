@@ -27,7 +27,7 @@ class Removal(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class ScanRecord:
-    """What the plan of a scan reads, and how.
+    """Record of what the plan of a scan reads, and how.
 
     Attributes:
         snapshot: that is read.

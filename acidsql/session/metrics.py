@@ -96,7 +96,7 @@ class StatementMetrics:
 
 
 class Reading(Protocol):
-    """What a statement reads of one table."""
+    """Reading of one table by a statement."""
 
     files: int
     bytes: int
