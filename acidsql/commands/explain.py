@@ -70,8 +70,8 @@ def _planned_writes(
         static = insert.static_values(session, table, statement)
         intent = insert_intent(table, static or None, overwrite=statement.overwrite)
         plan, writer = _insert(session, snapshot, table, statement)
-        write = _insert_write(intent, writer, (_ROWS,))
-        return [plan], [write]
+        notes = ("Nothing is written if the partition exists",) * statement.if_not_exists
+        return [plan], [_insert_write(intent, writer, (_ROWS,), notes)]
     shape = events.write_schema_of(session, table)
     if isinstance(statement, ast.Merge):
         return _merge(shape, snapshot, statement)
@@ -119,9 +119,13 @@ def _insert(
     return bridge.logical_plan(rows), "the driver" if on_driver else _JOB
 
 
-def _insert_write(intent: WriteIntent, writer: str, targets: tuple[Target, ...]) -> PlannedWrite:
+def _insert_write(
+    intent: WriteIntent, writer: str, targets: tuple[Target, ...], notes: tuple[str, ...] = ()
+) -> PlannedWrite:
     operation = "INSERT OVERWRITE" if intent.overwrite else "INSERT INTO"
-    return PlannedWrite(operation=operation, intent=intent, targets=targets, writer=writer)
+    return PlannedWrite(
+        operation=operation, intent=intent, targets=targets, writer=writer, notes=notes
+    )
 
 
 def _create(
@@ -138,7 +142,7 @@ def _create(
         intent=insert_intent(table),
         targets=(_ROWS,),
         writer="the driver" if on_driver else _JOB,
-        notes=("The table is visible when it has its rows.",),
+        notes=("The table is visible when it has its rows",),
     )
     return [bridge.logical_plan(rows)], [write]
 

@@ -8,6 +8,7 @@ from urllib.parse import urlparse
 
 import pytest
 
+import acidsql
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import TxnState
 from tests.limits import set_limits
@@ -158,7 +159,9 @@ def test_ways_of_applying_delete_events(lab: Lab, monkeypatch: pytest.MonkeyPatc
 
 def test_a_statement_that_writes(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = lab.create("id INT, s STRING", partitioned="p INT", values="(1, 'a', 1), (2, 'b', 2)")
-    state, before = lab.state(t), no_trace(lab)
+    state = lab.state(t)
+    acidsql.release(lab.spark)
+    before = no_trace(lab)
     name, w = f"default.{t}", "<write id>"
     delta, delete = f"delta_{w}_{w}", f"delete_delta_{w}_{w}"
     rows = "in the partitions of the rows"
@@ -207,6 +210,7 @@ def test_a_statement_that_writes(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
 def test_statements_that_write_several_tables_or_a_new_one(lab: Lab) -> None:
     t, other = (lab.create("id INT", values="(1)") for _ in range(2))
     states = lab.state(t), lab.state(other)
+    acidsql.release(lab.spark)
     before = no_trace(lab)
     lines = section(lab, f"FROM {t} INSERT INTO {t} SELECT id INSERT INTO {other} SELECT id + 1")
     assert [line for line in lines if line.startswith("Write")] == [

@@ -64,8 +64,8 @@ def test_metrics_of_each_kind_of_statement(lab: Lab) -> None:
     assert updated.txn_id not in txns
     merged = run(
         lab,
-        f"MERGE INTO {t} USING (VALUES (1), (7)) AS k (k) ON id = k WHEN MATCHED THEN DELETE "
-        "WHEN NOT MATCHED THEN INSERT (id) VALUES (k)",
+        f"MERGE INTO {t} USING (SELECT explode(array(1, 7)) AS k) ON id = k "
+        "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (k)",
     )
     assert (merged.rows_inserted, merged.rows_updated, merged.rows_deleted) == (1, 0, 1)
     query = run(lab, f"SELECT * FROM {t}")
