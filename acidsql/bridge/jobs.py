@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject
@@ -24,7 +24,7 @@ def job_description(spark: SparkSession, text: str) -> Iterator[None]:
     """Have Spark's UI show a description of the jobs that this thread starts in the block, unless
     the user has set one.
     """
-    context = spark.sparkContext
+    context = spark.sparkContext._jsc
     before = context.getLocalProperty(_DESCRIPTION)
     if before is not None and not before.startswith(_OURS):
         yield
@@ -33,7 +33,9 @@ def job_description(spark: SparkSession, text: str) -> Iterator[None]:
     try:
         yield
     finally:
-        context.setLocalProperty(_DESCRIPTION, before)
+        # A JVM that is gone has no properties, and the error that tells of it is raised already.
+        with suppress(Py4JNetworkError, ConnectionError):
+            context.setLocalProperty(_DESCRIPTION, before)
 
 
 @contextmanager

@@ -74,7 +74,7 @@ class StatementMetrics:
     """
 
     operation: str
-    tables: tuple[str, ...] = ()
+    tables: Sequence[str] = ()
     txn_id: int | None = None
     write_ids: Mapping[str, int] = field(default_factory=dict)
     rows_inserted: int = 0
