@@ -10,6 +10,7 @@ from acidsql.api import (
     health,
     location,
     maintenance,
+    metrics,
     release,
     run_cleaner,
     run_compaction,
@@ -19,6 +20,7 @@ from acidsql.api import (
 from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
 from acidsql.format.health import Health
+from acidsql.session.metrics import StatementMetrics
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -27,12 +29,14 @@ __all__ = [
     "AcidSqlError",
     "AcidTable",
     "Health",
+    "StatementMetrics",
     "check",
     "disable",
     "enable",
     "health",
     "location",
     "maintenance",
+    "metrics",
     "release",
     "run_cleaner",
     "run_compaction",

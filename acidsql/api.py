@@ -24,6 +24,7 @@ from acidsql.metastore.model import WorkerLimits
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import StatementMetrics, current, metrics_of, recorded
 from acidsql.session.working import at_work_for
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
@@ -129,7 +130,9 @@ def run(
         try:
             if frames:
                 text = formatter.format(text, **frames)
-            return dispatch.run(session, bind(text, _literals(spark, args)), on_spark)
+            frame = dispatch.run(session, bind(text, _literals(spark, args)), on_spark)
+            current().result = frame
+            return frame
         finally:
             formatter.clear()
 
@@ -140,7 +143,7 @@ def working(spark: SparkSession) -> Iterator[AcidSession]:
 
     The first signal whose handler raises interrupts it; others wait until it has ended.
     """
-    with at_work_for(spark) as session:
+    with recorded(), at_work_for(spark) as session:
         try:
             yield session
         finally:
@@ -201,7 +204,29 @@ def table(
         else:
             seen = ValidWriteIdList.from_string(valid_write_ids)
         snapshot.lists[wanted.full_name] = seen, txns
-        return snapshot.run(text)
+        frame = snapshot.run(text)
+        current().result = frame
+        return frame
+
+
+def metrics(frame: DataFrame) -> StatementMetrics | None:
+    """Return the metrics of the statement that returned a DataFrame.
+
+    Each statement is also a record of the logger ``acidsql.metrics`` at level INFO, which has the
+    metrics as fields.
+
+    Args:
+        frame: as ``sql``, ``table`` or a method of ``AcidTable`` returned it. DataFrames that are
+            made of it have no metrics.
+
+    Returns:
+        None if the statement had no ACID tables in it.
+
+    >>> found = acidsql.metrics(acidsql.sql(spark, "DELETE FROM pet WHERE id = 1"))
+    >>> found.operation, found.rows_deleted, found.files_written
+    ('DELETE', 1, 1)
+    """
+    return metrics_of(frame)
 
 
 def location(spark: SparkSession, name: str) -> str:

@@ -115,6 +115,8 @@ class Limits:
             Spark's threads hold a plan for a moment after its result came back.
         statement_text: number of characters of a statement that the history of a table keeps.
         small_file_bytes: a smaller file is small: ``hive.merge.smallfiles.avgsize``.
+        explained_directories: EXPLAIN lists no more directories of a table than this.
+        explained_characters: EXPLAIN shows no more characters of a condition than this.
         shell_poll_seconds: time between two looks of the shell at a running statement.
         progress_delay_seconds: a statement that takes longer has a progress bar.
     """
@@ -186,6 +188,8 @@ class Limits:
     collection_pauses: tuple[float, ...] = (0.0, 0.1)
     statement_text: int = 4_000
     small_file_bytes: int = 16_000_000
+    explained_directories: int = 50
+    explained_characters: int = 500
     shell_poll_seconds: float = 0.1
     progress_delay_seconds: float = 0.5
 

@@ -14,7 +14,7 @@ _TEXT = inspect.getdoc(Limits) or ""
 _UNITS = (
     "bytes", "seconds", "events", "rows", "files", "threads", "words", "numbers", "partitions",
     "values", "bits", "stripes", "tails", "filters", "tables", "transactions", "compactions",
-    "call", "ids", "attempts", "connections", "part", "pauses", "word",
+    "call", "ids", "attempts", "connections", "part", "pauses", "word", "characters", "directories",
 )  # fmt: skip
 
 

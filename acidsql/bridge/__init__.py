@@ -14,6 +14,7 @@ from acidsql.bridge.column_defaults import check_default
 from acidsql.bridge.commands import Command, commands
 from acidsql.bridge.conditions import (
     Conjunct,
+    conditions_text,
     conjunct,
     mark_coarse,
     matching_rows,
@@ -50,7 +51,7 @@ from acidsql.bridge.hadoop import (
 )
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
-from acidsql.bridge.jobs import job_errors
+from acidsql.bridge.jobs import job_description, job_errors
 from acidsql.bridge.jvm import (
     Expression,
     JavaObject,
@@ -252,6 +253,7 @@ __all__ = [
     "compute_values",
     "computed_once",
     "condition_of",
+    "conditions_text",
     "conjunct",
     "copy_file",
     "count_only_rows",
@@ -297,6 +299,7 @@ __all__ = [
     "is_stopped",
     "is_temp_view",
     "java_hash",
+    "job_description",
     "job_errors",
     "jvm_memory",
     "jvm_time_zone",

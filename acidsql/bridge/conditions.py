@@ -82,6 +82,18 @@ def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> Expression:
     return reduce(both, [c.expression for c in conjuncts])
 
 
+def conditions_text(conditions: Sequence[Sequence[Conjunct]]) -> str:
+    """Return conditions as SQL for people to read.
+
+    Args:
+        conditions: alternatives (OR), each the conjuncts (AND).
+    """
+    alternatives = [" AND ".join(str(c.expression.sql()) for c in one) for one in conditions]
+    if len(alternatives) == 1:
+        return alternatives[0]
+    return " OR ".join(f"({one})" for one in dict.fromkeys(alternatives))
+
+
 def rebound(
     spark: SparkSession, expression: Expression, output: JavaObject, other: JavaObject
 ) -> Expression:

@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject
 from acidsql.errors import WriteJobError
 
 _READING = ("[FAILED_READ_FILE", "Encountered error while reading file")
 _NULL_IN_NOT_NULL = "Null value appeared in non-nullable field"
+
+
+_DESCRIPTION = "spark.job.description"
+_OURS = "acidsql: "
+
+
+@contextmanager
+def job_description(spark: SparkSession, text: str) -> Iterator[None]:
+    """Have Spark's UI show a description of the jobs that this thread starts in the block, unless
+    the user has set one.
+    """
+    context = spark.sparkContext._jsc
+    before = context.getLocalProperty(_DESCRIPTION)
+    if before is not None and not before.startswith(_OURS):
+        yield
+        return
+    context.setLocalProperty(_DESCRIPTION, f"{_OURS}{text}")
+    try:
+        yield
+    finally:
+        # A JVM that is gone has no properties, and the error that tells of it is raised already.
+        with suppress(Py4JNetworkError, ConnectionError):
+            context.setLocalProperty(_DESCRIPTION, before)
 
 
 @contextmanager

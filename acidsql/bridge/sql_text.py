@@ -239,12 +239,19 @@ def alias_of(frame: DataFrame) -> str | None:
     return str(plan.alias()) if simple_name(plan) == "SubqueryAlias" else None
 
 
-def explain(frame: DataFrame, mode: str) -> str:
-    """Return the text of EXPLAIN for a DataFrame.
+def explain(spark: SparkSession, plan: LogicalPlan, mode: str) -> str:
+    """Return the text of EXPLAIN for a plan; nothing is run, even if it is a command.
 
     Args:
+        plan: analysed or not.
         mode: ``simple``, ``extended``, ``codegen``, ``cost`` or ``formatted``.
+
+    Raises:
+        AnalysisException: the plan is invalid.
     """
-    spark = frame.sparkSession
-    explain_mode = jvm_class(spark, "org.apache.spark.sql.execution.ExplainMode").fromString(mode)
-    return str(frame._jdf.queryExecution().explainString(explain_mode))
+    execution_package = "org.apache.spark.sql.execution"
+    skip = jvm_class(spark, f"{execution_package}.CommandExecutionMode").SKIP()
+    execution = session_state(spark).executePlan(plan, skip)
+    execution.assertAnalyzed()
+    explain_mode = jvm_class(spark, f"{execution_package}.ExplainMode").fromString(mode)
+    return str(execution.explainString(explain_mode))

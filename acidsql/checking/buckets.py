@@ -9,6 +9,7 @@ from acidsql.checking.problems import Problem, RowId
 from acidsql.checking.survey import Survey
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.scan.plan import scan
+from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import take_snapshot
 from acidsql.schema.acid_file import ROW_ID_COLUMN
 from acidsql.session.acid_session import AcidSession
@@ -34,7 +35,7 @@ def look_into_buckets(session: AcidSession, survey: Survey) -> None:
         [place.partition.values for place in survey.places] if table.partition_columns else None,
         (survey.write_ids, survey.txns),
     )
-    rows = scan(session, snapshot).frame()
+    rows = scan(session, ScanRecord(snapshot=snapshot)).frame()
     values = [F.col(quote(column.name)) for column in table.columns]
     expected = bucket_id(spark, table, values)
     actual = F.expr(decode_bucket_sql(f"{ROW_ID_COLUMN}.bucketid"))

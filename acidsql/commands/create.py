@@ -27,9 +27,10 @@ from acidsql.planning.name_resolution import (
     known_to_spark,
     qualified,
 )
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement import StatementSnapshot, leased_snapshot
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import current
 from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
@@ -58,6 +59,23 @@ def create_table(
     Args:
         of_frame: whether the statement was made of a DataFrame: its text tells nobody anything.
     """
+    if statement.query is not None:
+        return _create_as_select(session, statement, None if of_frame else statement.text)
+    name = _new_name(session, statement)
+    if name is None:
+        return result.nothing(session.spark)
+    columns, partition_columns = _columns(session, statement)
+    table = _defined(session, statement, *name, columns, partition_columns)
+    _create(session, table, adopts=statement.location is not None)
+    return result.nothing(session.spark)
+
+
+def _new_name(session: AcidSession, statement: CreateTable) -> tuple[str, str] | None:
+    """Return database and name of the table that CREATE TABLE creates; None if there is one, and
+    the statement has IF NOT EXISTS.
+
+    What is not supported is refused here, before anything is done.
+    """
     name = qualified(session, statement.name)
     if name is None:
         raise AcidAnalysisError(
@@ -71,17 +89,11 @@ def create_table(
     session.metastore.database_location(database)
     if in_metastore(session, name) or known_to_spark(session, name):
         if statement.if_not_exists:
-            return result.nothing(session.spark)
+            return None
         raise already_exists(name)
     _refuse(statement)
     check_properties(statement.properties)
-    if statement.query is not None:
-        text = None if of_frame else statement.text
-        return _create_as_select(session, statement, database, table_name, text)
-    columns, partition_columns = _columns(session, statement)
-    table = _defined(session, statement, database, table_name, columns, partition_columns)
-    _create(session, table, adopts=statement.location is not None)
-    return result.nothing(session.spark)
+    return name
 
 
 def _refuse(statement: CreateTable) -> None:
@@ -277,21 +289,21 @@ def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Bucke
     return {"bucket_columns": names, "num_buckets": clustering.buckets}
 
 
-def _create_as_select(
-    session: AcidSession, statement: CreateTable, database: str, name: str, text: str | None
-) -> DataFrame:
-    """Create a table with the columns and the rows of a query; it is visible when it has them.
-
-    Args:
-        text: of the statement, for the table's history.
+def defined_by_query(
+    session: AcidSession, snapshot: StatementSnapshot, statement: CreateTable
+) -> tuple[Table, DataFrame] | None:
+    """Return the table that CREATE TABLE … AS SELECT creates, and its rows, whose columns are in
+    the table's order; None if there is one, and the statement has IF NOT EXISTS.
     """
+    name = _new_name(session, statement)
+    if name is None:
+        return None
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
             "CREATE TABLE … AS SELECT takes its columns from the query: name them there",
         )
-    with leased_snapshot(session) as snapshot:
-        rows = snapshot.run(statement.query.of(statement.text))
+    rows = snapshot.run(statement.query.of(statement.text))
     found = columns_of(session.spark, rows.schema)
     columns = tuple(Column(name=c.name, type=c.type, comment=c.comment) for c in found)
     partition_columns: tuple[Column, ...] = ()
@@ -300,20 +312,34 @@ def _create_as_select(
             session, columns, statement.partitioned_by.of(statement.text)
         )
     check_columns(session, columns, partition_columns)
-    table = _defined(session, statement, database, name, columns, partition_columns)
+    table = _defined(session, statement, *name, columns, partition_columns)
     _check_empty(session, table)
     check_unowned(session, table.location)
+    return table, rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
+
+
+def _create_as_select(session: AcidSession, statement: CreateTable, text: str | None) -> DataFrame:
+    """Create a table with the columns and the rows of a query; it is visible when it has them.
+
+    Args:
+        text: of the statement, for the table's history.
+    """
+    with leased_snapshot(session) as snapshot:
+        defined = defined_by_query(session, snapshot, statement)
+    if defined is None:
+        return result.nothing(session.spark)
+    table, rows = defined
     source = RecordedStatement(operation="CREATE TABLE AS SELECT", text=text)
     with transaction(session) as opened:
         staged = session.metastore.stage_table(opened.txn_id, with_codec(session, table, None))
+        current().known_as[staged.full_name] = table.full_name
         make_directory(session.files, table.location)
         intent = insert_intent(staged, source)
         with write_transactions(session, [intent], opened) as (write,):
             shape = events.write_schema_of(session, staged)
-            ordered = rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
-            static = None if partition_columns else ()
-            outcome = write_query(write, shape, ordered, static)
-            write.changes.append(changes.ShowTable(staged=staged, name=name))
+            static = None if table.partition_columns else ()
+            outcome = write_query(write, shape, rows, static)
+            write.changes.append(changes.ShowTable(staged=staged, name=table.name))
             inserted = outcome.events(deletes=False)
             changed = [outcome.changed(Operation.INSERT, deletes=False)]
             write.commit(changed, WriteCounts(inserted=inserted))

@@ -21,7 +21,7 @@ from acidsql.commands import (
     describe_detail,
     describe_health,
     describe_history,
-    events,
+    explain,
     insert,
     load,
     multi_insert,
@@ -33,26 +33,24 @@ from acidsql.commands import (
     truncate,
 )
 from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
+from acidsql.commands.targets import branches_of, target_of, unsupported, written_table
 from acidsql.errors import AcidAnalysisError
-from acidsql.insert_only.write import refuse_row_changes
-from acidsql.metastore.model import Table, TableType
+from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import (
     acid_table,
     already_exists,
-    find,
     find_acid_table,
     in_metastore,
 )
 from acidsql.planning.statement import (
-    StatementSnapshot,
     leased_snapshot,
     parse_and_resolve,
     refers_to_acid,
 )
 from acidsql.session.acid_session import AcidSession, mirror_database
+from acidsql.session.metrics import Phase, current, phase
 from acidsql.syntax import alter_statements, parse
 from acidsql.syntax import statements as ast
-from acidsql.syntax.nodes import Name
 
 
 def run(
@@ -63,17 +61,29 @@ def run(
     Args:
         on_spark: runs the statement if it has no ACID tables in it; by default Spark does.
     """
-    statement = parse(text)
+    with phase(Phase.PARSE):
+        statement = parse(text)
+    current().operation = _operation(statement)
     command = _COMMANDS.get(type(statement))
     answer = command(session, statement) if command else None
     return run_on_spark(session, text, on_spark) if answer is None else answer
+
+
+def _operation(statement: ast.Statement | None) -> str:
+    """Return the first words of a statement, for its metrics and the names of its jobs."""
+    if statement is None:
+        return "QUERY"
+    if isinstance(statement, ast.Insert):
+        return "INSERT OVERWRITE" if statement.overwrite else "INSERT"
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(statement).__name__).upper()
 
 
 def run_on_spark(
     session: AcidSession, text: str, on_spark: Callable[[], DataFrame] | None = None
 ) -> DataFrame:
     """Run a statement in Spark, with scans of one snapshot in place of its ACID tables."""
-    found = parse_and_resolve(session, text)
+    with phase(Phase.PLAN):
+        found = parse_and_resolve(session, text)
     refuse_damage(session, found.plan)
     created = bridge.created_table(found.plan)
     if created is not None and in_metastore(session, created[0]):
@@ -111,86 +121,33 @@ def _missing_schema(error: AnalysisException) -> str | None:
     return parts[-1] if parts and "SCHEMA_NOT_FOUND" in str(error) else None
 
 
-def _explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
-    """Run EXPLAIN; of a statement that writes, explain the plan of its events."""
-    explained = statement.statement.of(statement.text)
-    inner = parse(explained)
-    table = None
-    if isinstance(inner, ast.Update | ast.Delete | ast.Merge | ast.Insert):
-        table = find_acid_table(session, inner.name)
-    if table is None and not refers_to_acid(session, explained):
-        return None
-    with leased_snapshot(session) as snapshot:
-        if table is None:
-            frame = snapshot.run(explained)
-        else:
-            frame = _planned_events(events.write_schema_of(session, table), inner, snapshot)
-        plan = bridge.explain(frame, statement.mode)
-    return result.table(session.spark, [("plan", "STRING")], [(plan,)])
-
-
-def _planned_events(
-    shape: events.WriteSchema, statement: ast.Statement | None, snapshot: StatementSnapshot
-) -> DataFrame:
-    if isinstance(statement, ast.Insert):
-        return insert.query(shape.session, shape, snapshot, statement)
-    text = statement.text if statement else ""
-    if isinstance(statement, ast.Update):
-        return row_level.planned(row_level.update_events, shape, snapshot, text)
-    if isinstance(statement, ast.Delete):
-        return row_level.planned(row_level.delete_events, shape, snapshot, text)
-    return row_level.merge_events(shape, row_level.merge_pieces(shape, snapshot, text))
-
-
-def _target(session: AcidSession, name: Name) -> Table | None:
-    """Return the transactional table that a statement writes, or None if the table is Spark's."""
-    table = find(session, name)
-    if table is not None and table.table_type is TableType.VIEW:
-        raise AcidAnalysisError(
-            "EXPECT_TABLE_NOT_VIEW", f"{'.'.join(name)} is a view: name the table to write to"
-        )
-    return table
-
-
 def _update(session: AcidSession, statement: ast.Update) -> DataFrame | None:
-    table = _target(session, statement.name)
-    if table is not None:
-        refuse_row_changes(table, "UPDATE")
+    table = target_of(session, statement)
     return row_level.update(session, table, statement.text) if table else None
 
 
 def _delete(session: AcidSession, statement: ast.Delete) -> DataFrame | None:
-    table = _target(session, statement.name)
-    if table is not None:
-        refuse_row_changes(table, "DELETE")
+    table = target_of(session, statement)
     return row_level.delete(session, table, statement.text) if table else None
 
 
 def _merge(session: AcidSession, statement: ast.Merge) -> DataFrame | None:
-    table = _target(session, statement.name)
-    if table is not None:
-        refuse_row_changes(table, "MERGE")
-    if table and statement.schema_evolution:
-        raise _unsupported(table, "MERGE WITH SCHEMA EVOLUTION", "leave WITH SCHEMA EVOLUTION out")
+    table = target_of(session, statement)
     return row_level.merge(session, table, statement.text) if table else None
 
 
 def _insert(session: AcidSession, statement: ast.Insert) -> DataFrame | None:
-    table = _target(session, statement.name)
-    if table is None:
-        return None
-    for clause in statement.unsupported:
-        raise _unsupported(table, f"INSERT … {clause}", "use DELETE and INSERT INTO")
-    return insert.insert(session, table, statement)
+    table = target_of(session, statement)
+    return insert.insert(session, table, statement) if table else None
 
 
 def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     return truncate.truncate(session, table, statement) if table else None
 
 
 def _alter_table(session: AcidSession, statement: alter_statements.Alteration) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     if table is None:
         if isinstance(statement, alter_statements.SetProperties):
             return convert_to_acid.convert(session, statement)
@@ -199,12 +156,12 @@ def _alter_table(session: AcidSession, statement: alter_statements.Alteration) -
 
 
 def _repair(session: AcidSession, statement: ast.MsckRepair) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     return repair.repair(session, table, statement) if table else None
 
 
 def _load(session: AcidSession, statement: ast.LoadData) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     if table is None:
         refuse_location(session, statement.inpath)
         return None
@@ -212,27 +169,17 @@ def _load(session: AcidSession, statement: ast.LoadData) -> DataFrame | None:
 
 
 def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame | None:
-    tables = {".".join(b.name): _target(session, b.name) for b in statement.branches}
-    if not any(tables.values()):
-        return None
-    multi_insert.check_targets(tables, directories=statement.directories)
-    branches = []
-    for branch in statement.branches:
-        table = tables[".".join(branch.name)]
-        insert_one = parse(statement.insert(branch))
-        if table is None or not isinstance(insert_one, ast.Insert):
-            return None  # Spark raises the error
-        branches.append((table, insert_one))
-    return multi_insert.multi_insert(session, branches)
+    branches = branches_of(session, statement)
+    return multi_insert.multi_insert(session, branches) if branches is not None else None
 
 
 def _optimize(session: AcidSession, statement: ast.Optimize) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     return compact.optimize(session, table, statement) if table else None
 
 
 def _vacuum(session: AcidSession, statement: ast.Vacuum) -> DataFrame | None:
-    table = _target(session, statement.name)
+    table = written_table(session, statement.name)
     return compact.vacuum(session, table, statement) if table else None
 
 
@@ -252,7 +199,7 @@ def _refused(feature: str, instead: str) -> Callable[[AcidSession, Any], DataFra
     def command(session: AcidSession, statement: Any) -> DataFrame | None:
         table = find_acid_table(session, statement.name)
         if table is not None:
-            raise _unsupported(table, feature, instead)
+            raise unsupported(table, feature, instead)
         return None
 
     return command
@@ -291,14 +238,6 @@ def _abort(session: AcidSession, statement: ast.AbortTransactions) -> DataFrame:
     return result.nothing(session.spark)
 
 
-def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
-    condition = "UNSUPPORTED_FEATURE." + "_".join(w for w in feature.split() if w.isalpha())
-    return AcidAnalysisError(
-        condition,
-        f"{feature} is not supported on the transactional table {table.full_name}: {instead}",
-    )
-
-
 _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AbortCompactions: compact.abort_compactions,
     ast.AbortTransactions: _abort,
@@ -318,7 +257,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.DropDatabase: databases_and_views.drop_database,
     ast.DropTable: create.drop_table,
     ast.DropView: databases_and_views.drop_view,
-    ast.Explain: _explain,
+    ast.Explain: explain.explain,
     ast.Insert: _insert,
     ast.LoadData: _load,
     ast.Merge: _merge,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
@@ -19,6 +20,7 @@ from acidsql.schema.acid_file import event_schema
 from acidsql.schema.columns import data_schema, has_timestamp, partition_schema
 from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, current, phase
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.driver_writer import Keys, collect_delete_keys, stage_on_driver
 from acidsql.storage.finalize import DuplicateKeys, FinishedDirectory, Staging
@@ -214,6 +216,22 @@ class WriteResult:
         ]
 
 
+@contextmanager
+def executing(transaction: WriteTransaction) -> Iterator[None]:
+    """Run Spark's jobs of a statement in the block, which counts as its execution.
+
+    The jobs have a name in Spark's UI from here to the end of the transaction, since finishing the
+    files may take a job too.
+    """
+    recording = current()
+    table = recording.name_of(transaction.table.full_name)
+    name = f"{recording.operation} {table} (write), txn {transaction.txn_id}"
+    spark = transaction.session.spark
+    transaction.transaction.at_end.enter_context(bridge.job_description(spark, name))
+    with phase(Phase.EXECUTE):
+        yield
+
+
 def write(
     transaction: WriteTransaction,
     shape: WriteSchema,
@@ -234,9 +252,10 @@ def write(
     rows = [Target(deletes=False, statement_id=i) for i in inserting]
     events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
-    keys = stage_on_driver(events, *place, rows)
-    if keys is None:
-        write_events(events, *place, rows)
+    with executing(transaction):
+        keys = stage_on_driver(events, *place, rows)
+        if keys is None:
+            write_events(events, *place, rows)
     return finish(transaction, shape, keys, seen, duplicate_keys)
 
 
@@ -245,10 +264,11 @@ def delete(
 ) -> WriteResult:
     """Write delete events of statement id 0, finalise them and publish the directories."""
     events = _with_texts(shape, events)
-    keys = collect_delete_keys(events, shape.table)
-    if keys is None:
-        place = transaction.staging, shape.table, transaction.write_id
-        write_events(events, *place, [], Target(deletes=True, statement_id=0))
+    with executing(transaction):
+        keys = collect_delete_keys(events, shape.table)
+        if keys is None:
+            place = transaction.staging, shape.table, transaction.write_id
+            write_events(events, *place, [], Target(deletes=True, statement_id=0))
     return finish(transaction, shape, keys, seen)
 
 
@@ -291,6 +311,17 @@ def finish(
         seen: snapshot from which a statement read that deletes rows.
         duplicate_keys: see ``write``.
     """
+    with phase(Phase.PUBLISH):
+        return _finish(transaction, shape, keys, seen, duplicate_keys)
+
+
+def _finish(
+    transaction: WriteTransaction,
+    shape: WriteSchema,
+    keys: Keys | None,
+    seen: StatementSnapshot | None,
+    duplicate_keys: DuplicateKeys,
+) -> WriteResult:
     if shape.table.insert_only:
         plain = finalize_insert_only(transaction.session, shape.table, transaction.staging)
         transaction.publish(plain)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
-from acidsql.commands.events import WriteResult, WriteSchema
+from acidsql.commands.events import WriteResult, WriteSchema, executing
 from acidsql.commands.partitions import matching
 from acidsql.format.names import (
     METADATA_FILE,
@@ -24,6 +24,7 @@ from acidsql.metastore.model import FileFormat, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, phase
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import BUCKET_COLUMN, Target, named_sql, write_rows
 from acidsql.syntax.statements import Insert
@@ -139,7 +140,8 @@ def write_query(
         static: values of the one partition to which all rows go (() without partition columns), or
             None if the rows have them.
     """
-    stage_query(transaction, shape, rows, static, 0)
+    with executing(transaction):
+        stage_query(transaction, shape, rows, static, 0)
     return events.finish(transaction, shape)
 
 
@@ -162,7 +164,7 @@ def stage_query(
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
     target = Target(deletes=False, statement_id=statement_id)
-    few = bridge.has_local_rows(rows, limits().driver_rows - 1)
+    few = has_few_rows(rows)
     number = len(shape.data.fields)
     if shape.table.insert_only:
         pairs = zip(shape.data.names, values, strict=False)
@@ -186,6 +188,11 @@ def stage_query(
         )
 
 
+def has_few_rows(rows: DataFrame) -> bool:
+    """Return whether the rows of an INSERT are so few values that the driver writes them."""
+    return bridge.has_local_rows(rows, limits().driver_rows - 1)
+
+
 def query(
     session: AcidSession, shape: WriteSchema, snapshot: StatementSnapshot, statement: Insert
 ) -> DataFrame:
@@ -196,8 +203,9 @@ def query(
         insert = bridge.insert_into_files(spark, plan, location, shape.data, shape.partitions)
         return bridge.insert_query(spark, bridge.analyze(spark, insert))
 
-    plan = snapshot.plan(statement.text, lambda plan: bridge.logical_plan(rows(plan)))
-    return snapshot.at_once(rows(plan))
+    with phase(Phase.PLAN):
+        plan = snapshot.plan(statement.text, lambda plan: bridge.logical_plan(rows(plan)))
+        return snapshot.at_once(rows(plan))
 
 
 def static_values(session: AcidSession, table: Table, statement: Insert) -> tuple[str, ...] | None:

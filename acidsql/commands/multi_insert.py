@@ -31,7 +31,7 @@ from acidsql.transaction.write_transaction import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Branch:
+class Branch:
     """One INSERT of the statement.
 
     Attributes:
@@ -49,18 +49,12 @@ def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]])
     Every branch into a table has a statement id of its own, so that row ids stay unique. (Hive
     refuses two branches into one table without partitions.)
     """
-    made = [
-        _Branch(table=table, statement=s, static=static_values(session, table, s))
-        for table, s in branches
-    ]
-    by_table: dict[str, list[_Branch]] = {}
-    for branch in made:
-        by_table.setdefault(branch.table.full_name, []).append(branch)
-    intents = [_intent(own) for own in by_table.values()]
+    by_table = by_tables(session, branches)
+    intents = [intent_of(own) for own in by_table]
     inserted, current = 0, bridge.CurrentValues(session.spark)
     with write_transactions(session, intents) as transactions:
         changes: list[tuple[WriteTransaction, Sequence[Change]]] = []
-        for transaction, own in zip(transactions, by_table.values(), strict=True):
+        for transaction, own in zip(transactions, by_table, strict=True):
             written, changed = _write(transaction, own, current)
             inserted += written
             changes.append((transaction, changed))
@@ -68,7 +62,17 @@ def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]])
     return result.counts(session.spark, affected=inserted, inserted=inserted)
 
 
-def _intent(branches: Sequence[_Branch]) -> WriteIntent:
+def by_tables(session: AcidSession, branches: Sequence[tuple[Table, Insert]]) -> list[list[Branch]]:
+    """Return the branches into each table."""
+    found: dict[str, list[Branch]] = {}
+    for table, statement in branches:
+        static = static_values(session, table, statement)
+        branch = Branch(table=table, statement=statement, static=static)
+        found.setdefault(table.full_name, []).append(branch)
+    return list(found.values())
+
+
+def intent_of(branches: Sequence[Branch]) -> WriteIntent:
     """Return the write intent of the branches into one table.
 
     Raises:
@@ -94,7 +98,7 @@ def _intent(branches: Sequence[_Branch]) -> WriteIntent:
 
 
 def _write(
-    transaction: WriteTransaction, branches: Sequence[_Branch], current: bridge.CurrentValues
+    transaction: WriteTransaction, branches: Sequence[Branch], current: bridge.CurrentValues
 ) -> tuple[int, Sequence[Change]]:
     """Write the branches into one table; return the number of rows and the changes."""
     session = transaction.session
@@ -109,7 +113,8 @@ def _write(
             continue
         rows = query(session, shape, snapshot, branch.statement)
         # Branches that overwrite have a partition each.
-        stage_query(transaction, shape, rows, branch.static, 0 if overwrite else number)
+        with events.executing(transaction):
+            stage_query(transaction, shape, rows, branch.static, 0 if overwrite else number)
         if overwrite and branch.static is not None:
             replaced.add(branch.static)
     outcome = events.finish(transaction, shape)

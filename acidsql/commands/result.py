@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from acidsql.session.metrics import current
 from acidsql.syntax.literals import literal
 
 _MICROSECONDS = 1_000_000
@@ -21,7 +22,11 @@ def counts(spark: SparkSession, **numbers: int) -> DataFrame:
     # Not a projection of literals, for which Spark would compile new code each time.
     values = ", ".join(f"{n}L" for n in numbers.values())
     names = ", ".join(f"num_{name}_rows" for name in numbers)
-    return spark.sql(f"SELECT * FROM VALUES ({values}) AS t({names})")
+    frame = spark.sql(f"SELECT * FROM VALUES ({values}) AS t({names})")
+    recording = current()
+    recording.rows.update({word: n for word, n in numbers.items() if word != "affected"})
+    recording.result = frame
+    return frame
 
 
 def nothing(spark: SparkSession) -> DataFrame:

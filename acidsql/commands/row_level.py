@@ -20,6 +20,7 @@ from acidsql.planning.merge_keys import Key, narrowed, source_keys
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.acid_file import ROW_ID_COLUMN
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, phase
 from acidsql.storage.finalize import DuplicateKeys
 from acidsql.storage.staging import named_sql
 from acidsql.syntax.lexer import quote
@@ -29,7 +30,7 @@ from acidsql.transaction.write_transaction import write_transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sides:
+class Sides:
     """Target and source of a MERGE, with columns that are added to them.
 
     Attributes:
@@ -79,7 +80,8 @@ def planned(
     def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         return _asked(shape.session.spark, plan) or bridge.logical_plan(make(shape, plan))
 
-    return snapshot.at_once(make(shape, snapshot.plan(text, asked)))
+    with phase(Phase.PLAN):
+        return snapshot.at_once(make(shape, snapshot.plan(text, asked)))
 
 
 def _asked(spark: SparkSession, plan: bridge.LogicalPlan) -> bridge.LogicalPlan | None:
@@ -141,14 +143,16 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     with write_transaction(session, intent) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
-        pieces, sides, rows = _joined_at_best(shape, seen, text)
-        clauses = [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
+        with phase(Phase.PLAN):
+            pieces, sides, rows = _joined_at_best(shape, seen, text)
+        clauses = clauses_of(pieces)
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
         duplicate_keys = (
             DuplicateKeys.AS_ONE if _is_lone_delete(pieces.matched) else DuplicateKeys.AN_ERROR
         )
-        staged = _merge_events(shape, pieces, sides, rows)
+        with phase(Phase.PLAN):
+            staged = _merge_events(shape, pieces, sides, rows)
         outcome = events.write(
             transaction, shape, staged, inserting, seen=seen, duplicate_keys=duplicate_keys
         )
@@ -169,6 +173,11 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
         deleted=deleted,
         inserted=inserted,
     )
+
+
+def clauses_of(pieces: bridge.MergePlan) -> list[bridge.Clause]:
+    """Return the clauses of a MERGE; the position of each is its statement id."""
+    return [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
 
 
 def merge_pieces(
@@ -196,9 +205,11 @@ def merge_pieces(
     return bridge.merge_pieces(spark, fixed)
 
 
-def merge_events(shape: WriteSchema, pieces: bridge.MergePlan) -> DataFrame:
+def merge_events(
+    shape: WriteSchema, pieces: bridge.MergePlan, sides: Sides | None = None
+) -> DataFrame:
     """Plan the events of a MERGE."""
-    sides = _sides(shape, pieces)
+    sides = sides or merge_sides(shape, pieces)
     return _merge_events(shape, pieces, sides, _joined(pieces, sides))
 
 
@@ -250,14 +261,15 @@ def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 
 
-def _sides(shape: WriteSchema, pieces: bridge.MergePlan) -> _Sides:
+def merge_sides(shape: WriteSchema, pieces: bridge.MergePlan) -> Sides:
+    """Return the two sides of a MERGE with the columns that are added to them."""
     spark = shape.session.spark
     target = bridge.frame_of(spark, pieces.target)
     source = bridge.frame_of(spark, pieces.source)
     prefix = _free_prefix([*target.columns, *source.columns])
     old = [f"{prefix}_old_{i}" for i in range(len(shape.partitions.fields))]
     parts = [f"{p} AS {name}" for p, name in zip(shape.current_parts(), old, strict=True)]
-    return _Sides(
+    return Sides(
         target=bridge.select(target, "*", f"{ROW_ID_COLUMN} AS {prefix}_row_id", *parts),
         source=bridge.select(source, "*", f"true AS {prefix}_source"),
         prefix=prefix,
@@ -265,14 +277,14 @@ def _sides(shape: WriteSchema, pieces: bridge.MergePlan) -> _Sides:
     )
 
 
-def _joined(pieces: bridge.MergePlan, sides: _Sides) -> DataFrame:
+def _joined(pieces: bridge.MergePlan, sides: Sides) -> DataFrame:
     """Join target and source, as far as the clauses need both; nothing is executed."""
     return bridge.merge_join(sides.target.sparkSession, pieces, sides.target, sides.source)
 
 
 def _joined_at_best(
     shape: WriteSchema, snapshot: StatementSnapshot, text: str
-) -> tuple[bridge.MergePlan, _Sides, DataFrame]:
+) -> tuple[bridge.MergePlan, Sides, DataFrame]:
     """Return the parts of a MERGE, its two sides and their join; the source may be computed first.
 
     That is done if the source has few rows and the target is large: the keys of the source tell
@@ -280,38 +292,49 @@ def _joined_at_best(
     """
     spark = shape.session.spark
     pieces = merge_pieces(shape, snapshot, text)
-    sides = _sides(shape, pieces)
-    if not _is_worth_a_job(pieces, sides):
+    sides = merge_sides(shape, pieces)
+    if not may_compute_source(pieces, sides):
         return pieces, sides, _joined(pieces, sides)
-    held = bridge.collect_to_driver(_numbered(sides))
+    name = f"MERGE {shape.table.full_name} (source)"
+    with phase(Phase.EXECUTE), bridge.job_description(spark, name):
+        held = _collected_source(sides)
+    if held is None:
+        return pieces, sides, _joined(pieces, sides)
     keys = source_keys(spark, pieces, held)
     if keys:
+        snapshot.scans.clear()  # planned anew, over fewer rows
         pieces = merge_pieces(shape, snapshot, text, keys)
-        sides = _sides(shape, pieces)
+        sides = merge_sides(shape, pieces)
         held = bridge.replace_by_collected(_numbered(sides), held)
     join = bridge.merge_with_broadcast_source if pieces.not_matched else bridge.merge_join
     return pieces, sides, join(spark, pieces, sides.target, held)
 
 
-def _numbered(sides: _Sides) -> DataFrame:
+def _numbered(sides: Sides) -> DataFrame:
     """Add a unique number to each row of the source."""
     return bridge.select(
         sides.source, "*", f"monotonically_increasing_id() AS {sides.prefix}_number"
     )
 
 
-def _is_worth_a_job(pieces: bridge.MergePlan, sides: _Sides) -> bool:
-    """Return whether reading all of the target costs more than jobs that compute the source."""
+def _collected_source(sides: Sides) -> DataFrame | None:
+    """Compute the source of a MERGE, numbered; return None if the driver cannot hold it."""
+    if not bridge.fits_in_driver(sides.source, most_read=bridge.input_bytes(sides.target)):
+        return None
+    return bridge.collect_to_driver(_numbered(sides))
+
+
+def may_compute_source(pieces: bridge.MergePlan, sides: Sides) -> bool:
+    """Return whether the source of a MERGE is computed before the target is read, if the driver can
+    hold it: whether reading all of the target costs more than the jobs.
+    """
     if pieces.not_matched_by_source:
         return False
-    target = bridge.input_bytes(sides.target)
-    return target > limits().merge_shuffle_bytes and bridge.fits_in_driver(
-        sides.source, most_read=target
-    )
+    return bridge.input_bytes(sides.target) > limits().merge_shuffle_bytes
 
 
 def _merge_events(
-    shape: WriteSchema, pieces: bridge.MergePlan, sides: _Sides, rows: DataFrame
+    shape: WriteSchema, pieces: bridge.MergePlan, sides: Sides, rows: DataFrame
 ) -> DataFrame:
     """Plan the events of each joined row: those of the first clause whose condition holds.
 
@@ -350,7 +373,7 @@ def _merge_events(
 
 def _with_values(
     shape: WriteSchema,
-    sides: _Sides,
+    sides: Sides,
     rows: DataFrame,
     conditions: Sequence[Column],
     clauses: Sequence[bridge.Clause],

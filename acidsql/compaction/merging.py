@@ -30,6 +30,7 @@ from acidsql.insert_only.write import finalize_insert_only, write_insert_only
 from acidsql.limits import limits
 from acidsql.metastore.model import Compaction, CompactionType, FileFormat
 from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
+from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema.columns import data_schema
@@ -112,7 +113,7 @@ def _write_deltas(
 def _write_plain(session: AcidSession, snapshot: TableSnapshot, staging: str, name: str) -> str:
     """Write the base of an insert-only table; its path."""
     table = snapshot.table
-    rows = read.rows(session, snapshot)
+    rows = read.rows(session, ScanRecord(snapshot=snapshot))
     few = bridge.input_bytes(rows) <= limits().one_task_bytes
     merged = rows.coalesce(1) if few else rows.hint("rebalance")
     fields = data_schema(session.spark, table).fields

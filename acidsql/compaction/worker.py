@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Sequence
 from functools import partial
 
 from pyspark.errors import PySparkException
@@ -25,7 +24,7 @@ from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import compactor_write_ids
 from acidsql.metastore.changes import RecordCompaction
-from acidsql.metastore.history import UNCOUNTED
+from acidsql.metastore.history import UNCOUNTED, WriteCounts
 from acidsql.metastore.model import (
     NO_LIMITS,
     Compaction,
@@ -51,6 +50,7 @@ from acidsql.scan.snapshot import (
 from acidsql.schema.columns import data_schema
 from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import current
 from acidsql.session.table_owner import check_owner, check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
@@ -161,6 +161,12 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
         operation=Operation.SELECT,
     )
     opened.wait_for_locks([lock])
+    recording = current()
+    recording.operation = recording.operation or "COMPACT"
+    recording.tables = (table.full_name,)
+    place = object_name(table.database, table.name, compaction.partition)
+    name = f"COMPACT {compaction.type.value} {place}, txn {opened.txn_id}"
+    opened.at_end.enter_context(bridge.job_description(session.spark, name))
     snapshot = _snapshot(session, table, compaction, opened.txn_id)
     check_partition(session, table, snapshot.partitions[0].location)
     made: list[RecordCompaction] = []
@@ -182,8 +188,10 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
             session.files.rename(merged, target)
             unsynced.add(target)
             targets.append(target)
+        counts = with_files(session.files, UNCOUNTED, targets)
+        recording.note_written(len(targets), counts)
         if metastore.capabilities.keeps_history:
-            made.append(_recorded(session, table, compaction, state, targets))
+            made.append(_recorded(table, compaction, state, counts))
         sync_all(session.files, [unsynced])
         metastore.compaction_done(compaction.compaction_id)
     elif state.obsolete or state.aborted:
@@ -194,11 +202,7 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
 
 
 def _recorded(
-    session: AcidSession,
-    table: Table,
-    compaction: Compaction,
-    state: AcidState,
-    targets: Sequence[str],
+    table: Table, compaction: Compaction, state: AcidState, counts: WriteCounts
 ) -> RecordCompaction:
     """Return what the history of the table keeps of a compaction."""
     merged = [d for d in state.directories if d.max_write_id > 0]
@@ -209,7 +213,7 @@ def _recorded(
         # A base has the rows of all write ids up to its own.
         first_write_id=min((1 if d is state.base else d.min_write_id for d in merged), default=0),
         write_id=max((d.max_write_id for d in merged), default=0),
-        counts=with_files(session.files, UNCOUNTED, targets),
+        counts=counts,
     )
 
 

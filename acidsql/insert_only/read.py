@@ -21,6 +21,7 @@ from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
+from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_session_zone
 from acidsql.schema.columns import data_schema
@@ -41,17 +42,22 @@ _FIELDS = "__fields"
 _LINE = StructType([StructField("value", StringType())])
 
 
-def rows(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+def rows(session: AcidSession, record: ScanRecord) -> DataFrame:
     """Build a DataFrame of a snapshot's rows, with the table's columns in their order.
+
+    Args:
+        record: says of which snapshot; what is read is noted in it.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS, text with nested or escaped values.
     """
+    snapshot = record.snapshot
     table = snapshot.table
     schema = data_schema(session.spark, table)
     is_text = table.file_format is FileFormat.TEXT
     stored = StructType([StructField(f.name, f.dataType) for f in schema.fields])
     scanned = _scanned(session, snapshot)
+    record.files, record.bytes = len(scanned), sum(file.size for file in scanned)
     if table.file_format is FileFormat.ORC and has_maps_of_nested(stored):
         relation = bridge.orc_relation(session.spark, scanned, stored, _OPTIONS, batches=False)
     else:

@@ -14,7 +14,7 @@ from acidsql.metastore.model import Table
 from acidsql.planning.placeholder_relations import Occurrence
 from acidsql.planning.plan_requirements import required_of_placeholders
 from acidsql.planning.pruning_subqueries import evaluate
-from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
+from acidsql.scan.required_rows import ALL_ROWS, RequiredRows
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
 
@@ -48,10 +48,8 @@ def find_required_rows(
     for occurrence, copies in plan_requires.copies.items():
         table = tables[occurrence]
         conjuncts = [copy.conjuncts for copy in copies]
-        found[occurrence] = RequiredRows(
-            partitions=_partitions(session, table, conjuncts, known),
-            conditions=_row_conditions(table, conjuncts),
-        )
+        required = RequiredRows(conditions=_row_conditions(table, conjuncts))
+        found[occurrence] = _pruned(session, table, required, conjuncts, known)
     for occurrence in plan_requires.distinct_partitions_only:
         if not tables[occurrence].insert_only:
             required = found.get(occurrence, ALL_ROWS)
@@ -70,10 +68,10 @@ def find_required_rows(
             continue
         conjuncts = []
         for copy in copies:
-            added = [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups]
+            with bridge.job_description(session.spark, f"values that prune {table.full_name}"):
+                added = [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups]
             conjuncts.append((*copy.conjuncts, *filter(None, added)))
-        partitions = _partitions(session, table, conjuncts, known)
-        found[occurrence] = replace(required, partitions=partitions)
+        found[occurrence] = _pruned(session, table, required, conjuncts, known)
     return found
 
 
@@ -86,21 +84,23 @@ def _row_conditions(
     return conditions if all(conditions) and not table.insert_only else ()
 
 
-def _partitions(
+def _pruned(
     session: AcidSession,
     table: Table,
+    required: RequiredRows,
     copies: Sequence[Sequence[bridge.Conjunct]],
     known: dict[str, tuple[tuple[str, ...], ...]],
-) -> PartitionSet | None:
-    """Return the partitions that meet the conjuncts of at least one copy; None if that may be all.
+) -> RequiredRows:
+    """Return required rows in the partitions that meet the conjuncts of at least one copy; in all
+    if a copy has no conjunct on partition columns.
 
     Args:
         known: values of all partitions, by the table's full name; it caches what was fetched.
     """
     names = {c.name for c in table.partition_columns}
-    about_partitions = [[c for c in copy if c.columns.keys() <= names] for copy in copies]
+    about_partitions = tuple(tuple(c for c in copy if c.columns.keys() <= names) for copy in copies)
     if not all(about_partitions):
-        return None
+        return replace(required, partitions=None)
     if table.full_name not in known:
         found = session.metastore.partition_values(table.database, table.name)
         known[table.full_name] = found
@@ -110,4 +110,9 @@ def _partitions(
     chosen = {
         i for c in about_partitions for i in bridge.matching_rows(session.spark, c, schema, texts)
     }
-    return frozenset(values[i] for i in chosen)
+    return replace(
+        required,
+        partitions=frozenset(values[i] for i in chosen),
+        partition_conditions=about_partitions,
+        of_partitions=len(values),
+    )

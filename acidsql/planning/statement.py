@@ -16,6 +16,7 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.insert_only import read
 from acidsql.limits import limits
 from acidsql.metastore.model import Table, TableType, TxnType
+from acidsql.planning.expiry import not_expired
 from acidsql.planning.name_resolution import CATALOG, find, names_temp_view
 from acidsql.planning.placeholder_relations import Occurrence, placeholder
 from acidsql.planning.pruning import find_required_rows
@@ -23,10 +24,13 @@ from acidsql.planning.view_text import make_database_known, qualify_functions
 from acidsql.scan.columns import scan_schema
 from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
+from acidsql.scan.record import ScanRecord
 from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, phase
+from acidsql.session.metrics import current as current_recording
 from acidsql.storage.listings import Listings
 
 _MICROSECONDS = 1_000_000
@@ -70,6 +74,7 @@ class StatementSnapshot:
         listings: directories that were listed.
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
         snapshots: of the tables that were read, by full name and required partitions.
+        scans: records of the scans that were built, also of those that pruned partitions.
         views: database and name of the views that were read, directly or by other views; the
             database of a temporary view is empty.
         lists: visible write ids and transactions, by a table's full name: fetched from the
@@ -82,12 +87,14 @@ class StatementSnapshot:
     listings: Listings
     expires: int | None = None
     snapshots: dict[tuple[str, PartitionSet | None], TableSnapshot] = field(default_factory=dict)
+    scans: list[ScanRecord] = field(default_factory=list)
     views: set[tuple[str, str]] = field(default_factory=set)
     lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
     current: bridge.CurrentValues = field(init=False)
 
     def __post_init__(self) -> None:
         self.current = bridge.CurrentValues(self.session.spark)
+        current_recording().readings.append(self.scans)
 
     def snapshot(self, table: Table, wanted: PartitionSet | None = None) -> TableSnapshot:
         """Return the snapshot of a table, or of its partitions in ``wanted``; each is taken
@@ -95,15 +102,16 @@ class StatementSnapshot:
         """
         key = table.full_name, wanted
         if key not in self.snapshots:
-            taken = take_snapshot(
-                self.session.files,
-                self.session.metastore,
-                table,
-                self.txns,
-                self.listings,
-                wanted,
-                self.lists.get(table.full_name),
-            )
+            with phase(Phase.SNAPSHOT):
+                taken = take_snapshot(
+                    self.session.files,
+                    self.session.metastore,
+                    table,
+                    self.txns,
+                    self.listings,
+                    wanted,
+                    self.lists.get(table.full_name),
+                )
             self.snapshots[key] = taken
             self.lists[table.full_name] = taken.write_ids, taken.txns
         return self.snapshots[key]
@@ -131,16 +139,20 @@ class StatementSnapshot:
 
     def _scan(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
         rows = self._rows(table, required)
-        return rows if self.expires is None else rows.where(_not_expired(self.expires))
+        return rows if self.expires is None else rows.where(not_expired(self.expires))
 
     def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.UnresolvedPlan:
         return self._scan(table, ALL_ROWS)
 
-    def _rows(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
+    def _rows(
+        self, table: Table, required: RequiredRows, *, for_pruning: bool = False
+    ) -> bridge.UnresolvedPlan:
         snapshot = self.snapshot(table, required.partitions)
+        record = ScanRecord(snapshot=snapshot, required=required, for_pruning=for_pruning)
+        self.scans.append(record)
         if table.insert_only:
-            return bridge.UnresolvedPlan.of(read.rows(self.session, snapshot))
-        return scan(self.session, snapshot, required)
+            return bridge.UnresolvedPlan.of(read.rows(self.session, record))
+        return scan(self.session, record)
 
     def _rows_for_pruning(
         self, table: Table, required: RequiredRows
@@ -156,7 +168,7 @@ class StatementSnapshot:
             snapshot, limits().pruning_table_bytes
         ):
             return None
-        return self._rows(table, required)
+        return self._rows(table, required, for_pruning=True)
 
     def _view(self, view: Table, occurrence: Occurrence, relation_of: RelationOf) -> DataFrame:
         self.views.add((view.database, view.name.lower()))
@@ -201,8 +213,12 @@ class StatementSnapshot:
 
     def run(self, statement: str | ParsedStatement) -> DataFrame:
         """Build the DataFrame of a statement that Spark executes; a command is run."""
-        plan = self.current.resolve(self.plan(statement))
-        return bridge.frame_of(self.session.spark, plan)
+        with phase(Phase.PLAN):
+            return bridge.frame_of(self.session.spark, self.resolved(statement))
+
+    def resolved(self, statement: str | ParsedStatement) -> bridge.LogicalPlan:
+        """Build the plan of a statement that Spark executes."""
+        return self.current.resolve(self.plan(statement))
 
     def at_once(self, frame: DataFrame) -> DataFrame:
         """Put this statement's current time, user and database into the plan of a DataFrame."""
@@ -280,15 +296,20 @@ def latest_snapshot(session: AcidSession) -> StatementSnapshot:
 
 
 @contextmanager
-def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
+def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[StatementSnapshot]:
     """Take the snapshot of a query, with a lease on the files.
 
     The files stay for as long as a DataFrame that was made in the block can be reached.
+
+    Args:
+        kept: False if nothing that was made in the block is run after it; the lease ends with it.
     """
     session.leases.prune()
     # A transaction without its lease would never end.
     with DeferredSignals():
-        txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
+        with phase(Phase.BEGIN):
+            txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
+        current_recording().txn_id = txn_id
         listings = Listings(session.files, txn_id)
         lease = session.leases.begin(txn_id, listings.delete_copies)
         try:
@@ -300,7 +321,7 @@ def leased_snapshot(session: AcidSession) -> Iterator[StatementSnapshot]:
                     expires=int((lease.opened + session.leases.max_age) * _MICROSECONDS),
                 )
         finally:
-            session.leases.end_statement(lease)
+            session.leases.end_statement(lease, kept=kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -375,19 +396,3 @@ def _rename_repeated(
         text = f"{text[:start]}{name}{text[end:]}"
         renamed[name] = parts
     return text, renamed
-
-
-def _not_expired(expires: int) -> str:
-    """Build the condition that a plan has not expired, as SQL; it is folded when a run is planned.
-
-    In time it folds to true. Too late, folding fails with SNAPSHOT_EXPIRED, before files are opened
-    that may be gone; ``raise_error`` would be left to the tasks. An impossible conversion is the
-    one foldable expression whose error shows a given text in all releases and settings of Spark.
-    The time is a cast of ``'now'``, since ``CurrentValues`` replaces all functions that return it.
-    """
-    message = (
-        "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "
-        "spark.acidsql.snapshot.maxAge: run the statement again"
-    )
-    late = f"unix_micros(CAST('now' AS TIMESTAMP)) > {expires}L"
-    return f"IF({late}, to_binary('{message}', 'hex') IS NULL, true)"

@@ -20,8 +20,10 @@ from acidsql.limits import limits
 from acidsql.scan.deletes.bitmap import make_delete_bitmap, number_of_deleted_rows
 from acidsql.scan.deletes.plan import Deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
+from acidsql.scan.inserts import Inserts
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
+from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, OPERATION, ORIGINAL_WRITE_ID, ROW_ID
 
@@ -75,6 +77,24 @@ def count_rows(
         return rows
     deleted = make_delete_bitmap(keys, partitioned=True) if are_of(_ranges(keys), dense) else None
     return None if deleted is None else rows - number_of_deleted_rows(deleted)
+
+
+def rows_in_files(session: AcidSession, snapshot: TableSnapshot, inserts: Inserts) -> int | None:
+    """Return the number of rows in some places, with those that are deleted; None if there are too
+    many files to look into.
+    """
+    listings = [snapshot.listings.get(d.path) for d in inserts.directories]
+    if sum(len(listing.names) for listing in listings) > limits().counted_files:
+        return None
+
+    def look(listing: Listing) -> int:
+        return sum(tail.rows for _, tail in file_tails(session, listing))
+
+    originals = (
+        session.tails.tail(child(f.listing.path, f.name), f.listing.files[f.name]).rows
+        for f in inserts.originals
+    )
+    return sum(in_parallel(look, listings)) + sum(originals)
 
 
 def find_occupied(

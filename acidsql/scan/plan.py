@@ -6,20 +6,24 @@ the guard is for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import reduce
-from typing import TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
-from acidsql.format.names import DirectoryKind
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project, scan_schema
-from acidsql.scan.deletes.plan import Deletes, anti_join, bitmap_filter, find_deletes
+from acidsql.scan.deletes.plan import (
+    DeleteJoin,
+    Deletes,
+    anti_join,
+    bitmap_filter,
+    delete_join,
+    find_deletes,
+)
 from acidsql.scan.directories import (
     DataDirectory,
     bucket_files,
@@ -29,9 +33,10 @@ from acidsql.scan.directories import (
     insert_directories,
     is_raw,
 )
+from acidsql.scan.inserts import Inserts, parted
 from acidsql.scan.metadata_count import count_rows, find_occupied
 from acidsql.scan.original_files import OriginalFile, original_events, original_files
-from acidsql.scan.required_rows import ALL_ROWS, RequiredRows
+from acidsql.scan.record import Removal, ScanRecord
 from acidsql.scan.search_argument import SearchArgument, compared_types, find_search_argument
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete
@@ -56,100 +61,40 @@ _SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 FIELD = "__field_"
 _EVENT_COLUMNS = ("operation", *KEYS, "currentTransaction")
 
-_T = TypeVar("_T")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Inserts:
-    """Places of the rows of a snapshot: directories of ACID files, and original files."""
-
-    directories: tuple[DataDirectory, ...]
-    originals: tuple[OriginalFile, ...]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no rows."""
-        return not self.directories and not self.originals
-
-    def but_of(self, partitions: Container[int]) -> _Inserts:
-        """Leave out the places in some partitions, given by their ordinals."""
-        return _Inserts(
-            directories=tuple(d for d in self.directories if d.ordinal not in partitions),
-            originals=tuple(f for f in self.originals if f.ordinal not in partitions),
-        )
-
-    def split(self, deletes: Deletes) -> tuple[_Inserts, _Inserts]:
-        """Split the places by write ids into those without any deleted row, and the others."""
-        deleted = deletes.write_ids()
-
-        def concerned(ordinal: int, low: int, high: int) -> bool:
-            ranges = deleted.get(ordinal, ())
-            return any(own.least <= high and own.greatest >= low for own in ranges)
-
-        untouched, touched = _parted(
-            self.directories, lambda data: concerned(data.ordinal, *_write_ids(data))
-        )
-        clean, dirty = _parted(
-            self.originals, lambda file: concerned(file.ordinal, file.write_id, file.write_id)
-        )
-        return (
-            _Inserts(directories=untouched, originals=clean),
-            _Inserts(directories=touched, originals=dirty),
-        )
-
-
-def _parted(
-    items: Sequence[_T], belongs: Callable[[_T], bool]
-) -> tuple[tuple[_T, ...], tuple[_T, ...]]:
-    """Split items by a predicate: first those that it is false for, then the others."""
-    parts: tuple[list[_T], list[_T]] = [], []
-    for item in items:
-        parts[belongs(item)].append(item)
-    return tuple(parts[0]), tuple(parts[1])
-
-
-def _write_ids(data: DataDirectory) -> tuple[int, int]:
-    """Return the lowest and highest write id that the rows of a directory can have."""
-    is_delta = data.directory.kind is DirectoryKind.DELTA
-    # A base that was compacted from original files alone has write id 0, or less, and such rows.
-    return data.directory.min_write_id if is_delta else 0, max(data.directory.max_write_id, 0)
-
-
-def scan(
-    session: AcidSession, snapshot: TableSnapshot, required: RequiredRows = ALL_ROWS
-) -> bridge.UnresolvedPlan:
+def scan(session: AcidSession, record: ScanRecord) -> bridge.UnresolvedPlan:
     """Build the plan of a snapshot's rows: the table's columns in their order, then ``row__id``.
 
     Args:
-        required: the plan may omit other rows, and the values of columns that are not required.
+        record: says of which snapshot, and which rows are required: the plan may omit others, and
+            the values of columns that are not required. What the plan does is noted in it.
 
     Raises:
         FormatError: a file cannot be read as part of an ACID table.
     """
-    inserts, deletes = _events(session, snapshot)
+    snapshot, required = record.snapshot, record.required
+    inserts, deletes = record.inserts, record.deletes = _events(session, snapshot)
     schema = scan_schema(session.spark, snapshot.table)
     rows = _number_of_rows(session, snapshot, inserts, deletes) if required.count_only else None
     if rows is not None:
+        record.counted_rows = rows
         return bridge.count_only_rows(session.spark, rows, schema)
     if not required.distinct_partitions_only:
-        return _scanned(session, snapshot, inserts, deletes, required.conditions)
+        return _scanned(session, record, inserts, deletes)
     others = {f.ordinal for f in inserts.originals}
     occupied = find_occupied(session, snapshot, inserts.directories, deletes, others)
+    record.known_partitions = len(occupied)
     known = [i for i, has_rows in occupied.items() if has_rows]
     values = partition_values(session, snapshot, known, bridge.BARE_NUMBER)
     bare = bridge.count_only_rows(session.spark, len(known), schema, values)
     rest = inserts.but_of(occupied)
     if rest.is_empty:
         return bare
-    return bare.union([_scanned(session, snapshot, rest, deletes, required.conditions)])
+    return bare.union([_scanned(session, record, rest, deletes)])
 
 
 def _scanned(
-    session: AcidSession,
-    snapshot: TableSnapshot,
-    inserts: _Inserts,
-    deletes: Deletes,
-    needed: Sequence[Sequence[bridge.Conjunct]],
+    session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
 ) -> bridge.UnresolvedPlan:
     """Build the plan of the rows in some places that are not deleted.
 
@@ -158,11 +103,9 @@ def _scanned(
     union of structs with different nullability. Above a join with delete events there is a pushdown
     barrier, or a condition that fails for a deleted row, such as a cast, could be evaluated below
     the join.
-
-    Args:
-        needed: alternatives (OR), each the conjuncts (AND) that the required rows meet.
     """
-    filtered, joined = _surviving(session, snapshot, inserts, deletes, needed)
+    snapshot = record.snapshot
+    filtered, joined = _surviving(session, record, inserts, deletes)
     first, *others = (
         *project(session, snapshot, filtered),
         *(part.pushdown_barrier() for part in project(session, snapshot, joined)),
@@ -180,14 +123,14 @@ def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int 
     return _number_of_rows(session, snapshot, *_events(session, snapshot))
 
 
-def _events(session: AcidSession, snapshot: TableSnapshot) -> tuple[_Inserts, Deletes]:
+def _events(session: AcidSession, snapshot: TableSnapshot) -> tuple[Inserts, Deletes]:
     """Find all places of a snapshot's rows, and its delete events."""
     inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
     return inserts, find_deletes(session, snapshot)
 
 
 def _number_of_rows(
-    session: AcidSession, snapshot: TableSnapshot, inserts: _Inserts, deletes: Deletes
+    session: AcidSession, snapshot: TableSnapshot, inserts: Inserts, deletes: Deletes
 ) -> int | None:
     if inserts.originals:
         return None
@@ -201,7 +144,8 @@ def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame
         The five ACID columns beside ``row``, then the fields of ``row`` as ``FIELD`` and their
         position.
     """
-    filtered, joined = _surviving(session, snapshot, *_events(session, snapshot))
+    record = ScanRecord(snapshot=snapshot)
+    filtered, joined = _surviving(session, record, *_events(session, snapshot))
     return _flat_union(session, snapshot, [*filtered, *joined])
 
 
@@ -216,14 +160,14 @@ def all_inserts(
     """
     inserts = _inserts(session, snapshot, insert_deltas(snapshot), originals=False)
     row = data_schema(session.spark, snapshot.table)
-    parts = _insert_events(session, snapshot, inserts, row)
+    parts = _insert_events(session, ScanRecord(snapshot=snapshot), inserts, row)
     if less_deleted:
         deletes = find_deletes(session, snapshot)
         kept = bitmap_filter(session, snapshot, deletes)
         if kept is not None:
             parts = [kept(part) for part in parts]
         else:
-            parts = _joined(session, snapshot, parts, deletes)
+            parts = _joined(session, snapshot, parts, delete_join(snapshot, deletes))
     return _flat_union(session, snapshot, parts)
 
 
@@ -237,25 +181,25 @@ def _flat_union(
 
 
 def _surviving(
-    session: AcidSession,
-    snapshot: TableSnapshot,
-    inserts: _Inserts,
-    deletes: Deletes,
-    needed: Sequence[Sequence[bridge.Conjunct]] = (),
+    session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
 ) -> tuple[list[bridge.UnresolvedPlan], list[bridge.UnresolvedPlan]]:
     """Build scans of the insert events in some places that are not deleted: those without a join,
     and those with one; at least one in all.
     """
+    snapshot = record.snapshot
     clean, dirty = inserts.split(deletes)
     row = data_schema(session.spark, snapshot.table)
     kept = None if dirty.is_empty else bitmap_filter(session, snapshot, deletes)
+    joined: list[bridge.UnresolvedPlan] = []
     if kept is not None:
-        filtered = [kept(part) for part in _insert_events(session, snapshot, inserts, row, needed)]
-        joined = []
+        record.removal = Removal.BITMAP
+        filtered = [kept(part) for part in _insert_events(session, record, inserts, row)]
     else:
-        filtered = _insert_events(session, snapshot, clean, row, needed)
-        touched = _insert_events(session, snapshot, dirty, row, needed)
-        joined = _joined(session, snapshot, touched, deletes) if touched else []
+        filtered = _insert_events(session, record, clean, row)
+        touched = _insert_events(session, record, dirty, row)
+        if touched:
+            record.removal = way = delete_join(snapshot, deletes)
+            joined = _joined(session, snapshot, touched, way)
     if not filtered and not joined:
         filtered = [_relation(session, snapshot, [], row)]
     return filtered, joined
@@ -265,10 +209,11 @@ def _joined(
     session: AcidSession,
     snapshot: TableSnapshot,
     parts: Sequence[bridge.UnresolvedPlan],
-    deletes: Deletes,
+    way: DeleteJoin,
 ) -> list[bridge.UnresolvedPlan]:
     """Remove deleted rows from scans of insert events by a join."""
-    return anti_join(snapshot, parts, deletes, lambda: _delete_events(session, snapshot))
+    events = _delete_events(session, snapshot)
+    return anti_join(snapshot, parts, way, events)
 
 
 def _delete_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
@@ -282,34 +227,32 @@ def _inserts(
     directories: Sequence[DataDirectory],
     *,
     originals: bool,
-) -> _Inserts:
+) -> Inserts:
     """Find the places of the rows in some directories, and of the originals if these are wanted."""
-    acid, raw = _parted(
+    acid, raw = parted(
         directories, lambda d: is_raw(session, snapshot.listings.get(d.path), d.directory)
     )
     has_originals = originals and any(p.state.originals for p in snapshot.partitions)
     files: Sequence[OriginalFile] = ()
     if raw or has_originals:
         files = original_files(session, snapshot, raw, originals=originals)
-    return _Inserts(
+    return Inserts(
         directories=tuple(complete(session, snapshot, acid)),
         originals=tuple(files),
     )
 
 
 def _insert_events(
-    session: AcidSession,
-    snapshot: TableSnapshot,
-    inserts: _Inserts,
-    row: StructType,
-    needed: Sequence[Sequence[bridge.Conjunct]] = (),
+    session: AcidSession, record: ScanRecord, inserts: Inserts, row: StructType
 ) -> list[bridge.UnresolvedPlan]:
     """Build scans of insert events, in which ``row`` has the table's columns."""
+    snapshot, needed = record.snapshot, record.required.conditions
     parts = []
     compared = compared_types(session, snapshot.table, needed)
     groups = by_columns(session, snapshot, inserts.directories, compared)
     for columns, directories in groups.items():
         search = find_search_argument(session, snapshot.table, columns, needed)
+        record.note(directories, search)
         if columns.names == tuple(row.names):
             parts += _valid_events(session, snapshot, directories, row, search)
             continue
@@ -320,6 +263,7 @@ def _insert_events(
         for events in _valid_events(session, snapshot, directories, stored, search):
             frame = events.frame().withColumn("row", row_of(row, values))
             parts.append(bridge.UnresolvedPlan.of(frame))
+    record.note_originals(inserts.originals)
     return parts + original_events(session, inserts.originals, row)
 
 
@@ -347,7 +291,7 @@ def _valid_events(
     """Build scans of some directories without the events of write ids that the snapshot does not
     see.
     """
-    whole, mixed = _parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
+    whole, mixed = parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
     parts = []
     if whole or not mixed:
         parts.append(_relation(session, snapshot, whole, row, search))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from acidsql import bridge
 
@@ -16,6 +16,9 @@ class RequiredRows:
 
     Attributes:
         partitions: values of the required partitions, None for all.
+        partition_conditions: by which they were chosen, in the form of ``conditions``; empty for
+            all.
+        of_partitions: number of partitions among which they were chosen, None for all.
         conditions: alternatives (OR), each the conjuncts (AND) that required rows meet; empty for
             all rows.
         count_only: the number of rows is required, and none of their values.
@@ -24,6 +27,8 @@ class RequiredRows:
     """
 
     partitions: PartitionSet | None = None
+    partition_conditions: tuple[tuple[bridge.Conjunct, ...], ...] = field(default=(), compare=False)
+    of_partitions: int | None = field(default=None, compare=False)
     conditions: tuple[tuple[bridge.Conjunct, ...], ...] = ()
     count_only: bool = False
     distinct_partitions_only: bool = False

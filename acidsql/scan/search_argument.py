@@ -63,11 +63,13 @@ class SearchArgument:
         condition: the same conditions as a filter on the rows of the scan; None if ORC skips only
             stripes and row groups.
         rows: whether ORC skips rows too, which works only if Spark reads in batches.
+        used: the conditions that it has: alternatives (OR), each a list of conjuncts (AND).
     """
 
     options: dict[str, str]
     condition: Column | None
     rows: bool
+    used: Conditions
 
 
 def _orc_type(declared: DataType) -> OrcType | None:
@@ -116,7 +118,7 @@ def find_search_argument(
         return None
     if all(c.coarse for one in used for c in one):
         return SearchArgument(
-            options={**options, _LOOKS_FOR_ROWS: "false"}, condition=None, rows=False
+            options={**options, _LOOKS_FOR_ROWS: "false"}, condition=None, rows=False, used=used
         )
     fields = sum(1 for f in schema.fields for _ in types_in(f.dataType))
     rows = (
@@ -127,4 +129,4 @@ def find_search_argument(
     options[_LOOKS_FOR_ROWS] = str(rows).lower()
     values = {name: f"row.{quote(read_name(stored_name))}" for name, stored_name in names.items()}
     condition = bridge.condition_of(spark, used, values)
-    return SearchArgument(options=options, condition=condition, rows=rows)
+    return SearchArgument(options=options, condition=condition, rows=rows, used=used)

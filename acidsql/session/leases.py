@@ -84,12 +84,17 @@ class Leases:
         self._local.current = lease
         return lease
 
-    def end_statement(self, lease: Lease) -> None:
+    def end_statement(self, lease: Lease, *, kept: bool = True) -> None:
         """Mark the statement's plan as complete: later scans of this thread do not belong to its
         lease.
+
+        Args:
+            kept: False if the plan is not kept; its lease ends now.
         """
         self._local.current = None
         lease.in_statement = False
+        if not kept:
+            self._end(lease)
 
     def watch(self, index: bridge.JavaObject) -> None:
         """Make the current lease last for as long as this file index can be reached."""

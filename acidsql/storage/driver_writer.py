@@ -61,12 +61,10 @@ def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
     Raises:
         WriteJobError: the statement fails (see ``bridge.job_errors``).
     """
-    read = bridge.input_bytes(events)
-    if read > limits().driver_read_bytes:
+    most = most_keys(events, table)
+    if most is None:
         return None
     parts = part_columns(table)
-    size = _KEY_BYTES + _VALUE_BYTES * len(parts)
-    most = max(1, min(limits().driver_events, bridge.rows_per_task(events, read, size)))
     numbered = bridge.select(
         events, TARGET, *KEYS, *parts, f"monotonically_increasing_id() AS {_NUMBER}"
     )
@@ -81,6 +79,30 @@ def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
     if len(found) and pc.max(numbers).as_py() == most - 1:
         return None
     return group_by_place(found.drop_columns(_NUMBER), table)
+
+
+def most_keys(events: DataFrame, table: Table) -> int | None:
+    """Return the number of row ids of delete events that each task may send to the driver; None if
+    the driver writes none of a statement that reads as much.
+
+    Args:
+        events: see ``collect_delete_keys``.
+    """
+    read = bridge.input_bytes(events)
+    if read > limits().driver_read_bytes:
+        return None
+    size = _KEY_BYTES + _VALUE_BYTES * len(part_columns(table))
+    return max(1, min(limits().driver_events, bridge.rows_per_task(events, read, size)))
+
+
+def may_stage_on_driver(events: DataFrame) -> bool:
+    """Return whether a plan of events reads so little that the driver writes them, if they are few.
+
+    If the events are too many they are computed twice, so the plan must be cheap.
+    """
+    joined = bridge.has_join(events)
+    most = limits().driver_join_bytes if joined else limits().driver_read_bytes
+    return bridge.input_bytes(events) <= most
 
 
 def group_by_place(found: pa.Table, table: Table) -> Keys:
@@ -121,8 +143,7 @@ def stage_on_driver(
     Raises:
         WriteJobError: the statement fails (see ``bridge.job_errors``).
     """
-    # If the events are too many they are computed twice, so the plan must be cheap.
-    if bridge.input_bytes(events) > _most_read(events):
+    if not may_stage_on_driver(events):
         return None
     directories = directory_columns(table)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "0"
@@ -161,12 +182,6 @@ def stage_on_driver(
         place: pa.Table.from_pylist([k._asdict() for k in own], NO_KEYS.schema)
         for place, own in keys.items()
     }
-
-
-def _most_read(events: DataFrame) -> int:
-    """Return the most bytes that a plan may read to be run for a few events on the driver."""
-    joined = bridge.has_join(events)
-    return limits().driver_join_bytes if joined else limits().driver_read_bytes
 
 
 def _directories(table: Table, place: Place, bucket: int) -> list[str]:

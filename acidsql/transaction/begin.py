@@ -13,6 +13,7 @@ from acidsql.metastore import failures
 from acidsql.metastore.model import LockType, Operation
 from acidsql.scan.snapshot import keep_write_ids_ahead
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, phase
 from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child
 from acidsql.transaction.recorded import recorded
@@ -61,14 +62,16 @@ def begin(
     deadline = time.monotonic() + session.settings.lock_timeout
     attempt = _begin_exclusive if _is_exclusive(intents) else _begin_shared
     if opened is not None:
-        begun = attempt(opened, intents, session.settings.lock_timeout)
+        with phase(Phase.BEGIN):
+            begun = attempt(opened, intents, session.settings.lock_timeout)
         if begun is None:
             raise failures.txn_aborted(opened.txn_id, "somebody else wrote to its new table")
         yield begun
         return
     while True:
         with transaction(session) as fresh:
-            begun = attempt(fresh, intents, max(0.0, deadline - time.monotonic()))
+            with phase(Phase.BEGIN):
+                begun = attempt(fresh, intents, max(0.0, deadline - time.monotonic()))
             if begun is not None:
                 yield begun
                 return

@@ -15,6 +15,7 @@ from acidsql.errors import AcidSqlError, MetastoreError, TransactionStateError, 
 from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.model import LockRequest, LockType, Operation, Table, TxnType
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, current, phase
 from acidsql.transaction.locking import wait_for_locks
 
 logger = logging.getLogger(__name__)
@@ -66,7 +67,8 @@ class Transaction:
             timeout: seconds; by default ``spark.acidsql.lock.timeout``.
         """
         timeout = self.session.settings.lock_timeout if timeout is None else timeout
-        return wait_for_locks(self.session.metastore, self.txn_id, requests, timeout)
+        with phase(Phase.LOCK_WAIT):
+            return wait_for_locks(self.session.metastore, self.txn_id, requests, timeout)
 
     def commit(self, changes: Sequence[CatalogChange] = ()) -> None:
         """Commit, with changes of the catalog.
@@ -134,7 +136,9 @@ def transaction(
     alone: one that comes while the transaction is opened or rolled back waits.
     """
     with DeferredSignals(), ExitStack() as at_end:
-        txn_id = session.metastore.open_txn(session.user, session.host, txn_type)
+        with phase(Phase.BEGIN):
+            txn_id = session.metastore.open_txn(session.user, session.host, txn_type)
+        current().txn_id = txn_id
         opened = Transaction(
             session=session, txn_id=txn_id, at_end=at_end, aborts_in_doubt=aborts_in_doubt
         )

@@ -37,6 +37,11 @@ class WriteIntent:
         changes_rows = self.operation is not Operation.SELECT
         return changes_rows and bool(self.table.partition_columns) and self.partition is None
 
+    @property
+    def words(self) -> str:
+        """Name of the operation as a statement."""
+        return "INSERT OVERWRITE" if self.overwrite else self.operation.name
+
     def request(self) -> LockRequest:
         """Build the request for the lock."""
         table = self.table

@@ -20,6 +20,7 @@ from acidsql.metastore.changes import (
 from acidsql.metastore.history import WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.table_owner import check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
@@ -300,17 +301,19 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
         WriteConflictError: another transaction changed rows in the same partition and committed
             first.
     """
-    sync_all(changes[0][0].session.files, [write.unsynced for write, _ in changes])
-    for write, changed in changes:
-        write.record(changed)
-    # First: the other changes may give the table another name.
-    made: list[CatalogChange] = []
-    if changes[0][0].session.metastore.capabilities.keeps_history:
-        made += [RecordCounts(table=write.table, counts=write.counts) for write, _ in changes]
-    made += [change for write, _ in changes for change in write.changes]
-    # Last: the other changes know a new table by its name until then.
-    made.sort(key=lambda change: isinstance(change, ShowTable))
-    changes[0][0].transaction.commit(made)
+    with phase(Phase.COMMIT):
+        for write, changed in changes:
+            current().note_written(len(write.placed), write.counts)
+            write.record(changed)
+        sync_all(changes[0][0].session.files, [write.unsynced for write, _ in changes])
+        # First: the other changes may give the table another name.
+        made: list[CatalogChange] = []
+        if changes[0][0].session.metastore.capabilities.keeps_history:
+            made += [RecordCounts(table=write.table, counts=write.counts) for write, _ in changes]
+        made += [change for write, _ in changes for change in write.changes]
+        # Last: the other changes know a new table by its name until then.
+        made.sort(key=lambda change: isinstance(change, ShowTable))
+        changes[0][0].transaction.commit(made)
 
 
 @contextmanager
@@ -343,6 +346,7 @@ def write_transactions(
         transaction.at_end.callback(_delete_staging, session, writes, listings)
         for intent in intents:
             writes.append(_open(intent, begun, listings))
+            current().note_write_id(intent.words, writes[-1].table.full_name, writes[-1].write_id)
             transaction.reverts.append(writes[-1].undo)
         yield tuple(writes)
 

@@ -155,52 +155,86 @@ def _made_filter(
     return lambda part: part.filtered(condition)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteJoin:
+    """Way in which deleted rows are removed by a join.
+
+    Attributes:
+        packing: how the parts of a row id become one number; None if they do not fit into it.
+        by_words: whether each row of the delete side has the bits of 64 neighbouring row ids.
+        numbers: values on that side, its rows times its columns.
+    """
+
+    packing: Packing | None
+    by_words: bool
+    numbers: int
+
+    @property
+    def broadcast(self) -> bool:
+        """Whether the delete side is small enough to be broadcast; else both are sorted."""
+        return self.numbers <= limits().broadcast_numbers
+
+
+def delete_join(snapshot: TableSnapshot, deletes: Deletes) -> DeleteJoin:
+    """Choose the way in which the delete events of a snapshot are joined."""
+    partitioned = bool(snapshot.table.partition_columns)
+    partitions = len(snapshot.partitions) if partitioned else 1
+    packing = packing_of([file.keys for file in deletes.files], partitions)
+    if packing is None:
+        columns = len(_key_columns(snapshot))
+        return DeleteJoin(packing=None, by_words=False, numbers=deletes.events * columns)
+    by_words = deletes.words * limits().events_per_word <= deletes.events
+    numbers = deletes.words * 2 if by_words else deletes.events
+    return DeleteJoin(packing=packing, by_words=by_words, numbers=numbers)
+
+
+def _key_columns(snapshot: TableSnapshot) -> list[str]:
+    return [*KEYS, ORDINAL] if snapshot.table.partition_columns else list(KEYS)
+
+
 def anti_join(
     snapshot: TableSnapshot,
     parts: Sequence[bridge.UnresolvedPlan],
-    deletes: Deletes,
-    scan_events: Callable[[], DataFrame],
+    way: DeleteJoin,
+    events: DataFrame,
 ) -> list[bridge.UnresolvedPlan]:
     """Remove deleted rows from scans of insert events by a join.
 
     Args:
         parts: scans of insert events.
-        deletes: delete events of the snapshot.
-        scan_events: builds the scan of these events.
+        way: of joining, as ``delete_join`` chose it.
+        events: scan of the delete events of the snapshot.
     """
-    partitioned = bool(snapshot.table.partition_columns)
-    partitions = len(snapshot.partitions) if partitioned else 1
-    packing = packing_of([file.keys for file in deletes.files], partitions)
-    events = scan_events()
-    if packing is not None and deletes.words * limits().events_per_word <= deletes.events:
-        return _without_bits(parts, packing, events, deletes.words)
+    packing = way.packing
+    if packing is not None and way.by_words:
+        return _without_bits(parts, packing, events, way)
     if packing is not None:
         keys = {_PACKED: F.expr(packing.sql())}
     else:
-        keys = {k: F.col(k) for k in ([*KEYS, ORDINAL] if partitioned else KEYS)}
+        keys = {k: F.col(k) for k in _key_columns(snapshot)}
     events = events.select(*[value.alias(f"__d_{k}") for k, value in keys.items()])
-    events = _hinted(events, deletes.events * len(keys))
+    events = _hinted(events, way)
     condition = [value == F.col(f"__d_{k}") for k, value in keys.items()]
     frames = [part.frame().join(events, condition, "left_anti") for part in parts]
     return [bridge.UnresolvedPlan.of(frame) for frame in frames]
 
 
 def _without_bits(
-    parts: Sequence[bridge.UnresolvedPlan], packing: Packing, events: DataFrame, most: int
+    parts: Sequence[bridge.UnresolvedPlan], packing: Packing, events: DataFrame, way: DeleteJoin
 ) -> list[bridge.UnresolvedPlan]:
     """Remove deleted rows by a join with words whose bits are deleted rows.
 
     There are fewer words than events, so less is broadcast or sorted.
 
     Args:
+        packing: of their row ids.
         events: scan of the delete events.
-        most: upper bound of the number of words.
     """
     word, bit = F.expr(packing.word_sql()), packing.bit_sql()
     bits = F.expr(f"bit_or(shiftleft(1L, {bit}))")
     # The word is an aggregate too, since spark.sql.retainGroupColumns may drop grouping columns.
     gathered = events.groupBy(word).agg(word.alias("__d_word"), bits.alias("__d_bits"))
-    gathered = _hinted(gathered.select("__d_word", "__d_bits"), most * 2)
+    gathered = _hinted(gathered.select("__d_word", "__d_bits"), way)
     kept = f"coalesce(getbit(__d_bits, {bit}), 0) = 0"
     frames = [
         part.frame().join(gathered, word == F.col("__d_word"), "left").where(kept) for part in parts
@@ -208,13 +242,9 @@ def _without_bits(
     return [bridge.UnresolvedPlan.of(frame) for frame in frames]
 
 
-def _hinted(rows: DataFrame, numbers: int) -> DataFrame:
-    """Hint Spark to broadcast the right side of a join if it is small, else to sort-merge join.
-
-    Args:
-        numbers: values on that side, its rows times its columns.
-    """
-    return F.broadcast(rows) if numbers <= limits().broadcast_numbers else rows.hint("merge")
+def _hinted(rows: DataFrame, way: DeleteJoin) -> DataFrame:
+    """Hint Spark to broadcast the right side of a join if it is small, else to sort-merge join."""
+    return F.broadcast(rows) if way.broadcast else rows.hint("merge")
 
 
 _ORDINAL = "ordinal"

@@ -1,0 +1,281 @@
+"""Text of the section ``== ACID ==`` of EXPLAIN: what a statement reads of its ACID tables and why,
+and what it would write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from acidsql import bridge
+from acidsql.format.hidden_names import hidden_names
+from acidsql.format.names import OWNER_FILE, is_hidden
+from acidsql.limits import limits
+from acidsql.metastore.names import object_name
+from acidsql.scan.directories import bucket_files
+from acidsql.scan.metadata_count import rows_in_files
+from acidsql.scan.record import Removal, ScanRecord
+from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage.filesystem import Listing
+from acidsql.storage.staging import Target
+from acidsql.transaction.write_intent import WriteIntent
+
+_WRITE_ID = "<write id>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedWrite:
+    """Planned write of a statement into one table.
+
+    Attributes:
+        operation: the statement's name, as ``UPDATE``.
+        intent: by which it would lock the table.
+        targets: rows and delete events, by statement id.
+        writer: who would write them, in words.
+        notes: further sentences.
+    """
+
+    operation: str
+    intent: WriteIntent
+    targets: tuple[Target, ...]
+    writer: str
+    notes: tuple[str, ...] = ()
+
+
+def acid_section(
+    session: AcidSession,
+    scans: Sequence[ScanRecord],
+    writes: Sequence[PlannedWrite],
+    *,
+    whole: bool,
+) -> str:
+    """Return the section for the scans and writes of a statement.
+
+    Args:
+        whole: list all directories and show conditions to their end.
+    """
+    most = None if whole else limits().explained_directories
+    lines = ["== ACID =="]
+    for scan in scans:
+        lines += _scan_lines(session, scan, most)
+    for write in writes:
+        lines += _write_lines(write)
+    if not scans and not writes:
+        lines.append("Nothing is read or written")
+    return bridge.redacted(session.spark, "\n".join(lines) + "\n")
+
+
+def _scan_lines(session: AcidSession, scan: ScanRecord, most: int | None) -> Iterator[str]:
+    snapshot = scan.snapshot
+    when = ", run while the statement is planned" if scan.for_pruning else ""
+    yield f"Scan {snapshot.table.full_name}{when}"
+    txns, write_ids = snapshot.txns, snapshot.write_ids
+    yield (
+        f"  Snapshot: transactions up to {txns.high_water_mark}{_but(txns.open, txns.aborted)}; "
+        f"write ids up to {write_ids.high_water_mark}{_but(write_ids.open, write_ids.aborted)}"
+    )
+    if snapshot.table.partition_columns:
+        yield f"  Partitions: {_partitions(scan, most)}"
+    yield from _directory_lines(snapshot, most)
+    if not snapshot.table.insert_only:
+        yield f"  Search argument: {_search(scan, most)}"
+        yield f"  Delete events: {_deletes(scan)}"
+    yield f"  Rows: {_rows(session, scan)}"
+    yield f"  Data: {_size(scan.bytes)} in {_number(scan.files, 'file')}"
+
+
+def _but(open_ids: Collection[int], aborted_ids: Collection[int]) -> str:
+    parts = [
+        f"{word} {id_ranges(ids)}"
+        for word, ids in (("open", open_ids), ("aborted", aborted_ids))
+        if ids
+    ]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def id_ranges(ids: Collection[int], most: int = 10) -> str:
+    """Return ids in words: ranges, and how many there are if these are too many.
+
+    >>> id_ranges({3, 4, 5, 9})
+    '3-5 9'
+    >>> id_ranges(range(0, 100, 2), most=2)
+    '0 2 … 50 in all'
+    """
+    ranges: list[tuple[int, int]] = []
+    for one in sorted(ids):
+        if ranges and ranges[-1][1] == one - 1:
+            ranges[-1] = ranges[-1][0], one
+        else:
+            ranges.append((one, one))
+    texts = [f"{low}-{high}" if high > low else str(low) for low, high in ranges]
+    if len(texts) > most:
+        texts = [*texts[:most], f"… {len(ids)} in all"]
+    return " ".join(texts)
+
+
+def _partitions(scan: ScanRecord, most: int | None) -> str:
+    kept, required = len(scan.snapshot.partitions), scan.required
+    known = ""
+    if scan.known_partitions:
+        known = f"; the tails of files tell of {scan.known_partitions} whether they have rows"
+    if required.of_partitions is None:
+        return f"all {kept}{known}"
+    by = _shortened(bridge.conditions_text(required.partition_conditions), most)
+    return f"{kept} of {required.of_partitions}, by {by}{known}"
+
+
+def _directory_lines(snapshot: TableSnapshot, most: int | None) -> Iterator[str]:
+    read = [
+        f"{_within(snapshot, partition)}{name}: {files}"
+        for partition in snapshot.partitions
+        for name, files in _read(snapshot, partition)
+    ]
+    yield f"  Read: {_counted(len(read))}"
+    yield from _limited(read, most)
+    hidden = [
+        f"{_within(snapshot, partition)}{name}: {reason.value}"
+        for partition in snapshot.partitions
+        for name, reason in hidden_names(
+            snapshot.listings.get(partition.location).names,
+            partition.state,
+            snapshot.write_ids,
+            snapshot.txns,
+        )
+        if name != OWNER_FILE
+    ]
+    if hidden:
+        yield f"  Hidden: {len(hidden)}"
+        yield from _limited(hidden, most)
+
+
+def _read(snapshot: TableSnapshot, partition: PartitionSnapshot) -> Iterator[tuple[str, str]]:
+    """Yield the directories that are read of a partition, each with its files in words."""
+    for directory in partition.state.directories:
+        yield directory.name, _files(snapshot, snapshot.listings.get(partition.path(directory)))
+    if partition.state.originals:
+        yield "original files", _number(len(partition.state.originals), "file")
+
+
+def _files(snapshot: TableSnapshot, listing: Listing) -> str:
+    names = bucket_files(listing)
+    if snapshot.table.insert_only or not names:  # files without row ids, as LOAD DATA puts there
+        names = [name for name in listing.files if not is_hidden(name)]
+    size = sum(listing.files[name].size for name in names)
+    return f"{_number(len(names), 'file')}, {_size(size)}"
+
+
+def _within(snapshot: TableSnapshot, partition: PartitionSnapshot) -> str:
+    """Return the name of a partition as the beginning of a path; '' for a table without any."""
+    table = snapshot.table
+    return f"{table.partition_name(partition.values)}/" if table.partition_columns else ""
+
+
+def _limited(lines: Sequence[str], most: int | None) -> Iterator[str]:
+    shown = lines if most is None else lines[:most]
+    for line in shown:
+        yield f"    {line}"
+    if len(shown) < len(lines):
+        yield f"    … {len(lines) - len(shown)} more (EXPLAIN EXTENDED shows them)"
+
+
+def _search(scan: ScanRecord, most: int | None) -> str:
+    found = [search for search in scan.searches if search is not None]
+    if not found:
+        table = scan.snapshot.table
+        is_small = scan.bytes <= limits().single_pass_bytes and not table.partition_columns
+        if is_small and not scan.required.conditions and scan.files:
+            return "none, because a table this small is read whole"
+        return "none"
+    texts = dict.fromkeys(
+        f"{_shortened(bridge.conditions_text(search.used), most)}, by which ORC skips "
+        f"{'stripes, row groups and rows' if search.rows else 'stripes and row groups'}"
+        for search in found
+    )
+    text = "; ".join(texts)
+    if len(found) < len(scan.searches):
+        text += "; none for files whose columns have other types or are missing"
+    return text
+
+
+def _deletes(scan: ScanRecord) -> str:
+    deletes = scan.deletes
+    if deletes is None or not deletes.files:
+        return "none"
+    number = f"{deletes.events} in {_number(len(deletes.files), 'file')}"
+    way = scan.removal
+    if scan.counted_rows is not None:
+        return f"{number}, counted from the files"
+    if way is Removal.NONE:
+        return f"{number}, not applied, because no row that is read has such a write id"
+    if way is Removal.BITMAP:
+        return f"{number}, applied by a bitmap"
+    assert not isinstance(way, Removal)
+    keys = "row ids" if way.packing is None else "packed row ids"
+    keys = "words of 64 row ids" if way.by_words else keys
+    side = "broadcast" if way.broadcast else "sorted"
+    return f"{number}, applied by an anti-join on {keys}, which are {side}"
+
+
+def _rows(session: AcidSession, scan: ScanRecord) -> str:
+    if scan.counted_rows is not None:
+        return f"{scan.counted_rows}, counted from the tails of the files; Spark reads no file"
+    if scan.inserts is None:
+        return "not known before they are read"
+    rows = rows_in_files(session, scan.snapshot, scan.inserts)
+    if rows is None:
+        return f"not counted, in more than {limits().counted_files} files"
+    deleted = scan.deletes.events if scan.deletes is not None else 0
+    return f"{rows}, of which up to {deleted} are deleted" if deleted else str(rows)
+
+
+def _write_lines(write: PlannedWrite) -> Iterator[str]:
+    intent = write.intent
+    request = intent.request()
+    yield f"Write {intent.table.full_name} by {write.operation}"
+    locked = object_name(request.database, request.table, request.partition)
+    yield f"  Lock: {intent.lock.value.upper()} on {locked}"
+    where = "" if not intent.table.partition_columns else " in the partitions of the rows"
+    if intent.partition is not None and intent.table.partition_columns:
+        where = f" in {intent.table.partition_name(intent.partition)}"
+    names = dict.fromkeys(_directory_name(intent, target) for target in write.targets)
+    yield f"  Directories: {', '.join(names)}{where}"
+    yield f"  Writer: {write.writer}"
+    for note in write.notes:
+        yield f"  {note}"
+
+
+def _directory_name(intent: WriteIntent, target: Target) -> str:
+    if intent.overwrite:
+        return f"base_{_WRITE_ID}"
+    kind = "delete_delta" if target.deletes else "delta"
+    return f"{kind}_{_WRITE_ID}_{_WRITE_ID}_{target.statement_id:04}"
+
+
+def _shortened(text: str, most: int | None) -> str:
+    longest = limits().explained_characters
+    return text if most is None or len(text) <= longest else f"{text[:longest]}…"
+
+
+def _counted(directories: int) -> str:
+    return f"{directories} directories" if directories != 1 else "1 directory"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _size(size: int) -> str:
+    """Return a number of bytes in words.
+
+    >>> [_size(n) for n in (0, 1023, 1536, 5 * 2**30)]
+    ['0 B', '1023 B', '1.5 KiB', '5.0 GiB']
+    """
+    if size < 1024:
+        return f"{size} B"
+    value = float(size)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        value /= 1024
+        if value < 1024 or unit == "TiB":
+            break
+    return f"{value:.1f} {unit}"

@@ -1,0 +1,194 @@
+"""EXPLAIN: Spark's plan of a statement, and what it reads and writes of ACID tables.
+
+The plan is made by the functions that make it when the statement is run. Nothing is run of it but
+the queries that prune partitions, no lock or write id is taken, and no transaction is left open.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.commands import create, events, insert, multi_insert, result, row_level
+from acidsql.commands.acid_plan import PlannedWrite, acid_section
+from acidsql.commands.protect_acid_tables import refuse_damage
+from acidsql.commands.targets import branches_of, target_of
+from acidsql.limits import limits
+from acidsql.metastore.history import RecordedStatement
+from acidsql.metastore.model import Operation, Table
+from acidsql.planning.statement import StatementSnapshot, leased_snapshot, parse_and_resolve
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, phase
+from acidsql.storage.driver_writer import may_stage_on_driver, most_keys
+from acidsql.storage.staging import Target
+from acidsql.syntax import parse
+from acidsql.syntax import statements as ast
+from acidsql.transaction.write_intent import WriteIntent, change_intent, insert_intent
+
+_JOB = "a Spark job"
+# A statement that is not run is in no history.
+_NOT_RUN = RecordedStatement(operation="EXPLAIN")
+_ROWS = Target(deletes=False, statement_id=0)
+_DELETES = Target(deletes=True, statement_id=0)
+
+
+def explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
+    """Run EXPLAIN; of a statement that writes, explain the plan of its events."""
+    explained = statement.statement.of(statement.text)
+    with leased_snapshot(session, kept=False) as snapshot, phase(Phase.PLAN):
+        found = _planned_writes(session, snapshot, explained)
+        if found is None:
+            parsed = parse_and_resolve(session, explained)
+            if not parsed.tables:
+                return None
+            refuse_damage(session, parsed.plan)
+            found = [snapshot.resolved(parsed)], []
+        plans, writes = found
+        texts = [bridge.explain(session.spark, plan, statement.mode) for plan in plans]
+        whole = statement.mode == "extended"
+        texts.append(acid_section(session, snapshot.scans, writes, whole=whole))
+    return result.table(session.spark, [("plan", "STRING")], [("\n".join(texts),)])
+
+
+_Planned = tuple[list[bridge.LogicalPlan], list[PlannedWrite]]
+
+
+def _planned_writes(
+    session: AcidSession, snapshot: StatementSnapshot, text: str
+) -> _Planned | None:
+    """Plan a statement that writes into ACID tables; return None for others."""
+    statement = parse(text)
+    if isinstance(statement, ast.MultiInsert):
+        branches = branches_of(session, statement)
+        return None if branches is None else _multi_insert(session, snapshot, branches)
+    if isinstance(statement, ast.CreateTable) and statement.query is not None:
+        return _create(session, snapshot, statement)
+    if not isinstance(statement, ast.Insert | ast.Update | ast.Delete | ast.Merge):
+        return None
+    table = target_of(session, statement)
+    if table is None:
+        return None
+    snapshot.expires = None  # the plan of a statement that writes is run at once
+    if isinstance(statement, ast.Insert):
+        static = insert.static_values(session, table, statement)
+        intent = insert_intent(table, _NOT_RUN, static or None, overwrite=statement.overwrite)
+        plan, writer = _insert(session, snapshot, table, statement)
+        notes = ("Nothing is written if the partition exists",) * statement.if_not_exists
+        return [plan], [_insert_write(intent, writer, (_ROWS,), notes)]
+    shape = events.write_schema_of(session, table)
+    if isinstance(statement, ast.Merge):
+        return _merge(shape, snapshot, statement)
+    is_update = isinstance(statement, ast.Update)
+    make = row_level.update_events if is_update else row_level.delete_events
+    frame = row_level.planned(make, shape, snapshot, statement.text)
+    write = PlannedWrite(
+        operation="UPDATE" if is_update else "DELETE",
+        intent=change_intent(table, Operation.UPDATE if is_update else Operation.DELETE, _NOT_RUN),
+        targets=(_DELETES, _ROWS) if is_update else (_DELETES,),
+        writer=_writer_of_events(frame) if is_update else _writer_of_deletes(frame, table),
+    )
+    return [bridge.logical_plan(frame)], [write]
+
+
+def _multi_insert(
+    session: AcidSession,
+    snapshot: StatementSnapshot,
+    branches: list[tuple[Table, ast.Insert]],
+) -> _Planned:
+    snapshot.expires = None
+    plans, writes = [], []
+    for own in multi_insert.by_tables(session, branches):
+        intent = multi_insert.intent_of(own)
+        writers = []
+        for branch in own:
+            plan, writer = _insert(session, snapshot, branch.table, branch.statement)
+            plans.append(plan)
+            writers.append(writer)
+        targets = tuple(Target(deletes=False, statement_id=i) for i in range(len(own)))
+        writes.append(_insert_write(intent, ", then ".join(dict.fromkeys(writers)), targets))
+    return plans, writes
+
+
+def _insert(
+    session: AcidSession,
+    snapshot: StatementSnapshot,
+    table: Table,
+    statement: ast.Insert,
+) -> tuple[bridge.LogicalPlan, str]:
+    """Plan an INSERT; return the plan of its rows, and who would write them."""
+    shape = events.write_schema_of(session, table)
+    rows = insert.query(session, shape, snapshot, statement)
+    on_driver = not table.insert_only and insert.has_few_rows(rows)
+    return bridge.logical_plan(rows), "the driver" if on_driver else _JOB
+
+
+def _insert_write(
+    intent: WriteIntent, writer: str, targets: tuple[Target, ...], notes: tuple[str, ...] = ()
+) -> PlannedWrite:
+    operation = "INSERT OVERWRITE" if intent.overwrite else "INSERT INTO"
+    return PlannedWrite(
+        operation=operation, intent=intent, targets=targets, writer=writer, notes=notes
+    )
+
+
+def _create(
+    session: AcidSession, snapshot: StatementSnapshot, statement: ast.CreateTable
+) -> _Planned:
+    """Plan CREATE TABLE … AS SELECT."""
+    defined = create.defined_by_query(session, snapshot, statement)
+    if defined is None:
+        return [], []
+    table, rows = defined
+    on_driver = not table.insert_only and insert.has_few_rows(rows)
+    write = PlannedWrite(
+        operation="CREATE TABLE",
+        intent=insert_intent(table, _NOT_RUN),
+        targets=(_ROWS,),
+        writer="the driver" if on_driver else _JOB,
+        notes=("The table is visible when it has its rows",),
+    )
+    return [bridge.logical_plan(rows)], [write]
+
+
+def _merge(
+    shape: events.WriteSchema, snapshot: StatementSnapshot, statement: ast.Merge
+) -> _Planned:
+    pieces = row_level.merge_pieces(shape, snapshot, statement.text)
+    sides = row_level.merge_sides(shape, pieces)
+    frame = row_level.merge_events(shape, pieces, sides)
+    targets = []
+    for number, clause in enumerate(row_level.clauses_of(pieces)):
+        for deletes, kinds in ((True, ("update", "delete")), (False, ("update", "insert"))):
+            if clause.kind in kinds:
+                targets.append(Target(deletes=deletes, statement_id=number))
+    notes = []
+    if row_level.may_compute_source(pieces, sides):
+        notes.append(
+            "Source: computed first if the driver can hold it; its keys then choose the partitions "
+            "and rows of the target that are read"
+        )
+    write = PlannedWrite(
+        operation="MERGE",
+        intent=change_intent(shape.table, Operation.UPDATE, _NOT_RUN),
+        targets=tuple(targets),
+        writer=_writer_of_events(frame),
+        notes=tuple(notes),
+    )
+    return [bridge.logical_plan(frame)], [write]
+
+
+def _writer_of_events(frame: DataFrame) -> str:
+    if not may_stage_on_driver(frame):
+        return _JOB
+    return f"the driver if there are fewer than {limits().driver_rows} events, else {_JOB}"
+
+
+def _writer_of_deletes(frame: DataFrame, table: Table) -> str:
+    most = most_keys(frame, table)
+    if most is None:
+        return _JOB
+    events_of_all = limits().driver_events
+    return (
+        f"the driver if there are fewer than {events_of_all} delete events, and fewer than {most} "
+        f"in each task, else {_JOB}"
+    )

@@ -1,0 +1,82 @@
+"""Tables that statements write, with what is refused before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from acidsql.commands.multi_insert import check_targets
+from acidsql.errors import AcidAnalysisError
+from acidsql.insert_only.write import refuse_row_changes
+from acidsql.metastore.model import Table, TableType
+from acidsql.planning.name_resolution import find
+from acidsql.session.acid_session import AcidSession
+from acidsql.syntax import parse
+from acidsql.syntax.nodes import Name
+from acidsql.syntax.statements import Delete, Insert, Merge, MultiInsert, Update
+
+_ROW_CHANGES: Mapping[type, str] = {Update: "UPDATE", Delete: "DELETE", Merge: "MERGE"}
+
+
+def written_table(session: AcidSession, name: Name) -> Table | None:
+    """Return the transactional table that a statement writes, or None if the table is Spark's.
+
+    Raises:
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW.
+    """
+    table = find(session, name)
+    if table is not None and table.table_type is TableType.VIEW:
+        raise AcidAnalysisError(
+            "EXPECT_TABLE_NOT_VIEW", f"{'.'.join(name)} is a view: name the table to write to"
+        )
+    return table
+
+
+def target_of(session: AcidSession, statement: Insert | Update | Delete | Merge) -> Table | None:
+    """Return the transactional table whose rows a statement changes, or None if the table is
+    Spark's.
+
+    Raises:
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, UNSUPPORTED_FEATURE.
+    """
+    table = written_table(session, statement.name)
+    if table is None:
+        return None
+    if isinstance(statement, Insert):
+        for clause in statement.unsupported:
+            raise unsupported(table, f"INSERT … {clause}", "use DELETE and INSERT INTO")
+        return table
+    refuse_row_changes(table, _ROW_CHANGES[type(statement)])
+    if isinstance(statement, Merge) and statement.schema_evolution:
+        instead = "leave WITH SCHEMA EVOLUTION out"
+        raise unsupported(table, "MERGE WITH SCHEMA EVOLUTION", instead)
+    return table
+
+
+def branches_of(session: AcidSession, statement: MultiInsert) -> list[tuple[Table, Insert]] | None:
+    """Return the INSERTs of ``FROM … INSERT …``, each with its table; None if the statement is
+    Spark's.
+
+    Raises:
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, UNSUPPORTED_FEATURE.MULTI_INSERT_MIXED.
+    """
+    tables = {".".join(b.name): written_table(session, b.name) for b in statement.branches}
+    if not any(tables.values()):
+        return None
+    check_targets(tables, directories=statement.directories)
+    branches = []
+    for branch in statement.branches:
+        table = tables[".".join(branch.name)]
+        insert_one = parse(statement.insert(branch))
+        if table is None or not isinstance(insert_one, Insert):
+            return None  # Spark raises the error
+        branches.append((table, insert_one))
+    return branches
+
+
+def unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
+    """Build the error of a feature that transactional tables do not have."""
+    condition = "UNSUPPORTED_FEATURE." + "_".join(w for w in feature.split() if w.isalpha())
+    return AcidAnalysisError(
+        condition,
+        f"{feature} is not supported on the transactional table {table.full_name}: {instead}",
+    )

@@ -1,0 +1,83 @@
+"""Record of a scan: what its plan reads, and how, noted while the plan is built.
+
+EXPLAIN and the metrics of a statement tell of it, so their numbers are those of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from acidsql.scan.deletes.plan import DeleteJoin, Deletes
+from acidsql.scan.directories import DataDirectory, bucket_files
+from acidsql.scan.inserts import Inserts
+from acidsql.scan.original_files import OriginalFile
+from acidsql.scan.required_rows import ALL_ROWS, RequiredRows
+from acidsql.scan.search_argument import SearchArgument
+from acidsql.scan.snapshot import TableSnapshot
+
+
+class Removal(Enum):
+    """Ways without a join in which a scan leaves out deleted rows."""
+
+    NONE = "none"
+    BITMAP = "bitmap"
+
+
+@dataclass(slots=True, kw_only=True)
+class ScanRecord:
+    """Record of what the plan of a scan reads, and how.
+
+    Attributes:
+        snapshot: that is read.
+        required: rows that the statement requires of it.
+        inserts: places of the rows, None of an insert-only table.
+        deletes: delete events, None of an insert-only table.
+        removal: how deleted rows are left out.
+        files: number of files with rows that Spark reads.
+        bytes: their size.
+        searches: search arguments of the files, for each group of files with the same columns;
+            None for a group without one.
+        counted_rows: number of rows, if the tails of the files tell it and Spark reads none.
+        known_partitions: number of partitions of which the tails tell whether they have rows, so
+            that Spark does not read them.
+        for_pruning: whether it is run while the statement is planned, for values that prune
+            partitions of another table.
+    """
+
+    snapshot: TableSnapshot
+    required: RequiredRows = ALL_ROWS
+    inserts: Inserts | None = None
+    deletes: Deletes | None = None
+    removal: Removal | DeleteJoin = Removal.NONE
+    files: int = 0
+    bytes: int = 0
+    searches: list[SearchArgument | None] = field(default_factory=list)
+    counted_rows: int | None = None
+    known_partitions: int = 0
+    for_pruning: bool = False
+
+    @property
+    def table_name(self) -> str:
+        """Full name of the table."""
+        return self.snapshot.table.full_name
+
+    @property
+    def directories(self) -> int:
+        """Number of the directories that are read."""
+        return sum(len(p.state.directories) for p in self.snapshot.partitions)
+
+    def note(self, directories: Sequence[DataDirectory], search: SearchArgument | None) -> None:
+        """Note that the files of some directories are read by a search argument, or None."""
+        listings = [self.snapshot.listings.get(d.path) for d in directories]
+        sizes = [own.files[name].size for own in listings for name in bucket_files(own)]
+        self.files += len(sizes)
+        self.bytes += sum(sizes)
+        self.searches.append(search)
+
+    def note_originals(self, files: Sequence[OriginalFile]) -> None:
+        """Note that original files are read, which have no search argument."""
+        self.files += len(files)
+        self.bytes += sum(file.listing.files[file.name].size for file in files)
+        self.searches += [None] if files else []
