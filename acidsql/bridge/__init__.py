@@ -94,6 +94,7 @@ from acidsql.bridge.plans import (
     temp_view,
     unqualified_functions,
 )
+from acidsql.bridge.relation_statistics import RelationStatistics
 from acidsql.bridge.relations import (
     FILE_ORDINAL,
     Watch,
@@ -171,6 +172,7 @@ from acidsql.bridge.trees import (
     is_file_relation,
     leaves,
     left_output_of,
+    names_referred_to,
     nodes_of_kind,
     operands,
     output_of,
@@ -216,6 +218,7 @@ __all__ = [
     "MergePlan",
     "NamedColumns",
     "Reference",
+    "RelationStatistics",
     "ScanFile",
     "StripeRows",
     "Subquery",
@@ -311,6 +314,7 @@ __all__ = [
     "merge_with_broadcast_source",
     "murmur_hash",
     "named_columns",
+    "names_referred_to",
     "no_pushdown",
     "nodes_of_kind",
     "operands",

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import (
     alter_table,
+    analyze,
     compact,
     convert_to_acid,
     create,
@@ -226,20 +227,6 @@ def _compact(session: AcidSession, statement: ast.Compact) -> DataFrame | None:
     return compact.compact(session, acid_table(session, statement.name), statement)
 
 
-def _refused(feature: str, instead: str) -> Callable[[AcidSession, Any], DataFrame | None]:
-    """Return a command that refuses a statement on transactional tables, and leaves others to
-    Spark.
-    """
-
-    def command(session: AcidSession, statement: Any) -> DataFrame | None:
-        table = find_acid_table(session, statement.name)
-        if table is not None:
-            raise _unsupported(table, feature, instead)
-        return None
-
-    return command
-
-
 def _cache(session: AcidSession, statement: ast.CacheTable) -> DataFrame | None:
     table = find_acid_table(session, statement.name)
     query = statement.query.of(statement.text) if statement.query else None
@@ -268,7 +255,8 @@ def _unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
 _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AbortTransactions: _abort,
     **dict.fromkeys(get_args(alter_statements.Alteration), _alter_table),
-    ast.AnalyzeTable: _refused("ANALYZE TABLE", "acidsql keeps no statistics, so leave it out"),
+    ast.AnalyzeTable: analyze.analyze_table,
+    ast.AnalyzeTables: analyze.analyze_tables,
     ast.CacheTable: _cache,
     ast.Compact: _compact,
     ast.CreateDatabase: databases_and_views.create_database,

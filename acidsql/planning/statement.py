@@ -113,9 +113,14 @@ class StatementSnapshot:
         taken = (s for s in self.snapshots.values() if s.table.full_name == table.full_name)
         return sorted({partition.values for own in taken for partition in own.partitions})
 
-    def relation(self, table: Table) -> bridge.LogicalPlan:
-        """Build the plan of a table or view under its own name, with ``row__id`` hidden."""
-        return self._relation(table, None, (0,), self._scan_all_rows)
+    def relation(self, table: Table, partitions: PartitionSet | None = None) -> bridge.LogicalPlan:
+        """Build the plan of a table or view under its own name, with ``row__id`` hidden.
+
+        Args:
+            partitions: those of a table that are read, None for all.
+        """
+        required = RequiredRows(partitions=partitions)
+        return self._relation(table, None, (0,), lambda own, _: self._scan(own, required))
 
     def _relation(
         self, table: Table, alias: str | None, occurrence: Occurrence, relation_of: RelationOf

@@ -34,6 +34,7 @@ from acidsql.scan.original_files import OriginalFile, original_events, original_
 from acidsql.scan.required_rows import ALL_ROWS, RequiredRows
 from acidsql.scan.search_argument import SearchArgument, compared_types, find_search_argument
 from acidsql.scan.snapshot import TableSnapshot
+from acidsql.scan.statistics import Usage, usage_of
 from acidsql.scan.streaming import complete
 from acidsql.schema.acid_file import (
     KEYS,
@@ -132,7 +133,7 @@ def scan(
     if rows is not None:
         return bridge.count_only_rows(session.spark, rows, schema)
     if not required.distinct_partitions_only:
-        return _scanned(session, snapshot, inserts, deletes, required.conditions)
+        return _scanned(session, snapshot, inserts, deletes, required)
     others = {f.ordinal for f in inserts.originals}
     occupied = find_occupied(session, snapshot, inserts.directories, deletes, others)
     known = [i for i, has_rows in occupied.items() if has_rows]
@@ -141,7 +142,7 @@ def scan(
     rest = inserts.but_of(occupied)
     if rest.is_empty:
         return bare
-    return bare.union([_scanned(session, snapshot, rest, deletes, required.conditions)])
+    return bare.union([_scanned(session, snapshot, rest, deletes, required)])
 
 
 def _scanned(
@@ -149,7 +150,7 @@ def _scanned(
     snapshot: TableSnapshot,
     inserts: _Inserts,
     deletes: Deletes,
-    needed: Sequence[Sequence[bridge.Conjunct]],
+    required: RequiredRows,
 ) -> bridge.UnresolvedPlan:
     """Build the plan of the rows in some places that are not deleted.
 
@@ -158,11 +159,8 @@ def _scanned(
     union of structs with different nullability. Above a join with delete events there is a pushdown
     barrier, or a condition that fails for a deleted row, such as a cast, could be evaluated below
     the join.
-
-    Args:
-        needed: alternatives (OR), each the conjuncts (AND) that the required rows meet.
     """
-    filtered, joined = _surviving(session, snapshot, inserts, deletes, needed)
+    filtered, joined = _surviving(session, snapshot, inserts, deletes, required)
     first, *others = (
         *project(session, snapshot, filtered),
         *(part.pushdown_barrier() for part in project(session, snapshot, joined)),
@@ -241,20 +239,22 @@ def _surviving(
     snapshot: TableSnapshot,
     inserts: _Inserts,
     deletes: Deletes,
-    needed: Sequence[Sequence[bridge.Conjunct]] = (),
+    required: RequiredRows = ALL_ROWS,
 ) -> tuple[list[bridge.UnresolvedPlan], list[bridge.UnresolvedPlan]]:
     """Build scans of the insert events in some places that are not deleted: those without a join,
     and those with one; at least one in all.
     """
     clean, dirty = inserts.split(deletes)
     row = data_schema(session.spark, snapshot.table)
+    needed = required.conditions
+    used = usage_of(session, snapshot, inserts.directories, deletes.events, required.columns)
     kept = None if dirty.is_empty else bitmap_filter(session, snapshot, deletes)
     if kept is not None:
-        filtered = [kept(part) for part in _insert_events(session, snapshot, inserts, row, needed)]
-        joined = []
+        events = _insert_events(session, snapshot, inserts, row, needed, used)
+        filtered, joined = [kept(part) for part in events], []
     else:
-        filtered = _insert_events(session, snapshot, clean, row, needed)
-        touched = _insert_events(session, snapshot, dirty, row, needed)
+        filtered = _insert_events(session, snapshot, clean, row, needed, used)
+        touched = _insert_events(session, snapshot, dirty, row, needed, used)
         joined = _joined(session, snapshot, touched, deletes) if touched else []
     if not filtered and not joined:
         filtered = [_relation(session, snapshot, [], row)]
@@ -303,21 +303,27 @@ def _insert_events(
     inserts: _Inserts,
     row: StructType,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
+    used: Usage | None = None,
 ) -> list[bridge.UnresolvedPlan]:
-    """Build scans of insert events, in which ``row`` has the table's columns."""
+    """Build scans of insert events, in which ``row`` has the table's columns.
+
+    Args:
+        needed: alternatives (OR), each the conjuncts (AND) that the required rows meet.
+        used: part of the files that the plan uses, None for no statistics.
+    """
     parts = []
     compared = compared_types(session, snapshot.table, needed)
     groups = by_columns(session, snapshot, inserts.directories, compared)
     for columns, directories in groups.items():
         search = find_search_argument(session, snapshot.table, columns, needed)
         if columns.names == tuple(row.names):
-            parts += _valid_events(session, snapshot, directories, row, search)
+            parts += _valid_events(session, snapshot, directories, row, search, used)
             continue
         stored = StructType(
             [StructField(n, f.dataType) for n, f in zip(columns.names, row.fields, strict=False)]
         )
         values = [row_field(name) for name in columns.names]
-        for events in _valid_events(session, snapshot, directories, stored, search):
+        for events in _valid_events(session, snapshot, directories, stored, search, used):
             frame = events.frame().withColumn("row", row_of(row, values))
             parts.append(bridge.UnresolvedPlan.of(frame))
     return parts + original_events(session, inserts.originals, row)
@@ -343,6 +349,7 @@ def _valid_events(
     directories: Sequence[DataDirectory],
     row: StructType,
     search: SearchArgument | None = None,
+    used: Usage | None = None,
 ) -> list[bridge.UnresolvedPlan]:
     """Build scans of some directories without the events of write ids that the snapshot does not
     see.
@@ -350,13 +357,13 @@ def _valid_events(
     whole, mixed = _parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
     parts = []
     if whole or not mixed:
-        parts.append(_relation(session, snapshot, whole, row, search))
+        parts.append(_relation(session, snapshot, whole, row, search, used))
     if mixed:
         write_ids = snapshot.write_ids
         current = bridge.no_pushdown(session.spark, F.col("currentTransaction"), nullable=True)
         hidden = [*write_ids.open, *write_ids.aborted]
         condition = (current <= write_ids.high_water_mark) & ~current.isin(hidden)
-        parts.append(_relation(session, snapshot, mixed, row, search).where(condition))
+        parts.append(_relation(session, snapshot, mixed, row, search, used).where(condition))
     return parts
 
 
@@ -366,6 +373,7 @@ def _relation(
     directories: Sequence[DataDirectory],
     row: StructType,
     search: SearchArgument | None = None,
+    used: Usage | None = None,
 ) -> bridge.UnresolvedPlan:
     """Build one guarded scan of the files in some directories.
 
@@ -388,6 +396,7 @@ def _relation(
         event_schema(padded(row), deletes=not row.names),
         {**_SCAN_OPTIONS, **(search.options if search else {})},
         batches=batches,
+        statistics=None if used is None else used.of(directories, scanned),
     )
     session.leases.watch(relation.index)
     rows = relation.rows

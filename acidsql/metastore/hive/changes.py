@@ -22,6 +22,7 @@ from acidsql.metastore.changes import (
     DropPartitions,
     DropTable,
     FileOperation,
+    RecordStatistics,
     RecordWrites,
     RenamePartition,
     RenameTable,
@@ -37,7 +38,7 @@ from acidsql.metastore.protocol import Metastore
 logger = logging.getLogger(__name__)
 
 # Changes of statements that write rows. They only add, and harm nobody if the commit fails.
-_HARMLESS = (AddPartitions, DeleteLoadedFiles, RecordWrites, ShowTable)
+_HARMLESS = (AddPartitions, DeleteLoadedFiles, RecordStatistics, RecordWrites, ShowTable)
 
 
 def needs_lock(changes: Sequence[CatalogChange]) -> bool:
@@ -51,7 +52,8 @@ def make(server: Server, existing: Callable[[str, str], Any], change: CatalogCha
     Args:
         server: connections.
         existing: fetches the server's table.
-        change: any but ``RecordWrites``, which needs the transaction's write id.
+        change: any but ``RecordWrites`` and ``RecordStatistics``, which need the transaction's
+            write id.
     """
     match change:
         case AlterTable(before=before, after=after):

@@ -12,10 +12,16 @@ from acidsql.errors import TransactionStateError, WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.metastore import failures
-from acidsql.metastore.changes import CatalogChange, RecordWrites, tables_of
+from acidsql.metastore.changes import (
+    CatalogChange,
+    RecordStatistics,
+    RecordWrites,
+    tables_of,
+)
 from acidsql.metastore.file_moves import Files
 from acidsql.metastore.hive import (
     alterations,
+    analyzed,
     catalog,
     cleaning,
     compactions,
@@ -51,6 +57,7 @@ from acidsql.metastore.model import (
     TxnType,
 )
 from acidsql.metastore.names import lowered
+from acidsql.metastore.table_statistics import Statistics
 
 _CAPABILITIES = Capabilities(
     is_id_authority=True,
@@ -59,6 +66,14 @@ _CAPABILITIES = Capabilities(
     learns_writes_from_locks=True,
     converts_spark_tables=False,
     readers_know_zstd=False,
+)
+
+
+# Repeats a change of a table that another client has altered at the same time.
+_again_if_altered = retry(
+    retry=retry_if_exception_type(WriteConflictError),
+    stop=stop_after_attempt(limits().alter_attempts),
+    reraise=True,
 )
 
 
@@ -199,6 +214,13 @@ class HiveMetastore:
         return hive_partitions.partitions(
             self._server, self._tables.remembered(database, table), values
         )
+
+    def statistics(
+        self, table: Table, partition: tuple[str, ...] | None, columns: Sequence[str] = ()
+    ) -> Statistics | None:
+        found = self._tables.existing(table.database, table.name)
+        seen = self.valid_write_ids(table.database, table.name, self.valid_txns())
+        return analyzed.find(self._server, found, partition, columns, seen)
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
@@ -393,19 +415,26 @@ class HiveMetastore:
             key = (change.table.database, change.table.name)
             self._record(key, self._write_id(txn_id, key), change.written)
             return
+        if isinstance(change, RecordStatistics):
+            key = (change.table.database, change.table.name)
+            self._record_statistics(key, self._write_id(txn_id, key), change.computed)
+            return
         make(self._server, self._tables.existing, change)
         for table in tables_of(change):
             self._tables.forget(table.database, table.name)
 
-    @retry(
-        retry=retry_if_exception_type(WriteConflictError),
-        stop=stop_after_attempt(limits().alter_attempts),
-        reraise=True,
-    )
+    @_again_if_altered
+    def _record_statistics(
+        self, key: TableKey, write_id: int, computed: Sequence[Statistics]
+    ) -> None:
+        analyzed.record(self._server, self._tables.existing(*key), write_id, computed)
+
+    @_again_if_altered
     def _record(self, key: TableKey, write_id: int, written: Sequence[Partition]) -> None:
         """Record a write, on top of whatever others make of the table at the same time."""
         found = self._tables.remembered(*key)
-        if not found.partitionKeys and self._server.is_hive4:
+        is_counted = statistics.is_counted(found)
+        if not found.partitionKeys and (self._server.is_hive4 or is_counted):
             # Fetched again: it is sent back as a whole, and others may have altered it.
             found = self._tables.existing(*key)
         statistics.record(self._server, found, write_id, written)
