@@ -40,8 +40,8 @@ from acidsql.session.acid_session import AcidSession
 
 # Bytes that Spark adds for each row (``EstimationUtils.getSizePerRow``).
 _ROW_OVERHEAD = 8
-# Bytes of the column ``_metadata`` of a scan of files.
-_FILE_METADATA = 72
+# Bytes of the one field of ``_metadata`` that the scan of a partitioned table reads.
+_FILE_METADATA = 8
 _SIZES: dict[type[DataType], int] = {
     BooleanType: 1,
     ByteType: 1,
@@ -59,7 +59,7 @@ _LONG_DECIMAL_DIGITS = 18
 
 
 def default_size(data_type: DataType) -> int:
-    """Return the bytes that Spark assumes a value of a type to have (``DataType.defaultSize``).
+    """Return the bytes that Spark assumes a value of a type to have (defaultSize of ``DataType``).
 
     CHAR and VARCHAR are strings in a plan.
     """

@@ -13,6 +13,7 @@ from acidsql.metastore import failures
 from acidsql.metastore.hive import constraints
 from acidsql.metastore.hive.catalog import NO_STATISTICS, database, fetch_any
 from acidsql.metastore.hive.conversions import (
+    ACCURATE,
     DDL_TIME,
     STATISTICS,
     ColumnConstraints,
@@ -78,11 +79,16 @@ def replace_table(server: Server, existing: Any, before: Table, after: Table) ->
         raise
 
 
-def rename_table(server: Server, existing: Any, new_database: str, new_name: str) -> None:
+def rename_table(
+    server: Server, existing: Any, new_database: str, new_name: str, **context: Any
+) -> None:
     """Rename a table (``Metastore.rename_table``).
 
     The server moves a managed table that lies in its default place, with its partitions
-    (HiveAlterHandler).
+    (HiveAlterHandler), and the statistics of columns; for these Hive 4 wants a write id.
+
+    Args:
+        context: as for ``send_altered``; without it statistics of columns are given up.
     """
     new_database, new_name = lowered(new_database), lowered(new_name)
     database(server, new_database)
@@ -90,7 +96,10 @@ def rename_table(server: Server, existing: Any, new_database: str, new_name: str
         raise failures.table_exists(new_database, new_name)
     altered = copy.deepcopy(existing)
     altered.dbName, altered.tableName = new_database, new_name
-    send_altered(server, existing, altered)
+    if context:
+        altered.writeId = context["writeId"]
+        altered.parameters[DDL_TIME] = _later((existing.parameters or {}).get(DDL_TIME, ""))
+    send_altered(server, existing, altered, **context)
 
 
 def send_altered(server: Server, existing: Any, altered: Any, **context: Any) -> None:
@@ -110,6 +119,9 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
     before = (existing.parameters or {}).get(DDL_TIME, "")
     if "writeId" not in context:
         altered.parameters[DDL_TIME] = _later(before)
+        if _moves_column_statistics(existing, altered):
+            # Hive 4 demands a write id of whoever changes them, but not of who gives them up.
+            altered.parameters.pop(ACCURATE, None)
     names = (existing.dbName, existing.tableName)
     try:
         _send(server, names, altered, before, context)
@@ -151,6 +163,14 @@ def _send(
         **context,
     )
     server.call("alter_table_req", request)
+
+
+def _moves_column_statistics(existing: Any, altered: Any) -> bool:
+    """Return whether the server has to write statistics of columns anew for an altered table."""
+    before, after = (
+        (table.dbName, table.tableName, table.sd.cols) for table in (existing, altered)
+    )
+    return before != after and "COLUMN_STATS" in (existing.parameters or {}).get(ACCURATE, "")
 
 
 def _later(changed: str) -> str:

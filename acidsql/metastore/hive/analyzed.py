@@ -3,7 +3,7 @@
 Rows and sizes are parameters of a table or partition, with ``COLUMN_STATS_ACCURATE``. Statistics of
 columns have calls of their own. Both are written under the write id of the transaction that
 computed them, with the write ids that it saw: Hive 4 does not believe them if somebody else has
-written since (``ObjectStore.isCurrentStatsValidForTheQuery``).
+written since (isCurrentStatsValidForTheQuery of ObjectStore).
 """
 
 from __future__ import annotations
@@ -29,11 +29,26 @@ _BASIC = "BASIC_STATS"
 _OF_COLUMNS = "COLUMN_STATS"
 
 
-def record(server: Server, table: Any, write_id: int, computed: Sequence[Statistics]) -> None:
+def record(
+    server: Server,
+    table: Any,
+    write_id: int,
+    computed: Sequence[Statistics],
+    now: ValidWriteIdList,
+) -> None:
     """Write statistics (``RecordStatistics``).
 
     Of a table with partitions Hive keeps those of its partitions alone.
+
+    Args:
+        now: write ids that are visible by now. Hive 4 finds out itself whether somebody has written
+            meanwhile; for Hive 3.1 it is looked up, and who has not committed yet counts too.
     """
+    seen = ValidWriteIdList.from_string(computed[0].write_ids)
+    if not server.is_hive4 and _changed(seen, now, write_id):
+        computed = [replace(own, is_current=False) for own in computed]
+    text = with_own(seen, write_id).to_string()
+    computed = [replace(own, write_ids=text) for own in computed]
     if not table.partitionKeys:
         (whole,) = computed
         context = _context(server, write_id, whole.write_ids)
@@ -53,6 +68,23 @@ def record(server: Server, table: Any, write_id: int, computed: Sequence[Statist
         _send_columns(server, table, write_id, found)
 
 
+def _changed(seen: ValidWriteIdList, now: ValidWriteIdList, own: int) -> bool:
+    """Return whether others have written since a snapshot, or may be about to commit."""
+    given = range(seen.high_water_mark + 1, now.high_water_mark + 1)
+    others = {*seen.open, *now.open, *given} - {own, *now.aborted}
+    return bool(others)
+
+
+def with_own(seen: ValidWriteIdList, own: int) -> ValidWriteIdList:
+    """Add a transaction's own write id to those that it sees, as Hive's clients do."""
+    skipped = range(seen.high_water_mark + 1, own)
+    return replace(
+        seen,
+        high_water_mark=max(seen.high_water_mark, own),
+        open=frozenset({*seen.open, *skipped} - {own}),
+    )
+
+
 def _with_basic(owner: Any, computed: Statistics, write_id: int) -> Any:
     """Copy a table or partition with other rows and sizes.
 
@@ -67,6 +99,8 @@ def _with_basic(owner: Any, computed: Statistics, write_id: int) -> Any:
         parameters["numRows"] = str(computed.rows)
         parameters["rawDataSize"] = str(computed.raw_size or 0)
         parameters[ACCURATE] = json.dumps(accurate, separators=(",", ":"))
+        if not computed.is_current:
+            del parameters[ACCURATE]
     made.parameters = parameters
     made.writeId = write_id
     return made
@@ -89,7 +123,8 @@ def _send_columns(
     """Write the statistics of columns of a table, or of partitions."""
     types = {field.name: field.type for field in table.sd.cols}
     made = []
-    for own in filter(lambda s: s.columns, computed):
+    # The call that writes them also says that they are accurate.
+    for own in filter(lambda s: s.columns and s.is_current, computed):
         described = hms.ColumnStatisticsDesc(
             isTblLevel=own.partition is None,
             dbName=table.dbName,
@@ -137,22 +172,24 @@ def find(
         write_id=max(own.write_id for own in known),
         is_current=len(known) == len(owners) and all(own.is_current for own in known),
     )
-    return _with_columns(server, table, owners, whole, columns, seen) if columns else whole
+    if not columns or not whole.is_current:
+        return whole  # 4 has no answer about partitions that are out of date
+    return _with_columns(server, table, owners, whole, columns, seen)
 
 
 def _basic(
     owner: Any, partition: tuple[str, ...] | None, seen: ValidWriteIdList
 ) -> Statistics | None:
     parameters = owner.parameters or {}
-    if "totalSize" not in parameters:
+    size, rows = int(parameters.get("totalSize", 0)), int(parameters.get("numRows", -1))
+    if not size and rows < 0:  # the server gives size 0 to whatever is new
         return None
     # 0 or less: before Hive 4, or written without a transaction.
     write_id = max(getattr(owner, "writeId", None) or 0, 0)
-    is_accurate = _accurate(parameters).get(_BASIC) == "true"
-    rows = int(parameters.get("numRows", -1))
+    is_accurate = rows < 0 or _accurate(parameters).get(_BASIC) == "true"
     return Statistics(
         partition=partition,
-        size=int(parameters["totalSize"]),
+        size=size,
         files=int(parameters.get("numFiles", 0)),
         rows=rows if rows >= 0 else None,
         write_id=write_id,

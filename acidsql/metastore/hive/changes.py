@@ -46,7 +46,12 @@ def needs_lock(changes: Sequence[CatalogChange]) -> bool:
     return any(not isinstance(change, _HARMLESS) for change in changes)
 
 
-def make(server: Server, existing: Callable[[str, str], Any], change: CatalogChange) -> None:
+def make(
+    server: Server,
+    existing: Callable[[str, str], Any],
+    change: CatalogChange,
+    **context: Any,
+) -> None:
     """Make one change; the server deletes and moves the files that it is about.
 
     Args:
@@ -54,13 +59,14 @@ def make(server: Server, existing: Callable[[str, str], Any], change: CatalogCha
         existing: fetches the server's table.
         change: any but ``RecordWrites`` and ``RecordStatistics``, which need the transaction's
             write id.
+        context: of Hive 4, of the transaction that renames a table.
     """
     match change:
         case AlterTable(before=before, after=after):
             alterations.replace_table(server, existing(before.database, before.name), before, after)
         case RenameTable(table=table, database=database, name=name):
             old = existing(table.database, table.name)
-            alterations.rename_table(server, old, database, name)
+            alterations.rename_table(server, old, database, name, **context)
         case DropTable(table=table):
             catalog.drop_table(server, table.database, table.name, delete_data=True)
         case DropDatabase(name=name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
@@ -16,6 +17,7 @@ from acidsql.metastore.changes import (
     CatalogChange,
     RecordStatistics,
     RecordWrites,
+    RenameTable,
     tables_of,
 )
 from acidsql.metastore.file_moves import Files
@@ -419,15 +421,27 @@ class HiveMetastore:
             key = (change.table.database, change.table.name)
             self._record_statistics(key, self._write_id(txn_id, key), change.computed)
             return
-        make(self._server, self._tables.existing, change)
+        make(self._server, self._tables.existing, change, **self._context(txn_id, change))
         for table in tables_of(change):
             self._tables.forget(table.database, table.name)
+
+    def _context(self, txn_id: int, change: CatalogChange) -> dict[str, Any]:
+        """Return what Hive 4 has to know of the transaction that renames a table."""
+        own = self._own.find(txn_id)
+        if not isinstance(change, RenameTable) or own is None or not self._server.is_hive4:
+            return {}
+        key = (change.table.database, change.table.name)
+        if key not in own.write_ids:  # the change is taken back
+            return {}
+        seen = analyzed.with_own(self.valid_write_ids(*key, self.valid_txns()), own.write_ids[key])
+        return {"writeId": own.write_ids[key], "validWriteIdList": seen.to_string()}
 
     @_again_if_altered
     def _record_statistics(
         self, key: TableKey, write_id: int, computed: Sequence[Statistics]
     ) -> None:
-        analyzed.record(self._server, self._tables.existing(*key), write_id, computed)
+        now = self.valid_write_ids(*key, self.valid_txns())
+        analyzed.record(self._server, self._tables.existing(*key), write_id, computed, now)
 
     @_again_if_altered
     def _record(self, key: TableKey, write_id: int, written: Sequence[Partition]) -> None:
