@@ -48,6 +48,8 @@ class Limits:
             this many times fewer words than events.
         packed_bits: largest number of bits of a packed row id.
         counted_files: a count reads the tails of at most this number of files.
+        sampled_tails: number of directories of a scan whose first files tell how many rows its
+            bytes have.
         split_bytes: original files are split at multiples of this, so that the position of a row
             follows from its split.
         fair_share_bytes: the splits of a scan are made smaller if its largest task shrinks by more
@@ -127,6 +129,7 @@ class Limits:
     events_per_word: int = 4
     packed_bits: int = 62
     counted_files: int = 1_000
+    sampled_tails: int = 64
     split_bytes: int = 128 * _MIB
     fair_share_bytes: int = 16 * _MIB
     compaction_events: int = 5_000_000

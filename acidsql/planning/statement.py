@@ -177,6 +177,8 @@ class StatementSnapshot:
         self,
         statement: str | ParsedStatement,
         made: Callable[[bridge.LogicalPlan], bridge.LogicalPlan] = lambda plan: plan,
+        *,
+        whole_rows: bool = False,
     ) -> bridge.LogicalPlan:
         """Build Spark's plan of a statement over scans of the required rows; it is not analysed.
 
@@ -187,6 +189,7 @@ class StatementSnapshot:
             statement: its text, or the parsed statement.
             made: converts the plan over placeholders to the plan whose required rows are found; of
                 a MERGE, for example, the join.
+            whole_rows: whether the statement uses more columns than that plan.
         """
         parsed = statement
         if isinstance(parsed, str):
@@ -200,7 +203,8 @@ class StatementSnapshot:
         )
 
         def scan_required(table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
-            return self._scan(table, required.get(occurrence, ALL_ROWS))
+            own = required.get(occurrence, ALL_ROWS)
+            return self._scan(table, replace(own, columns=None) if whole_rows else own)
 
         return self._plan(parsed, scan_required)
 

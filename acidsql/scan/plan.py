@@ -6,17 +6,14 @@ the guard is for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import reduce
-from typing import TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
-from acidsql.format.names import DirectoryKind
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project, scan_schema
 from acidsql.scan.deletes.plan import Deletes, anti_join, bitmap_filter, find_deletes
@@ -29,6 +26,7 @@ from acidsql.scan.directories import (
     insert_directories,
     is_raw,
 )
+from acidsql.scan.insert_places import Inserts, parted
 from acidsql.scan.metadata_count import count_rows, find_occupied
 from acidsql.scan.original_files import OriginalFile, original_events, original_files
 from acidsql.scan.required_rows import ALL_ROWS, RequiredRows
@@ -56,64 +54,6 @@ _SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 # Prefix of the names of the table's columns, beside the five ACID columns, in ``surviving_events``.
 FIELD = "__field_"
 _EVENT_COLUMNS = ("operation", *KEYS, "currentTransaction")
-
-_T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Inserts:
-    """Places of the rows of a snapshot: directories of ACID files, and original files."""
-
-    directories: tuple[DataDirectory, ...]
-    originals: tuple[OriginalFile, ...]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no rows."""
-        return not self.directories and not self.originals
-
-    def but_of(self, partitions: Container[int]) -> _Inserts:
-        """Leave out the places in some partitions, given by their ordinals."""
-        return _Inserts(
-            directories=tuple(d for d in self.directories if d.ordinal not in partitions),
-            originals=tuple(f for f in self.originals if f.ordinal not in partitions),
-        )
-
-    def split(self, deletes: Deletes) -> tuple[_Inserts, _Inserts]:
-        """Split the places by write ids into those without any deleted row, and the others."""
-        deleted = deletes.write_ids()
-
-        def concerned(ordinal: int, low: int, high: int) -> bool:
-            ranges = deleted.get(ordinal, ())
-            return any(own.least <= high and own.greatest >= low for own in ranges)
-
-        untouched, touched = _parted(
-            self.directories, lambda data: concerned(data.ordinal, *_write_ids(data))
-        )
-        clean, dirty = _parted(
-            self.originals, lambda file: concerned(file.ordinal, file.write_id, file.write_id)
-        )
-        return (
-            _Inserts(directories=untouched, originals=clean),
-            _Inserts(directories=touched, originals=dirty),
-        )
-
-
-def _parted(
-    items: Sequence[_T], belongs: Callable[[_T], bool]
-) -> tuple[tuple[_T, ...], tuple[_T, ...]]:
-    """Split items by a predicate: first those that it is false for, then the others."""
-    parts: tuple[list[_T], list[_T]] = [], []
-    for item in items:
-        parts[belongs(item)].append(item)
-    return tuple(parts[0]), tuple(parts[1])
-
-
-def _write_ids(data: DataDirectory) -> tuple[int, int]:
-    """Return the lowest and highest write id that the rows of a directory can have."""
-    is_delta = data.directory.kind is DirectoryKind.DELTA
-    # A base that was compacted from original files alone has write id 0, or less, and such rows.
-    return data.directory.min_write_id if is_delta else 0, max(data.directory.max_write_id, 0)
 
 
 def scan(
@@ -148,7 +88,7 @@ def scan(
 def _scanned(
     session: AcidSession,
     snapshot: TableSnapshot,
-    inserts: _Inserts,
+    inserts: Inserts,
     deletes: Deletes,
     required: RequiredRows,
 ) -> bridge.UnresolvedPlan:
@@ -178,14 +118,14 @@ def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int 
     return _number_of_rows(session, snapshot, *_events(session, snapshot))
 
 
-def _events(session: AcidSession, snapshot: TableSnapshot) -> tuple[_Inserts, Deletes]:
+def _events(session: AcidSession, snapshot: TableSnapshot) -> tuple[Inserts, Deletes]:
     """Find all places of a snapshot's rows, and its delete events."""
     inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
     return inserts, find_deletes(session, snapshot)
 
 
 def _number_of_rows(
-    session: AcidSession, snapshot: TableSnapshot, inserts: _Inserts, deletes: Deletes
+    session: AcidSession, snapshot: TableSnapshot, inserts: Inserts, deletes: Deletes
 ) -> int | None:
     if inserts.originals:
         return None
@@ -237,7 +177,7 @@ def _flat_union(
 def _surviving(
     session: AcidSession,
     snapshot: TableSnapshot,
-    inserts: _Inserts,
+    inserts: Inserts,
     deletes: Deletes,
     required: RequiredRows = ALL_ROWS,
 ) -> tuple[list[bridge.UnresolvedPlan], list[bridge.UnresolvedPlan]]:
@@ -282,16 +222,16 @@ def _inserts(
     directories: Sequence[DataDirectory],
     *,
     originals: bool,
-) -> _Inserts:
+) -> Inserts:
     """Find the places of the rows in some directories, and of the originals if these are wanted."""
-    acid, raw = _parted(
+    acid, raw = parted(
         directories, lambda d: is_raw(session, snapshot.listings.get(d.path), d.directory)
     )
     has_originals = originals and any(p.state.originals for p in snapshot.partitions)
     files: Sequence[OriginalFile] = ()
     if raw or has_originals:
         files = original_files(session, snapshot, raw, originals=originals)
-    return _Inserts(
+    return Inserts(
         directories=tuple(complete(session, snapshot, acid)),
         originals=tuple(files),
     )
@@ -300,7 +240,7 @@ def _inserts(
 def _insert_events(
     session: AcidSession,
     snapshot: TableSnapshot,
-    inserts: _Inserts,
+    inserts: Inserts,
     row: StructType,
     needed: Sequence[Sequence[bridge.Conjunct]] = (),
     used: Usage | None = None,
@@ -354,7 +294,7 @@ def _valid_events(
     """Build scans of some directories without the events of write ids that the snapshot does not
     see.
     """
-    whole, mixed = _parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
+    whole, mixed = parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
     parts = []
     if whole or not mixed:
         parts.append(_relation(session, snapshot, whole, row, search, used))
@@ -396,7 +336,7 @@ def _relation(
         event_schema(padded(row), deletes=not row.names),
         {**_SCAN_OPTIONS, **(search.options if search else {})},
         batches=batches,
-        statistics=None if used is None else used.of(directories, scanned),
+        statistics=None if used is None else used.of(scanned),
     )
     session.leases.watch(relation.index)
     rows = relation.rows

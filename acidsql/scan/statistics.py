@@ -32,11 +32,13 @@ from pyspark.sql.types import (
 )
 
 from acidsql import bridge
-from acidsql.scan.directories import DataDirectory, bucket_files, file_tails
+from acidsql.limits import limits
+from acidsql.scan.directories import DataDirectory, file_tails
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema.acid_file import event_schema, padded
 from acidsql.schema.columns import data_schema, partition_schema
 from acidsql.session.acid_session import AcidSession
+from acidsql.storage.parallel import in_parallel
 
 # Bytes that Spark adds for each row (``EstimationUtils.getSizePerRow``).
 _ROW_OVERHEAD = 8
@@ -81,26 +83,23 @@ class Usage:
 
     Attributes:
         table: database and name of the table.
-        rows: by path of a directory, the number of its rows; those that are deleted count.
+        rows_per_byte: of the files; rows that are deleted count.
         kept: fraction of the rows that are not deleted.
         width: size that the relation must have, as a multiple of that of its files.
     """
 
     table: tuple[str, str]
-    rows: dict[str, float]
+    rows_per_byte: float
     kept: float
     width: float
 
-    def of(
-        self, directories: Sequence[DataDirectory], files: Sequence[bridge.ScanFile]
-    ) -> bridge.RelationStatistics:
-        """Return the statistics of a relation over the files of some directories."""
-        size = sum(file.size for file in files)
-        rows = sum(self.rows.get(data.path, 0.0) for data in directories)
+    def of(self, files: Sequence[bridge.ScanFile]) -> bridge.RelationStatistics:
+        """Return the statistics of a relation over some files."""
+        kept = sum(file.size for file in files) * self.kept
         return bridge.RelationStatistics(
             table=self.table,
-            size=max(1, round(size * self.kept * self.width)),
-            rows=max(1, round(rows * self.kept)),
+            size=max(1, round(kept * self.width)),
+            rows=max(1, round(kept * self.rows_per_byte)),
         )
 
 
@@ -111,30 +110,44 @@ def usage_of(
     events: int,
     columns: frozenset[str] | None,
 ) -> Usage:
-    """Find how much of a snapshot's files a plan uses, without reading anything.
+    """Find how much of a snapshot's files a plan uses.
 
-    Rows are counted by the first file of a directory, whose tail the scan needs anyhow: the others
-    have as many for each byte.
+    Rows are counted by the first files of some directories, whose tails the scan needs anyhow: all
+    others are taken to have as many for each byte.
 
     Args:
         directories: with the snapshot's rows.
         events: number of delete events; each deletes one row, or one that is gone already.
         columns: names of the columns that are used, in lower case; None for all.
     """
-    rows = {data.path: _rows(session, snapshot, data) for data in directories}
-    total = sum(rows.values())
+    step = -(-len(directories) // limits().sampled_tails) or 1
+
+    def look(data: DataDirectory) -> tuple[int, int]:
+        tails = file_tails(session, snapshot.listings.get(data.path))
+        _, first = next(tails, ("", None))
+        return (0, 0) if first is None else (first.rows, first.file_length)
+
+    looked = list(in_parallel(look, directories[::step]))
+    rows, size = (sum(counts) for counts in zip(*looked, strict=True)) if looked else (0, 0)
+    per_byte = rows / size if size else 0.0
+    whole = sum(
+        version.size
+        for data in directories
+        for version in snapshot.listings.get(data.path).files.values()
+    )
+    total = per_byte * whole
     table = snapshot.table
     return Usage(
         table=(table.database, table.name),
-        rows=rows,
-        kept=max(0.0, 1 - events / total) if total else 1.0,
-        width=_relative_width(
+        rows_per_byte=per_byte,
+        kept=max(0.0, 1 - events / total) if total and events else 1.0,
+        width=relative_width(
             data_schema(session.spark, table), partition_schema(session.spark, table), columns
         ),
     )
 
 
-def _relative_width(
+def relative_width(
     row: StructType, partitions: StructType, columns: frozenset[str] | None
 ) -> float:
     """Return the size of the rows that Spark sees in a relation, divided by that of the table's.
@@ -150,12 +163,3 @@ def _relative_width(
         seen += _FILE_METADATA
     whole = default_size(row) + default_size(partitions)
     return (_ROW_OVERHEAD + seen) / (_ROW_OVERHEAD + whole)
-
-
-def _rows(session: AcidSession, snapshot: TableSnapshot, data: DataDirectory) -> float:
-    listing = snapshot.listings.get(data.path)
-    _, first = next(file_tails(session, listing), ("", None))
-    if first is None:
-        return 0.0
-    size = sum(listing.files[name].size for name in bucket_files(listing))
-    return first.rows * size / first.file_length

@@ -74,7 +74,17 @@ def _booleans(column: ColumnStatistics) -> Any:
 
 def _bounds(column: ColumnStatistics, convert: Callable[[str], Any]) -> dict[str, Any]:
     bounds = {"lowValue": column.minimum, "highValue": column.maximum}
-    return {key: None if text is None else convert(text) for key, text in bounds.items()}
+    return {key: _converted(text, convert) for key, text in bounds.items()}
+
+
+def _converted(text: str | None, convert: Callable[[str], Any]) -> Any:
+    """Convert a bound; one outside the years 1 to 9999 is left out, as if there were none."""
+    if text is None:
+        return None
+    try:
+        return convert(text)
+    except ValueError:
+        return None
 
 
 def _finite(text: str) -> float | None:
@@ -148,5 +158,5 @@ def _text(value: Any, kind: str) -> str | None:
     if kind == "timestamp":
         seconds = getattr(value, "secondsSinceEpoch", value)
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-        return moment.strftime("%Y-%m-%d %H:%M:%S")
+        return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
     return str(value)

@@ -1,0 +1,70 @@
+"""Places of the rows of a snapshot: directories of ACID files, and original files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from acidsql.format.names import DirectoryKind
+from acidsql.scan.deletes.plan import Deletes
+from acidsql.scan.directories import DataDirectory
+from acidsql.scan.original_files import OriginalFile
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inserts:
+    """Places of the rows of a snapshot: directories of ACID files, and original files."""
+
+    directories: tuple[DataDirectory, ...]
+    originals: tuple[OriginalFile, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no rows."""
+        return not self.directories and not self.originals
+
+    def but_of(self, partitions: Container[int]) -> Inserts:
+        """Leave out the places in some partitions, given by their ordinals."""
+        return Inserts(
+            directories=tuple(d for d in self.directories if d.ordinal not in partitions),
+            originals=tuple(f for f in self.originals if f.ordinal not in partitions),
+        )
+
+    def split(self, deletes: Deletes) -> tuple[Inserts, Inserts]:
+        """Split the places by write ids into those without any deleted row, and the others."""
+        deleted = deletes.write_ids()
+
+        def concerned(ordinal: int, low: int, high: int) -> bool:
+            ranges = deleted.get(ordinal, ())
+            return any(own.least <= high and own.greatest >= low for own in ranges)
+
+        untouched, touched = parted(
+            self.directories, lambda data: concerned(data.ordinal, *_write_ids(data))
+        )
+        clean, dirty = parted(
+            self.originals, lambda file: concerned(file.ordinal, file.write_id, file.write_id)
+        )
+        return (
+            Inserts(directories=untouched, originals=clean),
+            Inserts(directories=touched, originals=dirty),
+        )
+
+
+def parted(
+    items: Sequence[_T], belongs: Callable[[_T], bool]
+) -> tuple[tuple[_T, ...], tuple[_T, ...]]:
+    """Split items by a predicate: first those that it is false for, then the others."""
+    parts: tuple[list[_T], list[_T]] = [], []
+    for item in items:
+        parts[belongs(item)].append(item)
+    return tuple(parts[0]), tuple(parts[1])
+
+
+def _write_ids(data: DataDirectory) -> tuple[int, int]:
+    """Return the lowest and highest write id that the rows of a directory can have."""
+    is_delta = data.directory.kind is DirectoryKind.DELTA
+    # A base that was compacted from original files alone has write id 0, or less, and such rows.
+    return data.directory.min_write_id if is_delta else 0, max(data.directory.max_write_id, 0)
