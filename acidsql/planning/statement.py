@@ -114,10 +114,8 @@ class StatementSnapshot:
         return sorted({partition.values for own in taken for partition in own.partitions})
 
     def relation(self, table: Table, partitions: PartitionSet | None = None) -> bridge.LogicalPlan:
-        """Build the plan of a table or view under its own name, with ``row__id`` hidden.
-
-        Args:
-            partitions: those of a table that are read, None for all.
+        """Build the plan of a table, perhaps of some partitions alone, or of a view, under its own
+        name and with ``row__id`` hidden.
         """
         required = RequiredRows(partitions=partitions)
         return self._relation(table, None, (0,), lambda own, _: self._scan(own, required))

@@ -28,11 +28,11 @@ def counted(hive: Hive, t: str, where: str = "") -> tuple[str | None, bool]:
 
 def described(hive: Hive, t: str, column: str) -> dict[str, str]:
     rows = hive.run(f"DESCRIBE FORMATTED {t} {column}", session=SESSION)
-    return {(row[0] or "").strip(): (row[1] or "").strip() for row in rows}
+    return {str(row[0] or "").strip(): str(row[1] or "").strip() for row in rows}
 
 
 def shown(ours: Ours, text: str) -> dict[str, Any]:
-    return {row[0]: row[1] for row in ours.sql(f"DESCRIBE EXTENDED {text}")}
+    return {str(row[0]): row[1] for row in ours.sql(f"DESCRIBE EXTENDED {text}")}
 
 
 def test_hive_reads_ours_and_we_read_hives(ours: Ours, hive: Hive, t: str) -> None:

@@ -27,6 +27,8 @@ from acidsql.metastore.names import lowered
 
 # Message with which Hive 4 refuses to alter a table that has another time of change.
 _MODIFIED = "The table has been modified"
+# Message with which Hive 4 refuses to move statistics of columns without a write id.
+_NEEDS_WRITE_ID = "Cannot change stats state"
 
 
 def convert(server: Server, table: Table) -> None:
@@ -85,10 +87,11 @@ def rename_table(
     """Rename a table (``Metastore.rename_table``).
 
     The server moves a managed table that lies in its default place, with its partitions
-    (HiveAlterHandler), and the statistics of columns; for these Hive 4 wants a write id.
+    (HiveAlterHandler), and the statistics of columns; for those of partitions Hive 4.0 wants a
+    write id.
 
     Args:
-        context: as for ``send_altered``; without it statistics of columns are given up.
+        context: as for ``send_altered``, if a transaction renames it.
     """
     new_database, new_name = lowered(new_database), lowered(new_name)
     database(server, new_database)
@@ -96,10 +99,13 @@ def rename_table(
         raise failures.table_exists(new_database, new_name)
     altered = copy.deepcopy(existing)
     altered.dbName, altered.tableName = new_database, new_name
-    if context:
+    try:
+        send_altered(server, existing, altered)
+    except MetastoreError as error:
+        if not context or _NEEDS_WRITE_ID not in error.message:
+            raise
         altered.writeId = context["writeId"]
-        altered.parameters[DDL_TIME] = _later((existing.parameters or {}).get(DDL_TIME, ""))
-    send_altered(server, existing, altered, **context)
+        send_altered(server, existing, altered, **context)
 
 
 def send_altered(server: Server, existing: Any, altered: Any, **context: Any) -> None:
