@@ -50,6 +50,8 @@ class Limits:
         counted_files: a count reads the tails of at most this number of files.
         checked_events: up to this number of events, CHECK TABLE … FULL reads the row ids on the
             driver, about 50 bytes of each; more with Spark.
+        sampled_tails: number of directories of a scan whose first files tell how many rows its
+            bytes have.
         split_bytes: original files are split at multiples of this, so that the position of a row
             follows from its split.
         fair_share_bytes: the splits of a scan are made smaller if its largest task shrinks by more
@@ -141,6 +143,7 @@ class Limits:
     packed_bits: int = 62
     counted_files: int = 1_000
     checked_events: int = 2_000_000
+    sampled_tails: int = 64
     split_bytes: int = 128 * _MIB
     fair_share_bytes: int = 16 * _MIB
     compaction_events: int = 5_000_000

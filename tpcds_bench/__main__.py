@@ -22,6 +22,7 @@ from tpcds_bench import (
     delete_files,
     deltas,
     durability,
+    joins,
     maintenance,
     memory,
     planning,
@@ -174,6 +175,27 @@ def queries_command(settings: Settings, scale: float, only: Sequence[int], round
     """
     suite = partial(queries.run, numbers=only or range(1, 100), rounds=rounds)
     return queries.passed(settings.run("queries", scale, suite, queries.sections))
+
+
+@main.command("joins")
+@scale_option(1.0)
+@click.option(
+    "--only", type=click.IntRange(1, 99), multiple=True, help="Number of a query (repeatable)."
+)
+@click.option(
+    "--threshold",
+    default="10MB",
+    show_default=True,
+    help="Broadcast threshold; a tenth of it stands for data of ten times the size.",
+)
+@click.pass_obj
+def joins_command(settings: Settings, scale: float, only: Sequence[int], threshold: str) -> bool:
+    """Compare the joins that Spark chooses over ACID tables and over flat ORC, without running any.
+
+    Exits with 1 when more than three queries differ without the cost-based optimiser.
+    """
+    suite = partial(joins.run, numbers=only or range(1, 100), threshold=threshold)
+    return joins.passed(settings.run("joins", scale, suite, joins.sections))
 
 
 @main.command("cost")

@@ -85,8 +85,8 @@ def run(stage: Stage, *, numbers: Iterable[int], rounds: int) -> tuple[QueryResu
     spark, data = stage.spark, stage.data
     duck = duckdb_with(data, TABLES)
     databases(spark, data, TABLES, acid=ACID_DATABASE, flat=FLAT_DATABASE)
-    _load_flat(spark)
-    _load_acid(spark, data, duck)
+    load_flat(spark)
+    load_acid(spark, data, duck)
     return tuple(
         _result(spark, duck, number, data.queries[number], rounds)
         for number in tqdm(tuple(numbers), unit="query", desc="queries")
@@ -166,12 +166,13 @@ def _rewritten(results: Sequence[QueryResult]) -> int:
     return sum(result.duckdb is Verdict.EQUAL_REWRITTEN for result in results)
 
 
-def _load_flat(spark: SparkSession) -> None:
+def load_flat(spark: SparkSession) -> None:
+    """Load all tables as flat ORC."""
     for table in tqdm(TABLES, unit="table", desc="flat ORC"):
         flat_table(spark.table(f"source_{table}"), f"{FLAT_DATABASE}.{table}")
 
 
-def _load_acid(spark: SparkSession, data: Dataset, duck: Any) -> None:
+def load_acid(spark: SparkSession, data: Dataset, duck: Any) -> None:
     """Load ACID tables, and rewrite a tenth of their rows as they are.
 
     The rows stay what flat ORC holds, and every query has to read two deltas and a delete delta.

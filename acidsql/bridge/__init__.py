@@ -98,6 +98,7 @@ from acidsql.bridge.plans import (
     unqualified_functions,
 )
 from acidsql.bridge.redaction import redacted
+from acidsql.bridge.relation_statistics import RelationStatistics
 from acidsql.bridge.relations import (
     FILE_ORDINAL,
     Watch,
@@ -176,6 +177,7 @@ from acidsql.bridge.trees import (
     is_file_relation,
     leaves,
     left_output_of,
+    names_referred_to,
     nodes_of_kind,
     operands,
     output_of,
@@ -221,6 +223,7 @@ __all__ = [
     "MergePlan",
     "NamedColumns",
     "Reference",
+    "RelationStatistics",
     "ScanFile",
     "StripeRows",
     "Subquery",
@@ -319,6 +322,7 @@ __all__ = [
     "merge_with_broadcast_source",
     "murmur_hash",
     "named_columns",
+    "names_referred_to",
     "no_pushdown",
     "nodes_of_kind",
     "operands",

@@ -305,14 +305,20 @@ def codegen_barrier(rows: DataFrame) -> DataFrame:
 
 def input_bytes(frame: DataFrame) -> int:
     """Return Spark's estimate of the bytes that a plan reads: the sum over the leaves of the plan
-    and of its subqueries.
+    and of its subqueries; of relations, the sizes of all of their files.
     """
     plan = logical_plan(frame)
     trees = [plan, *elements(plan.subqueriesAll())]
     leaves = [leaf for tree in trees for leaf in elements(tree.collectLeaves())]
     # Spark 4 leaves VALUES with functions of the current time unevaluated, without statistics.
     sized = [leaf for leaf in leaves if simple_name(leaf) != "ResolvedInlineTable"]
-    return sum(int(str(leaf.stats().sizeInBytes())) for leaf in sized)
+    return sum(map(_leaf_bytes, sized))
+
+
+def _leaf_bytes(leaf: LogicalPlan) -> int:
+    if simple_name(leaf) == "LogicalRelation":  # its statistics are about the columns that are used
+        return int(leaf.relation().sizeInBytes())
+    return int(str(leaf.stats().sizeInBytes()))
 
 
 def is_temp_view(spark: SparkSession, parts: Sequence[str]) -> bool:

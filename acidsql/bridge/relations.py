@@ -23,6 +23,7 @@ from acidsql.bridge.jvm import (
     scala_object,
     scala_seq,
 )
+from acidsql.bridge.relation_statistics import RelationStatistics, relation_with_statistics
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
 # SQL expression for the ordinal (``ScanFile.ordinal``) of the file that a scanned row comes from.
@@ -72,6 +73,7 @@ def orc_relation(
     split_bytes: int | None = None,
     *,
     batches: bool | None = None,
+    statistics: RelationStatistics | None = None,
 ) -> Relation:
     """Build a scan of some files by Spark's own ORC file format.
 
@@ -85,6 +87,7 @@ def orc_relation(
             of the scan; None leaves it to ``file_scan``.
         batches: whether Spark reads in batches, whatever the settings of the session are when the
             scan runs; None leaves it to them.
+        statistics: of the scan, for Spark's optimiser; None leaves it the size of the files.
     """
     settings: dict[str, str | None] = {}
     if split_bytes is not None:
@@ -95,7 +98,7 @@ def orc_relation(
     if batches is not None:
         for key in ("spark.sql.orc.enableNestedColumnVectorizedReader", *_BATCHES * batches):
             settings[key] = str(batches).lower()
-    return file_scan(spark, files, schema, options, settings=settings)
+    return file_scan(spark, files, schema, options, settings=settings, statistics=statistics)
 
 
 def file_scan(
@@ -105,12 +108,14 @@ def file_scan(
     options: Mapping[str, str],
     file_format: str = "orc.OrcFileFormat",
     settings: Mapping[str, str | None] | None = None,
+    statistics: RelationStatistics | None = None,
 ) -> Relation:
     """Build a scan of some files whose splits are balanced over the tasks.
 
     Args:
-        settings: changes of the session's settings for this scan, None to unset one; the other
-            arguments are those of ``file_relation``.
+        settings: changes of the session's settings for this scan, None to unset one.
+        statistics: of the scan, for Spark's optimiser; None leaves it the size of the files. The
+            other arguments are those of ``file_relation``.
     """
     changed = dict(settings or {})
     if _TASK_BYTES not in changed:
@@ -121,11 +126,15 @@ def file_scan(
     relation, index = file_relation(
         spark, files, schema, options, StructType([]), session, file_format
     )
-    return Relation(rows=rows_of(spark, relation), index=index)
+    return Relation(rows=rows_of(spark, relation, statistics), index=index)
 
 
-def rows_of(spark: SparkSession, relation: JavaObject) -> UnresolvedPlan:
-    """Build the plan that reads a ``HadoopFsRelation``."""
+def rows_of(
+    spark: SparkSession, relation: JavaObject, statistics: RelationStatistics | None = None
+) -> UnresolvedPlan:
+    """Build the plan that reads a ``HadoopFsRelation``, perhaps with statistics."""
+    if statistics is not None:
+        return UnresolvedPlan(spark, relation_with_statistics(spark, relation, statistics))
     plan = scala_object(spark, f"{SOURCES}.LogicalRelation").apply(relation, False)
     return UnresolvedPlan(spark, plan)
 

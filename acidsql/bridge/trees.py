@@ -29,6 +29,8 @@ from acidsql.bridge.plans import frame_of
 Node = TypeVar("Node", LogicalPlan, Expression)
 
 _NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(\w+)", re.MULTILINE)
+# An attribute as Spark prints it: its name, the expression id, and L for BIGINT.
+_ATTRIBUTE_LINE = re.compile(r"^(.*)#\d+L?$", re.MULTILINE)
 # Where Spark keeps the declared type of a CHAR or VARCHAR column.
 _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -129,6 +131,14 @@ def required_columns(node: LogicalPlan, relation: LogicalPlan) -> list[str]:
     """Return the names of those columns of a relation that a plan's own expressions refer to."""
     columns = relation.outputSet()
     return [str(a.name()) for a in elements(node.references().toSeq()) if columns.contains(a)]
+
+
+def names_referred_to(nodes: Sequence[LogicalPlan]) -> frozenset[str]:
+    """Return the names of the attributes that the own expressions of plans refer to, in lower
+    case; few calls for many names.
+    """
+    text = "\n".join(str(node.references().toSeq().mkString("\n")) for node in nodes)
+    return frozenset(name.lower() for name in _ATTRIBUTE_LINE.findall(text))
 
 
 def refers_to_columns(node: Node) -> bool:

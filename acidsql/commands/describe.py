@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame
@@ -11,6 +12,7 @@ from acidsql.commands import result
 from acidsql.commands.partitions import the_one
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column, Partition, Table, TableType
+from acidsql.metastore.table_statistics import column_named
 from acidsql.planning.name_resolution import find, known_to_spark, qualified
 from acidsql.planning.statement import latest_snapshot
 from acidsql.session.acid_session import AcidSession
@@ -19,10 +21,6 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name
 
 _Row = tuple[str, str, str | None]
-# Statistics in DESCRIBE EXTENDED of a column; none are kept, so all are NULL.
-_STATISTICS = (
-    "min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "histogram",
-)  # fmt: skip
 
 
 def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
@@ -47,7 +45,11 @@ def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
         rows = [*rows, _heading("# Partition Information"), ("# col_name", "data_type", "comment")]
         rows += by
     if statement.mode != "plain":
-        rows += _details(table) if partition is None else _partition_details(table, partition)
+        if partition is None:
+            rows += [*_details(table), *_statistics(session, table)]
+        else:
+            rows += _partition_details(table, partition)
+            rows += _statistics(session, table, partition)
     defaults = [(c.name, types[c.name], c.default) for c in _all_columns(table) if c.default]
     if defaults:
         rows += [_heading(""), _heading("# Column Default Values"), *defaults]
@@ -118,7 +120,7 @@ def _describe_column(session: AcidSession, table: Table, wanted: str, mode: str)
         if name.lower() == wanted.lower():
             rows = [("col_name", wanted), ("data_type", data_type), ("comment", comment or "NULL")]
             if mode != "plain":
-                rows += [(statistic, "NULL") for statistic in _STATISTICS]
+                rows += _column_statistics(session, table, name)
                 rows += [
                     ("default", c.default)
                     for c in _all_columns(table)
@@ -131,6 +133,41 @@ def _describe_column(session: AcidSession, table: Table, wanted: str, mode: str)
         f"{table.full_name} has no column {wanted}: see DESCRIBE {table.full_name}",
         {"colName": quoted_name([wanted])},
     )
+
+
+def _column_statistics(session: AcidSession, table: Table, name: str) -> list[tuple[str, str]]:
+    """Return the statistics of a column of the whole table, as Spark names them; NULL for those
+    that are not kept, or are out of date.
+    """
+    kept = None
+    if table.table_type is TableType.MANAGED:
+        of_table = session.metastore.statistics(table, None, [name])
+        if of_table is not None and of_table.is_current:
+            kept = column_named(of_table.columns, name)
+    values = {
+        "min": kept and kept.minimum,
+        "max": kept and kept.maximum,
+        "num_nulls": kept and kept.nulls,
+        "distinct_count": kept and kept.distinct,
+        "avg_col_len": kept and kept.average_length and math.ceil(kept.average_length),
+        "max_col_len": kept and kept.maximum_length,
+        "histogram": None,
+    }
+    return [(key, "NULL" if value is None else str(value)) for key, value in values.items()]
+
+
+def _statistics(
+    session: AcidSession, table: Table, partition: Partition | None = None
+) -> list[_Row]:
+    """Return the row with size and number of rows, if the table or partition was analysed."""
+    if table.table_type is TableType.VIEW:
+        return []
+    kept = session.metastore.statistics(table, partition.values if partition else None)
+    if kept is None:
+        return []
+    text = f"{kept.size} bytes" + ("" if kept.rows is None else f", {kept.rows} rows")
+    name = "Statistics" if partition is None else "Partition Statistics"
+    return [(name, text if kept.is_current else f"{text} (out of date)", "")]
 
 
 def _details(table: Table) -> list[_Row]:

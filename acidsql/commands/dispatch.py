@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import (
     alter_table,
+    analyze,
     check_table,
     compact,
     convert_to_acid,
@@ -33,7 +34,7 @@ from acidsql.commands import (
     truncate,
 )
 from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
-from acidsql.commands.targets import branches_of, target_of, unsupported, written_table
+from acidsql.commands.targets import branches_of, target_of, written_table
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import (
@@ -191,20 +192,6 @@ def _check(session: AcidSession, statement: ast.CheckTable) -> DataFrame:
     return check_table.check_table(session, acid_table(session, statement.name), statement)
 
 
-def _refused(feature: str, instead: str) -> Callable[[AcidSession, Any], DataFrame | None]:
-    """Return a command that refuses a statement on transactional tables, and leaves others to
-    Spark.
-    """
-
-    def command(session: AcidSession, statement: Any) -> DataFrame | None:
-        table = find_acid_table(session, statement.name)
-        if table is not None:
-            raise unsupported(table, feature, instead)
-        return None
-
-    return command
-
-
 def _report(
     word: str, report: Callable[[AcidSession, Table, Any], DataFrame]
 ) -> Callable[[AcidSession, Any], DataFrame | None]:
@@ -242,7 +229,8 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AbortCompactions: compact.abort_compactions,
     ast.AbortTransactions: _abort,
     **dict.fromkeys(get_args(alter_statements.Alteration), _alter_table),
-    ast.AnalyzeTable: _refused("ANALYZE TABLE", "acidsql keeps no statistics, so leave it out"),
+    ast.AnalyzeTable: analyze.analyze_table,
+    ast.AnalyzeTables: analyze.analyze_tables,
     ast.CacheTable: _cache,
     ast.CheckTable: _check,
     ast.Compact: _compact,

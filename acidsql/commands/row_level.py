@@ -81,7 +81,7 @@ def planned(
         return _asked(shape.session.spark, plan) or bridge.logical_plan(make(shape, plan))
 
     with phase(Phase.PLAN):
-        return snapshot.at_once(make(shape, snapshot.plan(text, asked)))
+        return snapshot.at_once(make(shape, snapshot.plan(text, asked, whole_rows=True)))
 
 
 def _asked(spark: SparkSession, plan: bridge.LogicalPlan) -> bridge.LogicalPlan | None:
@@ -200,7 +200,7 @@ def merge_pieces(
             return narrowed(spark, joined, keys)
         return bridge.logical_plan(merge_events(shape, pieces(plan)))
 
-    plan = snapshot.plan(add_insert_columns(text, columns), asked)
+    plan = snapshot.plan(add_insert_columns(text, columns), asked, whole_rows=True)
     fixed = snapshot.current.put_into(bridge.analyze_merge(spark, plan))
     return bridge.merge_pieces(spark, fixed)
 

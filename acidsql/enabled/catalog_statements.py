@@ -63,15 +63,13 @@ class AcidCatalogWithStatements(AcidCatalog):
             super().truncateTable(tableName)
 
     def analyzeTable(self, tableName: str, noScan: bool = False) -> None:  # noqa: N802, N803
-        """See PySpark.
-
-        Raises:
-            AcidAnalysisError: it is an ACID table (UNSUPPORTED_FEATURE.ANALYZE_TABLE).
-        """
+        """See PySpark."""
         table = self._stored(tableName)
         if table is not None:
-            self._run(table, "ANALYZE TABLE {} COMPUTE STATISTICS")
-        super().analyzeTable(tableName, noScan)
+            scan = " NOSCAN" if noScan else ""
+            self._run(table, f"ANALYZE TABLE {{}} COMPUTE STATISTICS{scan}")
+        else:
+            super().analyzeTable(tableName, noScan)
 
     def listPartitions(self, tableName: str) -> list[spark_catalog.TablePartition]:  # noqa: N802, N803
         """See PySpark."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from acidsql.format.paths import parent
 from acidsql.metastore.history import WriteCounts
 from acidsql.metastore.model import CompactionType, Partition, Table
+from acidsql.metastore.table_statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +127,21 @@ class RecordWrites:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordStatistics:
+    """Keep statistics that the transaction has computed.
+
+    They are out of date from the start if another transaction, which it does not see, has committed
+    a write meanwhile; who commits later marks them (``RecordWrites``).
+
+    Attributes:
+        computed: of the table, of partitions, or of both.
+    """
+
+    table: Table
+    computed: tuple[Statistics, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedFile:
     """File outside of all tables whose content a transaction has copied into one.
 
@@ -184,6 +200,7 @@ CatalogChange = (
     | RenamePartition
     | DropPartitions
     | RecordWrites
+    | RecordStatistics
     | DeleteLoadedFiles
     | RecordCounts
     | RecordCompaction

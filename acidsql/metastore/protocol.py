@@ -34,6 +34,7 @@ from acidsql.metastore.model import (
     TxnType,
     WorkerLimits,
 )
+from acidsql.metastore.table_statistics import Statistics
 
 
 class Metastore(Protocol):
@@ -193,6 +194,17 @@ class Metastore(Protocol):
         """Return the partitions with these values (by default all), sorted by values.
 
         Values that no partition has are left out.
+        """
+
+    def statistics(
+        self, table: Table, partition: tuple[str, ...] | None, columns: Sequence[str] = ()
+    ) -> Statistics | None:
+        """Return the statistics of a table, or None if there are none; the change
+        ``RecordStatistics`` of a commit keeps them.
+
+        Args:
+            partition: values of the partition that they are about, None for the whole table.
+            columns: names of the columns whose statistics are wanted as well.
         """
 
     # -- transactions ---------------------------------------------------------------------------

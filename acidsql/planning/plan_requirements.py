@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
@@ -48,11 +48,14 @@ class PlanRequirements:
         count_only: occurrences of which the number of rows alone is required.
         distinct_partitions_only: occurrences of which the partition columns alone are required,
             each combination of values once.
+        columns: names of the columns that are required of an occurrence, in lower case; one of
+            which all are required is left out.
     """
 
     copies: Mapping[Occurrence, Sequence[PlaceholderCopy]]
     count_only: frozenset[Occurrence] = frozenset()
     distinct_partitions_only: frozenset[Occurrence] = frozenset()
+    columns: Mapping[Occurrence, frozenset[str]] = field(default_factory=dict)
 
 
 def required_of_placeholders(
@@ -98,6 +101,7 @@ def required_of_placeholders(
         copies={o: own for o, own in found.items() if len(own) == counts[o]},
         count_only=with_all_copies(_counted(aggregates)),
         distinct_partitions_only=with_all_copies(_distinct_partitions(spark, aggregates)),
+        columns=_required_columns(plan, copies),
     )
 
 
@@ -118,6 +122,30 @@ def _copies(plan: bridge.LogicalPlan) -> dict[int, Occurrence]:
                 found[identity(leaf)] = occurrence
     # Conditions cannot be assigned to copies with the same identity.
     return {copy: occurrence for copy, occurrence in found.items() if occurrence not in repeated}
+
+
+def _required_columns(
+    plan: bridge.LogicalPlan, copies: Mapping[int, Occurrence]
+) -> dict[Occurrence, frozenset[str]]:
+    """Find the columns that a plan requires of its placeholders.
+
+    Where not all are required, the optimizer has put a projection above the placeholder, or above
+    its filters.
+    """
+    required: dict[Occurrence, frozenset[str]] = {}
+    projected: Counter[Occurrence] = Counter()
+    for node in bridge.nodes_of_kind(plan, "Project"):
+        above, leaf = [node], bridge.child(node)
+        while bridge.simple_name(leaf) == "Filter":
+            above.append(leaf)
+            leaf = bridge.child(leaf)
+        occurrence = copies.get(identity(leaf)) if bridge.is_file_relation(leaf) else None
+        if occurrence is not None:
+            projected[occurrence] += 1
+            known = required.get(occurrence, frozenset())
+            required[occurrence] = known | bridge.names_referred_to(above)
+    counts = Counter(copies.values())
+    return {o: names for o, names in required.items() if projected[o] == counts[o]}
 
 
 def _counted(aggregates: Iterable[bridge.LogicalPlan]) -> Iterator[bridge.LogicalPlan]:

@@ -54,6 +54,8 @@ def find_required_rows(
         if not tables[occurrence].insert_only:
             required = found.get(occurrence, ALL_ROWS)
             found[occurrence] = replace(required, distinct_partitions_only=True)
+    for occurrence, columns in plan_requires.columns.items():
+        found[occurrence] = replace(found.get(occurrence, ALL_ROWS), columns=columns)
 
     def scan_placeholder(occurrence: Occurrence) -> bridge.UnresolvedPlan | None:
         return scan(tables[occurrence], found.get(occurrence, ALL_ROWS))

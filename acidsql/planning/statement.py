@@ -121,9 +121,12 @@ class StatementSnapshot:
         taken = (s for s in self.snapshots.values() if s.table.full_name == table.full_name)
         return sorted({partition.values for own in taken for partition in own.partitions})
 
-    def relation(self, table: Table) -> bridge.LogicalPlan:
-        """Build the plan of a table or view under its own name, with ``row__id`` hidden."""
-        return self._relation(table, None, (0,), self._scan_all_rows)
+    def relation(self, table: Table, partitions: PartitionSet | None = None) -> bridge.LogicalPlan:
+        """Build the plan of a table, perhaps of some partitions alone, or of a view, under its own
+        name and with ``row__id`` hidden.
+        """
+        required = RequiredRows(partitions=partitions)
+        return self._relation(table, None, (0,), lambda own, _: self._scan(own, required))
 
     def _relation(
         self, table: Table, alias: str | None, occurrence: Occurrence, relation_of: RelationOf
@@ -184,6 +187,8 @@ class StatementSnapshot:
         self,
         statement: str | ParsedStatement,
         made: Callable[[bridge.LogicalPlan], bridge.LogicalPlan] = lambda plan: plan,
+        *,
+        whole_rows: bool = False,
     ) -> bridge.LogicalPlan:
         """Build Spark's plan of a statement over scans of the required rows; it is not analysed.
 
@@ -194,6 +199,7 @@ class StatementSnapshot:
             statement: its text, or the parsed statement.
             made: converts the plan over placeholders to the plan whose required rows are found; of
                 a MERGE, for example, the join.
+            whole_rows: whether the statement uses more columns than that plan.
         """
         parsed = statement
         if isinstance(parsed, str):
@@ -207,7 +213,8 @@ class StatementSnapshot:
         )
 
         def scan_required(table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
-            return self._scan(table, required.get(occurrence, ALL_ROWS))
+            own = required.get(occurrence, ALL_ROWS)
+            return self._scan(table, replace(own, columns=None) if whole_rows else own)
 
         return self._plan(parsed, scan_required)
 

@@ -39,6 +39,7 @@ from acidsql.scan.original_files import OriginalFile, original_events, original_
 from acidsql.scan.record import Removal, ScanRecord
 from acidsql.scan.search_argument import SearchArgument, compared_types, find_search_argument
 from acidsql.scan.snapshot import TableSnapshot
+from acidsql.scan.statistics import Usage, usage_of
 from acidsql.scan.streaming import complete
 from acidsql.schema.acid_file import (
     KEYS,
@@ -189,14 +190,17 @@ def _surviving(
     snapshot = record.snapshot
     clean, dirty = inserts.split(deletes)
     row = data_schema(session.spark, snapshot.table)
+    columns = record.required.columns
+    used = usage_of(session, snapshot, inserts.directories, deletes.events, columns)
     kept = None if dirty.is_empty else bitmap_filter(session, snapshot, deletes)
     joined: list[bridge.UnresolvedPlan] = []
     if kept is not None:
         record.removal = Removal.BITMAP
-        filtered = [kept(part) for part in _insert_events(session, record, inserts, row)]
+        events = _insert_events(session, record, inserts, row, used)
+        filtered = [kept(part) for part in events]
     else:
-        filtered = _insert_events(session, record, clean, row)
-        touched = _insert_events(session, record, dirty, row)
+        filtered = _insert_events(session, record, clean, row, used)
+        touched = _insert_events(session, record, dirty, row, used)
         if touched:
             record.removal = way = delete_join(snapshot, deletes)
             joined = _joined(session, snapshot, touched, way)
@@ -243,9 +247,17 @@ def _inserts(
 
 
 def _insert_events(
-    session: AcidSession, record: ScanRecord, inserts: Inserts, row: StructType
+    session: AcidSession,
+    record: ScanRecord,
+    inserts: Inserts,
+    row: StructType,
+    used: Usage | None = None,
 ) -> list[bridge.UnresolvedPlan]:
-    """Build scans of insert events, in which ``row`` has the table's columns."""
+    """Build scans of insert events, in which ``row`` has the table's columns.
+
+    Args:
+        used: part of the files that the plan uses, None for no statistics.
+    """
     snapshot, needed = record.snapshot, record.required.conditions
     parts = []
     compared = compared_types(session, snapshot.table, needed)
@@ -254,13 +266,13 @@ def _insert_events(
         search = find_search_argument(session, snapshot.table, columns, needed)
         record.note(directories, search)
         if columns.names == tuple(row.names):
-            parts += _valid_events(session, snapshot, directories, row, search)
+            parts += _valid_events(session, snapshot, directories, row, search, used)
             continue
         stored = StructType(
             [StructField(n, f.dataType) for n, f in zip(columns.names, row.fields, strict=False)]
         )
         values = [row_field(name) for name in columns.names]
-        for events in _valid_events(session, snapshot, directories, stored, search):
+        for events in _valid_events(session, snapshot, directories, stored, search, used):
             frame = events.frame().withColumn("row", row_of(row, values))
             parts.append(bridge.UnresolvedPlan.of(frame))
     record.note_originals(inserts.originals)
@@ -287,6 +299,7 @@ def _valid_events(
     directories: Sequence[DataDirectory],
     row: StructType,
     search: SearchArgument | None = None,
+    used: Usage | None = None,
 ) -> list[bridge.UnresolvedPlan]:
     """Build scans of some directories without the events of write ids that the snapshot does not
     see.
@@ -294,13 +307,13 @@ def _valid_events(
     whole, mixed = parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
     parts = []
     if whole or not mixed:
-        parts.append(_relation(session, snapshot, whole, row, search))
+        parts.append(_relation(session, snapshot, whole, row, search, used))
     if mixed:
         write_ids = snapshot.write_ids
         current = bridge.no_pushdown(session.spark, F.col("currentTransaction"), nullable=True)
         hidden = [*write_ids.open, *write_ids.aborted]
         condition = (current <= write_ids.high_water_mark) & ~current.isin(hidden)
-        parts.append(_relation(session, snapshot, mixed, row, search).where(condition))
+        parts.append(_relation(session, snapshot, mixed, row, search, used).where(condition))
     return parts
 
 
@@ -310,6 +323,7 @@ def _relation(
     directories: Sequence[DataDirectory],
     row: StructType,
     search: SearchArgument | None = None,
+    used: Usage | None = None,
 ) -> bridge.UnresolvedPlan:
     """Build one guarded scan of the files in some directories.
 
@@ -332,6 +346,7 @@ def _relation(
         event_schema(padded(row), deletes=not row.names),
         {**_SCAN_OPTIONS, **(search.options if search else {})},
         batches=batches,
+        statistics=None if used is None else used.of(scanned),
     )
     session.leases.watch(relation.index)
     rows = relation.rows

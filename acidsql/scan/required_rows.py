@@ -24,6 +24,8 @@ class RequiredRows:
         count_only: the number of rows is required, and none of their values.
         distinct_partitions_only: the partition columns alone are required, and each combination of
             their values once.
+        columns: names of the columns that are required, in lower case, None if that is not known.
+            A scan has all columns all the same; Spark reads those that are used.
     """
 
     partitions: PartitionSet | None = None
@@ -32,6 +34,7 @@ class RequiredRows:
     conditions: tuple[tuple[bridge.Conjunct, ...], ...] = ()
     count_only: bool = False
     distinct_partitions_only: bool = False
+    columns: frozenset[str] | None = None
 
 
 ALL_ROWS = RequiredRows()

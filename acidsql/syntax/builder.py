@@ -298,6 +298,7 @@ WHOLE = frozenset({"body", "query", "rest", "source", "with_clause"})
 # Fields whose value is built from the rule's content.
 FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
     "clustered_by": _clustering,
+    "analyzed_columns": tuple,
     "column": _dotted,
     "compaction_type": _lower,
     "ids": tuple,

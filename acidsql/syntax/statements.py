@@ -415,7 +415,31 @@ class RefreshTable(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzeTable(Named):
-    """``ANALYZE TABLE``."""
+    """``ANALYZE TABLE … COMPUTE STATISTICS``.
+
+    Attributes:
+        noscan: whether the files are measured alone.
+        all_columns: ``FOR ALL COLUMNS``, or Hive's ``FOR COLUMNS`` without names.
+        analyzed_columns: names of ``FOR COLUMNS``.
+    """
+
+    partition: PartitionSpec | None = None
+    noscan: bool = False
+    all_columns: bool = False
+    analyzed_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzeTables:
+    """``ANALYZE TABLES``.
+
+    Attributes:
+        database: parts of its name, None for the current one.
+    """
+
+    text: str
+    database: Name | None = None
+    noscan: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -464,6 +488,6 @@ Statement: TypeAlias = (
     DescribeHealth | Insert | MultiInsert | Update | Delete | Merge |
     ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | AbortCompactions |
     Optimize | Vacuum | Explain | CacheTable |
-    RefreshTable | AnalyzeTable | MsckRepair | CheckTable | LoadData
+    RefreshTable | AnalyzeTable | AnalyzeTables | MsckRepair | CheckTable | LoadData
 )
 # fmt: on

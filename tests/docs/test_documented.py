@@ -134,7 +134,7 @@ def raised() -> set[str]:
 def test_conditions_are_collected_however_they_are_spelled() -> None:
     collected = raised()
     for name in (
-        "ANALYZE_TABLE",
+        "ANALYZE_VIEW",
         "CACHE_TABLE",
         "CREATE_VIEW",
         "OR_REPLACE",

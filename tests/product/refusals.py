@@ -25,8 +25,8 @@ _SETUP = (
     "CREATE TABLE bad_parts (v int) PARTITIONED BY (p int, q string) STORED AS ORC "
     "TBLPROPERTIES ('transactional'='true')",
     "INSERT INTO bad_parts VALUES (1, 1, 'a'), (2, 2, 'b')",
-    "CREATE TABLE bad_buckets (id int) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC "
-    "TBLPROPERTIES ('transactional'='true')",
+    "CREATE TABLE bad_buckets (id int, a array<int>) CLUSTERED BY (id) INTO 2 BUCKETS "
+    "STORED AS ORC TBLPROPERTIES ('transactional'='true')",
     "CREATE TABLE bad_only (id int) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
     "'transactional_properties'='insert_only')",
     "CREATE TABLE bad_plain (id int) USING parquet",

@@ -193,7 +193,15 @@ _LIMITS = {
     "`LOAD DATA` into a bucketed table": _features(
         LOAD_DATA_INTO_BUCKETS="LOAD DATA INPATH '{files}' INTO TABLE bad_buckets"
     ),
-    "`ANALYZE TABLE`": _features(ANALYZE_TABLE="ANALYZE TABLE bad COMPUTE STATISTICS"),
+    "`ANALYZE TABLE … FOR COLUMNS` of arrays, maps, structs; of partition columns": _features(
+        ANALYZE_UNSUPPORTED_COLUMN_TYPE=(
+            "ANALYZE TABLE bad_buckets COMPUTE STATISTICS FOR COLUMNS a"
+        ),
+        ANALYZE_PARTITION_COLUMN="ANALYZE TABLE bad_parts COMPUTE STATISTICS FOR COLUMNS p",
+    ),
+    "`ANALYZE TABLE` of a view": _features(
+        ANALYZE_VIEW="ANALYZE TABLE bad_view COMPUTE STATISTICS"
+    ),
     "`COMMENT ON TABLE`, `ALTER VIEW`, `CREATE TABLE LIKE` and other commands of Spark's own "
     "catalog on what is the metastore's": _features(
         COMMENT_ON_TABLE="COMMENT ON TABLE bad IS 'x'",

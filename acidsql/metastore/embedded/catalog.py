@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 
 from acidsql.metastore import failures
+from acidsql.metastore.embedded import statistics
 from acidsql.metastore.model import Column, FileFormat, Partition, Table, TableType
 from acidsql.metastore.names import lowered
 
@@ -241,10 +242,12 @@ def add_partitions(
     owner = table_id(connection, database, name)
     for partition in added:
         _check_values(partition, len(columns), database, name)
-        connection.execute(
+        cursor = connection.execute(
             "INSERT OR IGNORE INTO partitions VALUES (?, ?, ?, ?)",
             (owner, json.dumps(partition.values), partition.location, _own_columns(partition)),
         )
+        if cursor.rowcount:  # it may have files already
+            statistics.mark_changed(connection, owner, ())
 
 
 def alter_partitions(
@@ -288,6 +291,7 @@ def rename_partition(
     )
     if cursor.rowcount == 0:
         raise failures.partition_not_found(database, name, values)
+    statistics.forget(connection, owner, [values])
 
 
 def drop_partitions(
@@ -302,6 +306,7 @@ def drop_partitions(
         )
         if cursor.rowcount == 0:
             raise failures.partition_not_found(database, name, values)
+        statistics.forget(connection, owner, [values])
 
 
 def partition_values(

@@ -7,13 +7,15 @@ Methods that look tables or partitions up first do the file operations that ende
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
-from acidsql.metastore.embedded import catalog, write_ids
+from acidsql.metastore.embedded import catalog, statistics, write_ids
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.journal import Journal
 from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, PlainTable, Table, TableOwner
+from acidsql.metastore.table_statistics import Statistics
 
 
 class CatalogStore:
@@ -82,6 +84,16 @@ class CatalogStore:
             catalog.create_table(connection, table)
             catalog.add_partitions(connection, table.database, table.name, plain.partitions)
             write_ids.seed(connection, table.database, table.name, RESERVED_WRITE_IDS + 1)
+
+    def statistics(
+        self, table: Table, partition: tuple[str, ...] | None, columns: Sequence[str] = ()
+    ) -> Statistics | None:
+        with self._database.read() as connection:
+            table_id = catalog.table_id(connection, table.database, table.name)
+            found = statistics.find(connection, table_id, partition)
+        if found is None:
+            return None
+        return replace(found, columns=tuple(c for c in found.columns if c.name in columns))
 
     def table_owner(self, database: str, table: str) -> TableOwner:
         with self._database.read() as connection:

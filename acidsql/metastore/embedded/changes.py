@@ -15,12 +15,13 @@ from acidsql.metastore.changes import (
     DropTable,
     RecordCompaction,
     RecordCounts,
+    RecordStatistics,
     RecordWrites,
     RenamePartition,
     RenameTable,
     ShowTable,
 )
-from acidsql.metastore.embedded import catalog
+from acidsql.metastore.embedded import catalog, statistics
 
 
 def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
@@ -39,11 +40,10 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
             catalog.show_table(connection, staged, name)
         case DropDatabase(name=name):
             catalog.drop_database(connection, name)
-        case (
-            AddPartitions(table=table, partitions=added) | RecordWrites(table=table, written=added)
-        ):
-            if added and table.partition_columns:
-                catalog.add_partitions(connection, table.database, table.name, added)
+        case AddPartitions(table=table, partitions=added):
+            catalog.add_partitions(connection, table.database, table.name, added)
+        case RecordWrites() | RecordStatistics():
+            _record(connection, change)
         case AlterPartitions(table=table, after=changed):
             catalog.alter_partitions(connection, table.database, table.name, changed)
         case RenamePartition(table=table, before=before, after=renamed):
@@ -54,3 +54,14 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
             catalog.drop_partitions(connection, table.database, table.name, values)
         case DeleteLoadedFiles() | RecordCounts() | RecordCompaction():
             pass
+
+
+def _record(connection: sqlite3.Connection, change: RecordWrites | RecordStatistics) -> None:
+    table = change.table
+    table_id = catalog.table_id(connection, table.database, table.name)
+    if isinstance(change, RecordStatistics):
+        statistics.record(connection, table_id, change.computed)
+        return
+    if change.written and table.partition_columns:
+        catalog.add_partitions(connection, table.database, table.name, change.written)
+    statistics.mark_changed(connection, table_id, [p.values for p in change.written])

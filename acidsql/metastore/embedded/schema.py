@@ -232,6 +232,22 @@ _VERSION_5 = (
         PRIMARY KEY (table_id, write_id, txn_id)
     ) {_STRICT_WITHOUT_ROWID}
     """,
+    # Statistics of ANALYZE TABLE. Those of the whole table have no partition values.
+    f"""
+    CREATE TABLE statistics (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        partition_values TEXT NOT NULL,   -- JSON array of text, or ''
+        size INTEGER NOT NULL,            -- bytes
+        files INTEGER NOT NULL,
+        rows INTEGER,
+        raw_size INTEGER,                 -- bytes
+        columns TEXT NOT NULL,            -- JSON array of objects
+        write_id INTEGER NOT NULL,        -- of the transaction that computed them
+        write_ids TEXT NOT NULL,          -- that it saw, as Hive writes valid write ids
+        is_current INTEGER NOT NULL,      -- 0: rows were written since
+        PRIMARY KEY (table_id, partition_values)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (

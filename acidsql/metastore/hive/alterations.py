@@ -13,6 +13,7 @@ from acidsql.metastore import failures
 from acidsql.metastore.hive import constraints
 from acidsql.metastore.hive.catalog import NO_STATISTICS, database, fetch_any
 from acidsql.metastore.hive.conversions import (
+    ACCURATE,
     DDL_TIME,
     STATISTICS,
     ColumnConstraints,
@@ -26,6 +27,8 @@ from acidsql.metastore.names import lowered
 
 # Message with which Hive 4 refuses to alter a table that has another time of change.
 _MODIFIED = "The table has been modified"
+# Message with which Hive 4 refuses to move statistics of columns without a write id.
+_NEEDS_WRITE_ID = "Cannot change stats state"
 
 
 def convert(server: Server, table: Table) -> None:
@@ -78,11 +81,17 @@ def replace_table(server: Server, existing: Any, before: Table, after: Table) ->
         raise
 
 
-def rename_table(server: Server, existing: Any, new_database: str, new_name: str) -> None:
+def rename_table(
+    server: Server, existing: Any, new_database: str, new_name: str, **context: Any
+) -> None:
     """Rename a table (``Metastore.rename_table``).
 
     The server moves a managed table that lies in its default place, with its partitions
-    (HiveAlterHandler).
+    (HiveAlterHandler), and the statistics of columns; for those of partitions Hive 4.0 wants a
+    write id.
+
+    Args:
+        context: as for ``send_altered``, if a transaction renames it.
     """
     new_database, new_name = lowered(new_database), lowered(new_name)
     database(server, new_database)
@@ -90,7 +99,13 @@ def rename_table(server: Server, existing: Any, new_database: str, new_name: str
         raise failures.table_exists(new_database, new_name)
     altered = copy.deepcopy(existing)
     altered.dbName, altered.tableName = new_database, new_name
-    send_altered(server, existing, altered)
+    try:
+        send_altered(server, existing, altered)
+    except MetastoreError as error:
+        if not context or _NEEDS_WRITE_ID not in error.message:
+            raise
+        altered.writeId = context["writeId"]
+        send_altered(server, existing, altered, **context)
 
 
 def send_altered(server: Server, existing: Any, altered: Any, **context: Any) -> None:
@@ -110,6 +125,9 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
     before = (existing.parameters or {}).get(DDL_TIME, "")
     if "writeId" not in context:
         altered.parameters[DDL_TIME] = _later(before)
+        if _moves_column_statistics(existing, altered):
+            # Hive 4 demands a write id of whoever changes them, but not of who gives them up.
+            altered.parameters.pop(ACCURATE, None)
     names = (existing.dbName, existing.tableName)
     try:
         _send(server, names, altered, before, context)
@@ -151,6 +169,14 @@ def _send(
         **context,
     )
     server.call("alter_table_req", request)
+
+
+def _moves_column_statistics(existing: Any, altered: Any) -> bool:
+    """Return whether the server has to write statistics of columns anew for an altered table."""
+    before, after = (
+        (table.dbName, table.tableName, table.sd.cols) for table in (existing, altered)
+    )
+    return before != after and "COLUMN_STATS" in (existing.parameters or {}).get(ACCURATE, "")
 
 
 def _later(changed: str) -> str:

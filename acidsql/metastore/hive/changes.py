@@ -22,6 +22,7 @@ from acidsql.metastore.changes import (
     DropPartitions,
     DropTable,
     FileOperation,
+    RecordStatistics,
     RecordWrites,
     RenamePartition,
     RenameTable,
@@ -37,7 +38,7 @@ from acidsql.metastore.protocol import Metastore
 logger = logging.getLogger(__name__)
 
 # Changes of statements that write rows. They only add, and harm nobody if the commit fails.
-_HARMLESS = (AddPartitions, DeleteLoadedFiles, RecordWrites, ShowTable)
+_HARMLESS = (AddPartitions, DeleteLoadedFiles, RecordStatistics, RecordWrites, ShowTable)
 
 
 def needs_lock(changes: Sequence[CatalogChange]) -> bool:
@@ -45,20 +46,27 @@ def needs_lock(changes: Sequence[CatalogChange]) -> bool:
     return any(not isinstance(change, _HARMLESS) for change in changes)
 
 
-def make(server: Server, existing: Callable[[str, str], Any], change: CatalogChange) -> None:
+def make(
+    server: Server,
+    existing: Callable[[str, str], Any],
+    change: CatalogChange,
+    **context: Any,
+) -> None:
     """Make one change; the server deletes and moves the files that it is about.
 
     Args:
         server: connections.
         existing: fetches the server's table.
-        change: any but ``RecordWrites``, which needs the transaction's write id.
+        change: any but ``RecordWrites`` and ``RecordStatistics``, which need the transaction's
+            write id.
+        context: of Hive 4, of the transaction that renames a table.
     """
     match change:
         case AlterTable(before=before, after=after):
             alterations.replace_table(server, existing(before.database, before.name), before, after)
         case RenameTable(table=table, database=database, name=name):
             old = existing(table.database, table.name)
-            alterations.rename_table(server, old, database, name)
+            alterations.rename_table(server, old, database, name, **context)
         case DropTable(table=table):
             catalog.drop_table(server, table.database, table.name, delete_data=True)
         case DropDatabase(name=name):

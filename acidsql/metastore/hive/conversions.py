@@ -19,8 +19,9 @@ from acidsql.metastore.names import lowered
 
 # Parameters that the server and Hive's writers keep for themselves (StatsSetupConst,
 # hive_metastoreConstants.DDL_TIME).
+ACCURATE = "COLUMN_STATS_ACCURATE"
 STATISTICS = frozenset(
-    {"COLUMN_STATS_ACCURATE", "numFiles", "numFilesErasureCoded", "numRows", "rawDataSize",
+    {ACCURATE, "numFiles", "numFilesErasureCoded", "numRows", "rawDataSize",
      "totalSize"}
 )  # fmt: skip
 DDL_TIME = "transient_lastDdlTime"

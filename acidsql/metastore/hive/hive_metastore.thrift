@@ -610,6 +610,143 @@ struct FindNextCompactRequest {
   3: optional string poolName
 }
 
+/* -- statistics -------------------------------------------------------------------------------- */
+
+exception InvalidInputException { 1: string message }
+
+struct BooleanColumnStatsData {
+  1: required i64 numTrues
+  2: required i64 numFalses
+  3: required i64 numNulls
+}
+
+struct DoubleColumnStatsData {
+  1: optional double lowValue
+  2: optional double highValue
+  3: required i64 numNulls
+  4: required i64 numDVs
+}
+
+struct LongColumnStatsData {
+  1: optional i64 lowValue
+  2: optional i64 highValue
+  3: required i64 numNulls
+  4: required i64 numDVs
+}
+
+struct StringColumnStatsData {
+  1: required i64 maxColLen
+  2: required double avgColLen
+  3: required i64 numNulls
+  4: required i64 numDVs
+}
+
+struct BinaryColumnStatsData {
+  1: required i64 maxColLen
+  2: required double avgColLen
+  3: required i64 numNulls
+}
+
+struct Decimal {
+  3: required i16 scale
+  1: required binary unscaled
+}
+
+struct DecimalColumnStatsData {
+  1: optional Decimal lowValue
+  2: optional Decimal highValue
+  3: required i64 numNulls
+  4: required i64 numDVs
+}
+
+struct Date { 1: required i64 daysSinceEpoch }
+
+struct DateColumnStatsData {
+  1: optional Date lowValue
+  2: optional Date highValue
+  3: required i64 numNulls
+  4: required i64 numDVs
+}
+
+struct Timestamp { 1: required i64 secondsSinceEpoch }
+
+struct TimestampColumnStatsData {
+  1: optional Timestamp lowValue
+  2: optional Timestamp highValue
+  3: required i64 numNulls
+  4: required i64 numDVs
+}
+
+union ColumnStatisticsData {
+  1: BooleanColumnStatsData booleanStats
+  2: LongColumnStatsData longStats
+  3: DoubleColumnStatsData doubleStats
+  4: StringColumnStatsData stringStats
+  5: BinaryColumnStatsData binaryStats
+  6: DecimalColumnStatsData decimalStats
+  7: DateColumnStatsData dateStats
+  8: TimestampColumnStatsData timestampStats /* 4 */
+}
+
+struct ColumnStatisticsObj {
+  1: required string colName
+  2: required string colType
+  3: required ColumnStatisticsData statsData
+}
+
+struct ColumnStatisticsDesc {
+  1: required bool isTblLevel
+  2: required string dbName
+  3: required string tableName
+  4: optional string partName
+  5: optional i64 lastAnalyzed
+  6: optional string catName
+}
+
+struct ColumnStatistics {
+  1: required ColumnStatisticsDesc statsDesc
+  2: required list<ColumnStatisticsObj> statsObj
+  4: optional string engine /* 4 */
+}
+
+struct SetPartitionsStatsRequest {
+  1: required list<ColumnStatistics> colStats
+  2: optional bool needMerge
+  3: optional i64 writeId /* from here on 4 */
+  4: optional string validWriteIdList
+  5: optional string engine
+}
+
+struct AggrStats {
+  1: required list<ColumnStatisticsObj> colStats
+  2: required i64 partsFound
+  3: optional bool isStatsCompliant
+}
+
+struct TableStatsRequest {
+  1: required string dbName
+  2: required string tblName
+  3: required list<string> colNames
+  4: optional string catName
+  5: optional string validWriteIdList /* from here on 4 */
+  6: optional string engine
+}
+
+struct TableStatsResult {
+  1: required list<ColumnStatisticsObj> tableStats
+  2: optional bool isStatsCompliant
+}
+
+struct PartitionsStatsRequest {
+  1: required string dbName
+  2: required string tblName
+  3: required list<string> colNames
+  4: required list<string> partNames
+  5: optional string catName
+  6: optional string validWriteIdList /* from here on 4 */
+  7: optional string engine
+}
+
 service ThriftHiveMetastore {
   string getVersion()
   list<string> set_ugi(1: string user_name, 2: list<string> group_names)
@@ -692,6 +829,14 @@ service ThriftHiveMetastore {
   void rename_partition(
     1: string db_name, 2: string tbl_name, 3: list<string> part_vals, 4: Partition new_part)
     throws (1: InvalidOperationException o1, 2: MetaException o2)
+
+  bool set_aggr_stats_for(1: SetPartitionsStatsRequest request)
+    throws (1: NoSuchObjectException o1, 2: InvalidObjectException o2, 3: MetaException o3,
+            4: InvalidInputException o4)
+  TableStatsResult get_table_statistics_req(1: TableStatsRequest request)
+    throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  AggrStats get_aggr_stats_for(1: PartitionsStatsRequest request)
+    throws (1: NoSuchObjectException o1, 2: MetaException o2)
 
   GetOpenTxnsResponse get_open_txns()
   GetOpenTxnsInfoResponse get_open_txns_info()

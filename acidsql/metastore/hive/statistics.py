@@ -16,7 +16,7 @@ from typing import Any
 
 from acidsql.format.names import LONG_MAX
 from acidsql.metastore.hive import alterations, partitions
-from acidsql.metastore.hive.conversions import STATISTICS
+from acidsql.metastore.hive.conversions import ACCURATE, STATISTICS
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import Partition
 
@@ -28,6 +28,13 @@ def record(server: Server, table: Any, write_id: int, written: Sequence[Partitio
     elif server.is_hive4:
         altered = _without(table, write_id)
         alterations.send_altered(server, table, altered, **_context(table, write_id))
+    elif is_counted(table):
+        alterations.send_altered(server, table, _without(table, write_id))
+
+
+def is_counted(owner: Any) -> bool:
+    """Return whether a table or partition has statistics that count as accurate."""
+    return ACCURATE in (owner.parameters or {})
 
 
 def _record_partitions(
@@ -41,6 +48,8 @@ def _record_partitions(
     if server.is_hive4 and existing:
         counted = [_without(p, write_id) for p in existing]
         partitions.send(server, table, counted, **_context(table, write_id))
+    elif counted_before := list(filter(is_counted, existing)):
+        partitions.send(server, table, [_without(p, write_id) for p in counted_before])
 
 
 def _without(owner: Any, write_id: int) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
@@ -13,11 +14,18 @@ from acidsql.errors import AcidAnalysisError, TransactionStateError, WriteConfli
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.metastore import failures
-from acidsql.metastore.changes import CatalogChange, RecordWrites, tables_of
+from acidsql.metastore.changes import (
+    CatalogChange,
+    RecordStatistics,
+    RecordWrites,
+    RenameTable,
+    tables_of,
+)
 from acidsql.metastore.file_moves import Files
 from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.hive import (
     alterations,
+    analyzed,
     catalog,
     cleaning,
     compactions,
@@ -59,6 +67,7 @@ from acidsql.metastore.model import (
     WorkerLimits,
 )
 from acidsql.metastore.names import lowered, partition_name
+from acidsql.metastore.table_statistics import Statistics
 
 _CAPABILITIES = Capabilities(
     is_id_authority=True,
@@ -70,6 +79,14 @@ _CAPABILITIES = Capabilities(
     readers_know_zstd=False,
     queues_cleanups=False,
     initiates_itself=True,
+)
+
+
+# Repeats a change of a table that another client has altered at the same time.
+_again_if_altered = retry(
+    retry=retry_if_exception_type(WriteConflictError),
+    stop=stop_after_attempt(limits().alter_attempts),
+    reraise=True,
 )
 
 
@@ -220,6 +237,13 @@ class HiveMetastore:
         return hive_partitions.partitions(
             self._server, self._tables.remembered(database, table), values
         )
+
+    def statistics(
+        self, table: Table, partition: tuple[str, ...] | None, columns: Sequence[str] = ()
+    ) -> Statistics | None:
+        found = self._tables.existing(table.database, table.name)
+        seen = self.valid_write_ids(table.database, table.name, self.valid_txns())
+        return analyzed.find(self._server, found, partition, columns, seen)
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
@@ -464,19 +488,38 @@ class HiveMetastore:
             key = (change.table.database, change.table.name)
             self._record(key, self._write_id(txn_id, key), change.written)
             return
-        make(self._server, self._tables.existing, change)
+        if isinstance(change, RecordStatistics):
+            key = (change.table.database, change.table.name)
+            self._record_statistics(key, self._write_id(txn_id, key), change.computed)
+            return
+        make(self._server, self._tables.existing, change, **self._context(txn_id, change))
         for table in tables_of(change):
             self._tables.forget(table.database, table.name)
 
-    @retry(
-        retry=retry_if_exception_type(WriteConflictError),
-        stop=stop_after_attempt(limits().alter_attempts),
-        reraise=True,
-    )
+    def _context(self, txn_id: int, change: CatalogChange) -> dict[str, Any]:
+        """Return what Hive 4 has to know of the transaction that renames a table."""
+        own = self._own.find(txn_id)
+        if not isinstance(change, RenameTable) or own is None or not self._server.is_hive4:
+            return {}
+        key = (change.table.database, change.table.name)
+        if key not in own.write_ids:  # the change is taken back
+            return {}
+        seen = analyzed.with_own(self.valid_write_ids(*key, self.valid_txns()), own.write_ids[key])
+        return {"writeId": own.write_ids[key], "validWriteIdList": seen.to_string()}
+
+    @_again_if_altered
+    def _record_statistics(
+        self, key: TableKey, write_id: int, computed: Sequence[Statistics]
+    ) -> None:
+        now = self.valid_write_ids(*key, self.valid_txns())
+        analyzed.record(self._server, self._tables.existing(*key), write_id, computed, now)
+
+    @_again_if_altered
     def _record(self, key: TableKey, write_id: int, written: Sequence[Partition]) -> None:
         """Record a write, on top of whatever others make of the table at the same time."""
         found = self._tables.remembered(*key)
-        if not found.partitionKeys and self._server.is_hive4:
+        is_counted = statistics.is_counted(found)
+        if not found.partitionKeys and (self._server.is_hive4 or is_counted):
             # Fetched again: it is sent back as a whole, and others may have altered it.
             found = self._tables.existing(*key)
         statistics.record(self._server, found, write_id, written)

@@ -1,0 +1,232 @@
+"""Statistics that ANALYZE TABLE computed, in the Hive Metastore as Hive writes them.
+
+Rows and sizes are parameters of a table or partition, with ``COLUMN_STATS_ACCURATE``. Statistics of
+columns have calls of their own. Both are written under the write id of the transaction that
+computed them, with the write ids that it saw: Hive 4 does not believe them if somebody else has
+written since (isCurrentStatsValidForTheQuery of ObjectStore).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.metastore.hive import alterations, partitions
+from acidsql.metastore.hive.column_statistics import from_hive, to_hive
+from acidsql.metastore.hive.conversions import ACCURATE
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.server import CATALOG, Server
+from acidsql.metastore.table_statistics import Statistics
+
+# Writer of the statistics: Hive reads those of its own name alone.
+_ENGINE = "hive"
+_BASIC = "BASIC_STATS"
+_OF_COLUMNS = "COLUMN_STATS"
+
+
+def record(
+    server: Server,
+    table: Any,
+    write_id: int,
+    computed: Sequence[Statistics],
+    now: ValidWriteIdList,
+) -> None:
+    """Write statistics (``RecordStatistics``).
+
+    Of a table with partitions Hive keeps those of its partitions alone.
+
+    Args:
+        now: write ids that are visible by now. Hive 4 finds out itself whether somebody has written
+            meanwhile; for Hive 3.1 it is looked up, and who has not committed yet counts too.
+    """
+    seen = ValidWriteIdList.from_string(computed[0].write_ids)
+    if not server.is_hive4 and _changed(seen, now, write_id):
+        computed = [replace(own, is_current=False) for own in computed]
+    text = with_own(seen, write_id).to_string()
+    computed = [replace(own, write_ids=text) for own in computed]
+    if not table.partitionKeys:
+        (whole,) = computed
+        context = _context(server, write_id, whole.write_ids)
+        altered = _with_basic(table, whole, write_id)
+        alterations.send_altered(server, table, altered, **context)
+        _send_columns(server, table, write_id, [whole])
+        return
+    own = {s.partition: s for s in computed if s.partition is not None}
+    if not own:
+        return
+    existing = partitions.fetch(server, table, list(own))
+    changed = [_with_basic(p, own[tuple(p.values)], write_id) for p in existing]
+    found = [own[tuple(p.values)] for p in existing]
+    if changed:
+        context = _context(server, write_id, found[0].write_ids)
+        partitions.send(server, table, changed, **context)
+        _send_columns(server, table, write_id, found)
+
+
+def _changed(seen: ValidWriteIdList, now: ValidWriteIdList, own: int) -> bool:
+    """Return whether others have written since a snapshot, or may be about to commit."""
+    given = range(seen.high_water_mark + 1, now.high_water_mark + 1)
+    others = {*seen.open, *now.open, *given} - {own, *now.aborted}
+    return bool(others)
+
+
+def with_own(seen: ValidWriteIdList, own: int) -> ValidWriteIdList:
+    """Add a transaction's own write id to those that it sees, as Hive's clients do."""
+    skipped = range(seen.high_water_mark + 1, own)
+    return replace(
+        seen,
+        high_water_mark=max(seen.high_water_mark, own),
+        open=frozenset({*seen.open, *skipped} - {own}),
+    )
+
+
+def _with_basic(owner: Any, computed: Statistics, write_id: int) -> Any:
+    """Copy a table or partition with other rows and sizes.
+
+    What is known of its columns stays: the server drops it if somebody has written meanwhile.
+    """
+    made = copy.deepcopy(owner)
+    parameters = dict(made.parameters or {})
+    parameters["totalSize"] = str(computed.size)
+    parameters["numFiles"] = str(computed.files)
+    if computed.rows is not None:
+        accurate = {**_accurate(parameters), _BASIC: "true"}
+        parameters["numRows"] = str(computed.rows)
+        parameters["rawDataSize"] = str(computed.raw_size or 0)
+        parameters[ACCURATE] = json.dumps(accurate, separators=(",", ":"))
+        if not computed.is_current:
+            del parameters[ACCURATE]
+    made.parameters = parameters
+    made.writeId = write_id
+    return made
+
+
+def _accurate(parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return what of a table's statistics is accurate (``StatsSetupConst``); before Hive 2 it was a
+    mere word.
+    """
+    try:
+        found = json.loads(parameters.get(ACCURATE, "{}"))
+    except ValueError:
+        return {}
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def _send_columns(
+    server: Server, table: Any, write_id: int, computed: Sequence[Statistics]
+) -> None:
+    """Write the statistics of columns of a table, or of partitions."""
+    types = {field.name: field.type for field in table.sd.cols}
+    made = []
+    # The call that writes them also says that they are accurate.
+    for own in filter(lambda s: s.columns and s.is_current, computed):
+        described = hms.ColumnStatisticsDesc(
+            isTblLevel=own.partition is None,
+            dbName=table.dbName,
+            tableName=table.tableName,
+            partName=own.partition and partitions.name_of(table, own.partition),
+            lastAnalyzed=int(time.time()),
+            catName=CATALOG,
+        )
+        columns = [to_hive(c, types[c.name], has_timestamps=server.is_hive4) for c in own.columns]
+        made.append(hms.ColumnStatistics(statsDesc=described, statsObj=columns, engine=_ENGINE))
+    if made:
+        context = _context(server, write_id, computed[0].write_ids)
+        engine = {"engine": _ENGINE} if server.is_hive4 else {}
+        request = hms.SetPartitionsStatsRequest(colStats=made, needMerge=False, **context, **engine)
+        server.call("set_aggr_stats_for", request)
+
+
+def _context(server: Server, write_id: int, seen: str) -> dict[str, Any]:
+    """Return the fields by which Hive 4 knows the transaction that computed statistics."""
+    return {"writeId": write_id, "validWriteIdList": seen} if server.is_hive4 else {}
+
+
+def find(
+    server: Server,
+    table: Any,
+    partition: tuple[str, ...] | None,
+    columns: Sequence[str],
+    seen: ValidWriteIdList,
+) -> Statistics | None:
+    """Return the statistics of a table or partition (``Metastore.statistics``)."""
+    owners = [table]
+    if table.partitionKeys:
+        wanted = None if partition is None else [partition]
+        owners = partitions.fetch(server, table, wanted)
+    found = [_basic(owner, partition, seen) for owner in owners]
+    known = [own for own in found if own is not None]
+    if not known:
+        return None
+    rows = [own.rows for own in known if own.rows is not None]
+    whole = Statistics(
+        partition=partition,
+        size=sum(own.size for own in known),
+        files=sum(own.files for own in known),
+        rows=sum(rows) if len(rows) == len(owners) else None,
+        write_id=max(own.write_id for own in known),
+        is_current=len(known) == len(owners) and all(own.is_current for own in known),
+    )
+    if not columns or not whole.is_current:
+        return whole  # 4 has no answer about partitions that are out of date
+    return _with_columns(server, table, owners, whole, columns, seen)
+
+
+def _basic(
+    owner: Any, partition: tuple[str, ...] | None, seen: ValidWriteIdList
+) -> Statistics | None:
+    parameters = owner.parameters or {}
+    size, rows = int(parameters.get("totalSize", 0)), int(parameters.get("numRows", -1))
+    if not size and rows < 0:  # the server gives size 0 to whatever is new
+        return None
+    # 0 or less: before Hive 4, or written without a transaction.
+    write_id = max(getattr(owner, "writeId", None) or 0, 0)
+    is_accurate = rows < 0 or _accurate(parameters).get(_BASIC) == "true"
+    return Statistics(
+        partition=partition,
+        size=size,
+        files=int(parameters.get("numFiles", 0)),
+        rows=rows if rows >= 0 else None,
+        write_id=write_id,
+        is_current=is_accurate and (not write_id or seen.is_valid(write_id)),
+    )
+
+
+def _with_columns(
+    server: Server,
+    table: Any,
+    owners: Sequence[Any],
+    whole: Statistics,
+    columns: Sequence[str],
+    seen: ValidWriteIdList,
+) -> Statistics:
+    """Add the statistics of columns; those of partitions are merged by the server."""
+    asked = {"dbName": table.dbName, "tblName": table.tableName, "colNames": list(columns)}
+    asked["catName"] = CATALOG
+    if server.is_hive4:
+        asked |= {"validWriteIdList": seen.to_string(), "engine": _ENGINE}
+    if table.partitionKeys:
+        names = [partitions.name_of(table, tuple(owner.values)) for owner in owners]
+        answer = server.call(
+            "get_aggr_stats_for", hms.PartitionsStatsRequest(**asked, partNames=names)
+        )
+        found, is_whole = answer.colStats or [], answer.partsFound == len(owners)
+    else:
+        answer = server.call("get_table_statistics_req", hms.TableStatsRequest(**asked))
+        found, is_whole = answer.tableStats or [], True
+    named = [_accurate(owner.parameters or {}).get(_OF_COLUMNS, {}) for owner in owners]
+    kept = tuple(
+        from_hive(column)
+        for column in found
+        if is_whole and all(own.get(column.colName) == "true" for own in named)
+    )
+    return replace(
+        whole,
+        columns=kept,
+        is_current=whole.is_current and answer.isStatsCompliant is not False,
+    )
