@@ -37,7 +37,6 @@ def look_into_keys(session: AcidSession, survey: Survey, contents: Contents) -> 
         for problem in _summary_problems(files[index], summary):
             checked.add(index, problem)
         if "operation" in summary.wrong:
-            # Of a file with events of another kind nothing else can be told.
             contents.incomplete.add(files[index].ordinal)
     known = {i: summary for i, summary in summaries.items() if "operation" not in summary.wrong}
     inserts = [i for i in sorted(known) if not files[i].file.is_delete]
@@ -60,9 +59,12 @@ def _summary_problems(read: ReadFile, summary: Summary) -> Iterator[Problem]:
         "unsorted": "UNSORTED_DELETE_EVENTS" if file.is_delete else "UNSORTED_ROWS",
         "twice": "DUPLICATE_DELETE_EVENT" if file.is_delete else "DUPLICATE_ROW_ID",
     }
-    for wrong, (count, first) in summary.wrong.items():
+    # Of a file with events of another kind nothing else can be told.
+    shown = {k: v for k, v in summary.wrong.items() if k == "operation"} or summary.wrong
+    for wrong, (count, first) in shown.items():
         yield file.problem(names[wrong], WRONG[wrong].format(count=count), first)
-    yield from _wrong_keys(read, summary.ends)
+    if "operation" not in summary.wrong:
+        yield from _wrong_keys(read, summary.ends)
 
 
 def _wrong_keys(read: ReadFile, ends: Sequence[RowId]) -> Iterator[Problem]:
