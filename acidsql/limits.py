@@ -104,7 +104,8 @@ class Limits:
         compaction_poll_seconds: time between two looks whether others have done a compaction.
         least_delta_bytes: the background thread makes no new base of smaller deltas, however small
             the base is, unless they are many.
-        compactor_rest: the background thread rests this number of times as long as it has worked.
+        compactor_rest_part: the background thread rests for this part of the time for which it
+            has worked.
         cleaner_pause_seconds: time after which the background thread tries again to clean what it
             had to leave.
         compactor_end_seconds: longest wait for the background compaction at the end of a session.
@@ -115,7 +116,7 @@ class Limits:
             this fraction of the transactions' time-out.
         collection_pauses: seconds to wait before each garbage collection for unreachable plans:
             Spark's threads hold a plan for a moment after its result came back.
-        statement_text: number of characters of a statement that the history of a table keeps.
+        statement_characters: number of characters of a statement that the history of a table keeps.
         small_file_bytes: a smaller file is small: ``hive.merge.smallfiles.avgsize``.
         explained_directories: EXPLAIN lists no more directories of a table than this.
         explained_characters: EXPLAIN shows no more characters of a condition than this.
@@ -182,14 +183,14 @@ class Limits:
     longest_lock_poll_seconds: float = 1.0
     compaction_poll_seconds: float = 1.0
     least_delta_bytes: int = _MIB
-    compactor_rest: float = 2.0
+    compactor_rest_part: float = 2.0
     cleaner_pause_seconds: float = 300.0
     compactor_end_seconds: float = 10.0
     compactor_interrupt_seconds: float = 2.0
     heartbeat_retry_part: float = 0.1
     heartbeat_timeout_part: float = 0.1
     collection_pauses: tuple[float, ...] = (0.0, 0.1)
-    statement_text: int = 4_000
+    statement_characters: int = 4_000
     small_file_bytes: int = 16_000_000
     explained_directories: int = 50
     explained_characters: int = 500

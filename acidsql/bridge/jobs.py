@@ -25,6 +25,9 @@ def job_description(spark: SparkSession, text: str) -> Iterator[None]:
     the user has set one.
     """
     context = spark.sparkContext._jsc
+    if context is None:  # the application was stopped, and what follows starts no jobs
+        yield
+        return
     before = context.getLocalProperty(_DESCRIPTION)
     if before is not None and not before.startswith(_OURS):
         yield

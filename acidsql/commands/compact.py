@@ -14,7 +14,12 @@ from acidsql.compaction import cleaner, worker
 from acidsql.compaction.initiator import look
 from acidsql.compaction.thresholds import Thresholds
 from acidsql.deferred_signals import DeferredSignals
-from acidsql.errors import AcidAnalysisError, AcidLookupError, ConcurrencyError
+from acidsql.errors import (
+    AcidAnalysisError,
+    AcidLookupError,
+    ConcurrencyError,
+    TransactionStateError,
+)
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.limits import limits
 from acidsql.metastore.model import (
@@ -201,6 +206,7 @@ def _compact_one(
     *,
     wait: bool,
     options: CompactionOptions,
+    is_again: bool = False,
 ) -> int:
     """Request a compaction and do it; return the id of its entry.
 
@@ -217,7 +223,15 @@ def _compact_one(
         # requested it may have ended.
         taken = metastore.next_compaction(name, entry.compaction_id)
         if taken is not None:
-            worker.compact(session, taken)
+            try:
+                worker.compact(session, taken)
+            except TransactionStateError as error:
+                # Its entry went back to the queue because the clock jumped, or this process slept.
+                if error.condition != "COMPACTION_STATE_CHANGED" or is_again:
+                    raise
+                return _compact_one(
+                    session, table, partition, kind, wait=wait, options=options, is_again=True
+                )
     if taken is not None and taken.type is not kind and kind is not CompactionType.MINOR:
         return _compact_one(session, table, partition, kind, wait=wait, options=options)
     if taken is None and wait and entry.state is not CompactionState.REFUSED:

@@ -103,7 +103,7 @@ class BackgroundCompactor:
                 logger.exception("the background compaction of a session failed")
                 has_worked = True
             taken = time.monotonic() - begun
-            rest = taken * limits().compactor_rest if has_worked else 0.0
+            rest = taken * limits().compactor_rest_part if has_worked else 0.0
 
     def _wait(self, rest: float) -> bool:
         """Wait until there is something to do; return False when the session ends."""

@@ -29,6 +29,7 @@ from acidsql.insert_only import read
 from acidsql.insert_only.write import finalize_insert_only, write_insert_only
 from acidsql.limits import limits
 from acidsql.metastore.model import Compaction, CompactionType, FileFormat
+from acidsql.metastore.names import object_name
 from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import TableSnapshot
@@ -53,32 +54,36 @@ def write_merged(
     Returns:
         Their paths in staging; the last part is the name that each has in the partition.
     """
-    deltas = snapshot.partitions[0].state.deltas
-    low = min((d.min_write_id for d in deltas), default=LONG_MIN)
-    # A table without writes since its conversion has no write id; LONG_MIN is its base's.
-    high = max((d.max_write_id for d in deltas), default=LONG_MIN)
-    if snapshot.table.insert_only:
-        return [_write_plain(session, snapshot, staging, base_name(high, txn_id))]
-    if compaction.type is CompactionType.REBALANCE:
-        staged = [child(staging, base_name(_highest(snapshot), txn_id))]
-        write_rebalanced(session, snapshot, compaction, staged[0], max(0, _highest(snapshot)))
-        if not session.files.exists(staged[0]):
-            session.files.make_directory(staged[0])
-    elif compaction.type is CompactionType.MAJOR:
-        staged = [child(staging, base_name(high, txn_id))]
-        if not copy_base(session, snapshot, staged[0], child(staging, _ANEW)):
-            write_buckets_of(
-                session, snapshot.table, surviving_events(session, snapshot), staged[0]
-            )
-    else:
-        names = delta_name(low, high, None, txn_id), delete_delta_name(low, high, None, txn_id)
-        staged = [child(staging, name) for name in names]
-        own = low if low == high else None
-        _write_deltas(session, snapshot, staged, child(staging, _ANEW), own)
-        staged = [path for path in staged if session.files.exists(path)]
-    for path in staged:
-        session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
-    return staged
+    table = snapshot.table
+    place = object_name(table.database, table.name, compaction.partition)
+    name = f"COMPACT {compaction.type.value} {place}, txn {txn_id}"
+    with bridge.job_description(session.spark, name):
+        deltas = snapshot.partitions[0].state.deltas
+        low = min((d.min_write_id for d in deltas), default=LONG_MIN)
+        # A table without writes since its conversion has no write id; LONG_MIN is its base's.
+        high = max((d.max_write_id for d in deltas), default=LONG_MIN)
+        if snapshot.table.insert_only:
+            return [_write_plain(session, snapshot, staging, base_name(high, txn_id))]
+        if compaction.type is CompactionType.REBALANCE:
+            staged = [child(staging, base_name(_highest(snapshot), txn_id))]
+            write_rebalanced(session, snapshot, compaction, staged[0], max(0, _highest(snapshot)))
+            if not session.files.exists(staged[0]):
+                session.files.make_directory(staged[0])
+        elif compaction.type is CompactionType.MAJOR:
+            staged = [child(staging, base_name(high, txn_id))]
+            if not copy_base(session, snapshot, staged[0], child(staging, _ANEW)):
+                write_buckets_of(
+                    session, snapshot.table, surviving_events(session, snapshot), staged[0]
+                )
+        else:
+            names = delta_name(low, high, None, txn_id), delete_delta_name(low, high, None, txn_id)
+            staged = [child(staging, name) for name in names]
+            own = low if low == high else None
+            _write_deltas(session, snapshot, staged, child(staging, _ANEW), own)
+            staged = [path for path in staged if session.files.exists(path)]
+        for path in staged:
+            session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+        return staged
 
 
 def _highest(snapshot: TableSnapshot) -> int:

@@ -164,9 +164,6 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     recording = current()
     recording.operation = recording.operation or "COMPACT"
     recording.tables = (table.full_name,)
-    place = object_name(table.database, table.name, compaction.partition)
-    name = f"COMPACT {compaction.type.value} {place}, txn {opened.txn_id}"
-    opened.at_end.enter_context(bridge.job_description(session.spark, name))
     snapshot = _snapshot(session, table, compaction, opened.txn_id)
     check_partition(session, table, snapshot.partitions[0].location)
     made: list[RecordCompaction] = []

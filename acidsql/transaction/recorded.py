@@ -28,7 +28,8 @@ def recorded(session: AcidSession, statement: RecordedStatement) -> RecordedStat
     if not records_statements(session.spark):
         return replace(statement, text=None)
     return replace(
-        statement, text=cut(bridge.redacted(session.spark, statement.text), limits().statement_text)
+        statement,
+        text=cut(bridge.redacted(session.spark, statement.text), limits().statement_characters),
     )
 
 

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from acidsql.deferred_signals import DeferredSignals, Interruptible
-from acidsql.errors import AcidSqlError, MetastoreError, TransactionStateError, WriteConflictError
+from acidsql.errors import (
+    AcidSqlError,
+    MetastoreError,
+    TransactionStateError,
+    WriteConflictError,
+    WriteJobError,
+)
 from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.model import LockRequest, LockType, Operation, Table, TxnType
 from acidsql.session.acid_session import AcidSession
@@ -147,13 +153,32 @@ def transaction(
             with Interruptible():
                 yield opened
         except BaseException as error:
+            lost = _lost(opened, error)
             opened.roll_back(error)
+            if lost is not None:
+                raise lost from error
             raise
         else:
             opened.roll_back()
         finally:
             session.heartbeater.remove(txn_id)
             session.has_written |= txn_type is TxnType.DEFAULT
+
+
+def _lost(opened: Transaction, error: BaseException) -> TransactionStateError | None:
+    """Return the error of a transaction that was aborted meanwhile, if that explains another one.
+
+    A cleaner may remove the files that it reads and its staging then.
+    """
+    if not isinstance(error, WriteJobError | OSError) or opened.status is not Status.OPEN:
+        return None
+    try:
+        opened.session.metastore.require_open(opened.txn_id)
+    except TransactionStateError as found:
+        return found
+    except MetastoreError:
+        logger.warning("txn %s: the metastore does not tell its state", opened.txn_id)
+    return None
 
 
 @contextmanager

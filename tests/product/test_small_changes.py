@@ -150,7 +150,8 @@ def test_a_small_change_is_one_job(lab: Lab) -> None:
         try:
             answer = lab.frame(text)
         finally:
-            lab.spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+            for key in ("spark.jobGroup.id", "spark.job.description"):
+                lab.spark.sparkContext.setLocalProperty(key, None)
         assert len(tracker.getJobIdsForGroup(name)) == 1
         assert answer.collect()[0].num_affected_rows == 1
     assert lab.rows(t) == [(1, "c", 1)]
