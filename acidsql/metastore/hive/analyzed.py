@@ -41,11 +41,12 @@ def record(
     Of a table with partitions Hive keeps those of its partitions alone.
 
     Args:
-        now: write ids that are visible by now. Hive 4 finds out itself whether somebody has written
-            meanwhile; for Hive 3.1 it is looked up, and who has not committed yet counts too.
+        now: write ids that are visible by now. If others have written since the snapshot, or may be
+            about to commit, the statistics do not count as accurate. Hive 4 looks as well, and sees
+            those who write statistics themselves (``hive.stats.autogather``).
     """
     seen = ValidWriteIdList.from_string(computed[0].write_ids)
-    if not server.is_hive4 and _changed(seen, now, write_id):
+    if _changed(seen, now, write_id):
         computed = [replace(own, is_current=False) for own in computed]
     text = with_own(seen, write_id).to_string()
     computed = [replace(own, write_ids=text) for own in computed]
