@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.faults]
 def test_an_interrupted_statement_has_happened_or_not_and_its_session_goes_on(
     tmp_path: Path,
 ) -> None:
-    found = list(interrupts.interrupted(Options(count=8, seed=0, home=tmp_path)))
+    found = list(interrupts.interrupted(Options(count=6, seed=0, home=tmp_path)))
     assert [fault.violation for fault in violations(found)] == []
     assert any(fault.struck for fault in found), report(found)
 

@@ -38,6 +38,6 @@ def test_half_of_the_shots_are_around_commits_and_renames_and_fill_each_cell() -
 def test_killed_statements_have_happened_or_not_and_the_next_process_goes_on(
     tmp_path: Path,
 ) -> None:
-    found = list(FAMILY.run(Options(count=24, seed=0, home=tmp_path)))
+    found = list(FAMILY.run(Options(count=18, seed=0, home=tmp_path)))
     assert [fault.violation for fault in violations(found)] == []
     assert sum(fault.struck for fault in found) >= 20, report(found)

@@ -58,7 +58,7 @@ def found(lab: Lab, table: str, clauses: str = "FAST") -> list[tuple[str, str]]:
     return sorted((row.problem, row.path.removeprefix(root).lstrip("/")) for row in rows)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", [name for name, one in DAMAGES.items() if not one.full])
 def test_a_damage_is_found_by_names_and_tails(lab: Lab, table: str, name: str) -> None:
     DAMAGES[name].make(lab.root(table))
@@ -68,7 +68,7 @@ def test_a_damage_is_found_by_names_and_tails(lab: Lab, table: str, name: str) -
     assert lab.tree(table) == before
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damage_is_found_by_row_ids(lab: Lab, table: str, name: str) -> None:
     """Check that FULL finds all that FAST finds, and nothing that follows from it."""
