@@ -17,6 +17,7 @@ from acidsql.api import (
     sql,
     table,
 )
+from acidsql.compaction.rounds import Maintenance
 from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
 from acidsql.format.health import Health
@@ -29,6 +30,7 @@ __all__ = [
     "AcidSqlError",
     "AcidTable",
     "Health",
+    "Maintenance",
     "StatementMetrics",
     "check",
     "disable",
