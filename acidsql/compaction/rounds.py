@@ -51,7 +51,7 @@ def run_round(
         done: is told of each compaction, as it is in the queue then.
     """
     requested: list[Compaction] = []
-    if not session.metastore.capabilities.initiates_itself:
+    if not session.metastore.initiates_compactions:
         thresholds = with_settings(Thresholds(), hive_settings(session.spark, SETTINGS))
         requested = initiate(session, thresholds, written_before=time.time(), database=database)
     compacted: list[int] = []

@@ -366,7 +366,6 @@ class Capabilities:
             which Hive 4 has; Hive 3.1 has ORC 1.5.
         queues_cleanups: ``request_cleanup`` is for acidsql. A server decides by itself what is
             cleaned that no compaction has replaced.
-        initiates_itself: it has an initiator that is on, and requests compactions by itself.
     """
 
     is_id_authority: bool
@@ -377,4 +376,3 @@ class Capabilities:
     keeps_history: bool
     readers_know_zstd: bool
     queues_cleanups: bool
-    initiates_itself: bool

@@ -501,6 +501,10 @@ class Metastore(Protocol):
     def compactions(self) -> tuple[Compaction, ...]:
         """Return the entries of the queue and of the history, newest first."""
 
+    @property
+    def initiates_compactions(self) -> bool:
+        """Return whether a server has an initiator that is on, and requests compactions itself."""
+
     def compactions_of(
         self, database: str, table: str, partition: str | None
     ) -> tuple[Compaction, ...]:

@@ -40,4 +40,4 @@ def test_killed_statements_have_happened_or_not_and_the_next_process_goes_on(
 ) -> None:
     found = list(FAMILY.run(Options(count=18, seed=0, home=tmp_path)))
     assert [fault.violation for fault in violations(found)] == []
-    assert sum(fault.struck for fault in found) >= 20, report(found)
+    assert sum(fault.struck for fault in found) >= 15, report(found)

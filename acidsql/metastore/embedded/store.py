@@ -63,7 +63,6 @@ _CAPABILITIES = Capabilities(
     keeps_history=True,
     readers_know_zstd=True,
     queues_cleanups=True,
-    initiates_itself=False,
 )
 
 
@@ -362,6 +361,10 @@ class EmbeddedMetastore(CatalogStore):
     def compactions(self) -> tuple[Compaction, ...]:
         with self._database.read() as connection:
             return compactions.compactions(connection)
+
+    @property
+    def initiates_compactions(self) -> bool:
+        return False
 
     def compactions_of(
         self, database: str, table: str, partition: str | None

@@ -78,7 +78,6 @@ _CAPABILITIES = Capabilities(
     keeps_history=False,
     readers_know_zstd=False,
     queues_cleanups=False,
-    initiates_itself=True,
 )
 
 
@@ -311,11 +310,7 @@ class HiveMetastore:
 
     @property
     def capabilities(self) -> Capabilities:
-        return replace(
-            _CAPABILITIES,
-            readers_know_zstd=self._server.is_hive4,
-            initiates_itself=compactions.initiates_itself(self._server),
-        )
+        return replace(_CAPABILITIES, readers_know_zstd=self._server.is_hive4)
 
     def seed_txn_id(self, next_txn_id: int) -> int:
         return seeding.seed_txn_id(self._server, self._own, next_txn_id)
@@ -429,6 +424,10 @@ class HiveMetastore:
 
     def abort_compaction(self, compaction_id: int) -> Compaction:
         return compactions.abort(self._server, compaction_id)
+
+    @property
+    def initiates_compactions(self) -> bool:
+        return compactions.initiates_itself(self._server)
 
     def compactions_of(
         self, database: str, table: str, partition: str | None

@@ -29,8 +29,7 @@ def test_initiator_worker_and_cleaner_where_hive_4_has_none(
 ) -> None:
     ann = client("4.1.0")
     database = _many_deltas(ann)
-    capabilities = ann.session.metastore.capabilities
-    assert not capabilities.initiates_itself
+    assert not ann.session.metastore.initiates_compactions
     done = acidsql.maintenance(ann.spark, database=database)
     assert (len(done.requested), done.compacted, done.failed) == (1, done.requested, ())
     (entry,) = ann.session.metastore.compactions_of(database, "t", None)
