@@ -15,7 +15,7 @@ from acidsql import bridge
 from acidsql.commands import column_measures, result
 from acidsql.commands.events import snapshot_of
 from acidsql.commands.partition_normalization import typed
-from acidsql.commands.partitions import required
+from acidsql.commands.partitions import named_partitions
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.names import is_hidden
 from acidsql.metastore.changes import RecordStatistics
@@ -123,7 +123,8 @@ def _analyze(
     columns: tuple[StructField, ...],
 ) -> None:
     """Compute statistics in one snapshot, and have the metastore keep them."""
-    chosen = _chosen(session, table, statement)
+    named = named_partitions(session, table, statement.partition)
+    chosen = None if named is None else frozenset(p.values for p in named)
     # Writers do not wait for it, nor it for them.
     intent = WriteIntent(
         table=table,
@@ -135,20 +136,6 @@ def _analyze(
         computed = _computed(transaction, chosen, columns, noscan=statement.noscan)
         transaction.changes.append(RecordStatistics(table=transaction.table, computed=computed))
         transaction.commit([])
-
-
-def _chosen(
-    session: AcidSession, table: Table, statement: ast.AnalyzeTable
-) -> frozenset[_Values] | None:
-    """Return the partitions that PARTITION names, None without it."""
-    if statement.partition is None:
-        return None
-    if not table.partition_columns:
-        raise AcidAnalysisError(
-            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
-            f"{table.full_name} has no partitions: leave PARTITION out",
-        )
-    return frozenset(p.values for p in required(session, table, statement.partition))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ from pyspark.sql import DataFrame
 from acidsql.checking.check import find_problems
 from acidsql.checking.problems import Problem
 from acidsql.commands import repair_problems, result
-from acidsql.commands.partitions import required
-from acidsql.errors import AcidAnalysisError
+from acidsql.commands.partitions import named_partitions
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition, Table
 from acidsql.planning.statement import leased_snapshot
@@ -43,7 +42,7 @@ def check_table(session: AcidSession, table: Table, statement: CheckTable) -> Da
             PARTITIONS_NOT_FOUND.
         AcidLookupError: PARTITIONS_NOT_FOUND.
     """
-    partitions = _partitions(session, table, statement)
+    partitions = named_partitions(session, table, statement.partition)
     full = statement.mode == "full"
     if statement.repair and not statement.dry_run:
         return _repaired(session, table, statement.text, partitions, full=full)
@@ -56,20 +55,6 @@ def check_table(session: AcidSession, table: Table, statement: CheckTable) -> Da
         return result.table(session.spark, _COLUMNS, rows)
     told = [(*row, p.kind.repair, False) for row, p in zip(rows, found, strict=True)]
     return result.table(session.spark, (*_COLUMNS, *_REPAIR_COLUMNS), told)
-
-
-def _partitions(
-    session: AcidSession, table: Table, statement: CheckTable
-) -> Sequence[Partition] | None:
-    """Return the partitions to check; None for the whole table."""
-    if statement.partition is None:
-        return None
-    if not table.partition_columns:
-        raise AcidAnalysisError(
-            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
-            f"{table.full_name} has no partitions: leave PARTITION out",
-        )
-    return required(session, table, statement.partition)
 
 
 def _repaired(

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from acidsql.commands import result
-from acidsql.commands.partitions import required, satisfying
+from acidsql.commands.partitions import named_partitions, satisfying
 from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
 from acidsql.compaction.initiator import look
@@ -50,14 +50,9 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
     _check(statement)
     kind = CompactionType(statement.compaction_type)
     names: list[str | None] = [None]
-    if statement.partition is not None and not table.partition_columns:
-        raise AcidAnalysisError(
-            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
-            f"{table.full_name} has no partitions: leave PARTITION out",
-        )
-    if statement.partition is not None:
-        found = required(session, table, statement.partition)
-        names = [table.partition_name(p.values) for p in found]
+    named = named_partitions(session, table, statement.partition)
+    if named is not None:
+        names = [table.partition_name(p.values) for p in named]
     elif table.partition_columns:
         places = session.metastore.partitions(table.database, table.name)
         names = list(_that_need_it(session, table, places, kind))

@@ -10,8 +10,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from acidsql.commands import result
-from acidsql.commands.partitions import required
-from acidsql.errors import AcidAnalysisError
+from acidsql.commands.partitions import named_partitions
 from acidsql.format.health import Health, OpenTransaction, advice, thresholds
 from acidsql.metastore.model import Compaction, CompactionState, Table, TxnState, TxnType
 from acidsql.scan.health import measured
@@ -73,14 +72,8 @@ def health(
         AcidLookupError: PARTITIONS_NOT_FOUND.
         AcidAnalysisError: INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY.
     """
-    wanted = None
-    if spec is not None:
-        if not table.partition_columns:
-            raise AcidAnalysisError(
-                "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
-                f"{table.full_name} has no partitions: leave PARTITION out",
-            )
-        wanted = [p.values for p in required(session, table, spec)]
+    named = named_partitions(session, table, spec)
+    wanted = None if named is None else [p.values for p in named]
     queue = [
         c
         for c in session.metastore.compactions()

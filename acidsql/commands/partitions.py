@@ -176,6 +176,26 @@ def required(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
     return found
 
 
+def named_partitions(
+    session: AcidSession, table: Table, spec: PartitionSpec | None
+) -> list[Partition] | None:
+    """Find the partitions that an optional PARTITION clause names; None without one.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY, the table has no
+            partitions; PARTITIONS_NOT_FOUND.
+        AcidLookupError: PARTITIONS_NOT_FOUND.
+    """
+    if spec is None:
+        return None
+    if not table.partition_columns:
+        raise AcidAnalysisError(
+            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
+            f"{table.full_name} has no partitions: leave PARTITION out",
+        )
+    return required(session, table, spec)
+
+
 def _none_found(table: Table, wanted: str) -> AcidLookupError:
     return AcidLookupError(
         "PARTITIONS_NOT_FOUND",

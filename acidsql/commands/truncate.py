@@ -5,8 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from acidsql.commands import result
-from acidsql.commands.partitions import full_values, required
-from acidsql.errors import AcidAnalysisError
+from acidsql.commands.partitions import full_values, named_partitions, required
 from acidsql.format.names import METADATA_FILE, TRUNCATED_CONTENT, base_name
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Partition, Table
@@ -43,11 +42,9 @@ def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFra
 
 def _places(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
     """Return the partitions that the statement empties; a table without any counts as one."""
+    named = named_partitions(session, table, spec)
+    if named is not None:
+        return named
     if table.partition_columns:
-        return required(session, table, spec)
-    if spec is not None:
-        raise AcidAnalysisError(
-            "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
-            f"{table.full_name} has no partitions: leave PARTITION out",
-        )
+        return required(session, table, None)
     return [Partition(values=(), location=table.location)]
