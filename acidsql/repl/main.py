@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from platformdirs import user_state_path
@@ -26,6 +27,29 @@ from acidsql.session.settings import METASTORE_FILE
 _EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: 130}
 _INTERRUPTED = 130
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _spark_options(command: _Command) -> _Command:
+    """Add the options with which Spark is started (``_start``)."""
+    for option in (
+        click.option(
+            "--warehouse",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Directory of tables; also the place of the metastore file.",
+        ),
+        click.option(
+            "--conf",
+            "conf",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Spark option; may be repeated.",
+        ),
+        click.option("--master", help="Spark master URL, such as local[4] or yarn."),
+    ):
+        command = option(command)
+    return command
+
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-e", "--execute", "text", metavar="SQL", help="Run these statements and leave.")
@@ -35,15 +59,7 @@ _INTERRUPTED = 130
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
     help="Run the statements of a file and leave; - is standard input.",
 )
-@click.option("--master", help="Spark master URL, such as local[4] or yarn.")
-@click.option(
-    "--conf", "conf", multiple=True, metavar="KEY=VALUE", help="Spark option; may be repeated."
-)
-@click.option(
-    "--warehouse",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory of tables; also the place of the metastore file.",
-)
+@_spark_options
 @click.option(
     "--format",
     "format_name",
@@ -192,15 +208,7 @@ def restore(*, file: Path, copy: Path, accept: bool) -> None:
 
 
 @main.command()
-@click.option("--master", help="Spark master URL, such as local[4] or yarn.")
-@click.option(
-    "--conf", "conf", multiple=True, metavar="KEY=VALUE", help="Spark option; may be repeated."
-)
-@click.option(
-    "--warehouse",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory of tables; also the place of the metastore file.",
-)
+@_spark_options
 @click.option("--database", help="Look at this database alone.")
 @click.option(
     "--interval",
@@ -228,13 +236,10 @@ def maintain(
     from acidsql.metastore.model import WorkerLimits  # noqa: PLC0415
     from acidsql.repl import maintain as service  # noqa: PLC0415
 
-    options = {"spark.acidsql.compaction.auto": "off"} | _options(conf, "--conf")
     service.log_to_stderr()
     stop = service.Stop()
-    try:
-        spark = start_session(master=master, warehouse=warehouse, conf=options)
-    except (PySparkException, OSError) as error:
-        raise click.ClickException(f"Spark did not start: {summary(error)}") from error
+    # The session has nothing to do beside the service.
+    spark = _start(master, warehouse, ("spark.acidsql.compaction.auto=off", *conf))
     chosen = WorkerLimits(pool=pool, most_bytes=max_bytes)
     try:
         code = service.maintain(
