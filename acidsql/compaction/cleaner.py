@@ -118,10 +118,7 @@ def vacuum(
         removed += found.paths
         if not dry_run:
             _delete(session, table, place, found)
-            for entry in done:
-                session.metastore.compaction_cleaned(
-                    entry.compaction_id, found.highest_write_id, found.kept
-                )
+            _record_cleaned(session, done, found)
     return removed
 
 
@@ -184,10 +181,7 @@ def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Co
             done = _past_retention(entries, retention(table))
             removed = _found(session, table, place, newest, done)
             _delete(session, table, place, removed)
-        for entry in done:
-            session.metastore.compaction_cleaned(
-                entry.compaction_id, removed.highest_write_id, removed.kept
-            )
+        _record_cleaned(session, done, removed)
     except (AcidSqlError, OSError, bridge.JavaError):
         logger.exception(
             "compactions %s: the old directories in %s could not be removed, and wait for the next "
@@ -197,6 +191,13 @@ def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Co
         )
         return []
     return done
+
+
+def _record_cleaned(session: AcidSession, done: Sequence[Compaction], removed: Removable) -> None:
+    for entry in done:
+        session.metastore.compaction_cleaned(
+            entry.compaction_id, removed.highest_write_id, removed.kept
+        )
 
 
 def _directory_of(session: AcidSession, table: Table, entry: Compaction) -> Partition | None:
