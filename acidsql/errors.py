@@ -223,3 +223,12 @@ def quoted_name(parts: Sequence[str]) -> str:
     '`db`.`t`'
     """
     return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
+
+
+def invalid_setting(name: str, value: str, instead: str) -> AcidAnalysisError:
+    """Return the error of a setting that has a value which it cannot have."""
+    return AcidAnalysisError(
+        "INVALID_CONF_VALUE",
+        f"{name} is {value!r}: {instead}",
+        {"confName": name, "confValue": value},
+    )

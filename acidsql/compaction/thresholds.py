@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from acidsql.compaction.durations import seconds
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import invalid_setting
 from acidsql.metastore.model import Compaction, CompactionState, CompactionType
 
 # Before the name of a setting: the property of a table that replaces the setting.
@@ -199,8 +199,6 @@ def _number(name: str, text: str) -> float:
     try:
         return seconds(text) if SETTINGS[name].endswith("_seconds") else float(text)
     except ValueError as error:
-        raise AcidAnalysisError(
-            "INVALID_CONF_VALUE",
-            f"{name} is {text!r}: give a number, or a time such as 12h where it is one",
-            {"confName": name, "confValue": text},
+        raise invalid_setting(
+            name, text, "give a number, or a time such as 12h where it is one"
         ) from error

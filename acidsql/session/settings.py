@@ -12,7 +12,7 @@ from urllib.parse import urlparse
 from pyspark.sql import SparkSession
 
 from acidsql import bridge
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, invalid_setting
 from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
 from acidsql.schema.acid_file import CODECS
 
@@ -120,11 +120,10 @@ def orc_codec(spark: SparkSession) -> str | None:
         if value:
             codec = str(_UNCOMPRESSED.get(value.lower(), value.lower()))
             if codec not in CODECS:
-                raise AcidAnalysisError(
-                    "INVALID_CONF_VALUE",
-                    f"{key} is {value!r}: use one of {', '.join(CODECS)}, or set "
-                    "spark.acidsql.orc.compress to one",
-                    {"confName": key, "confValue": value},
+                raise invalid_setting(
+                    key,
+                    value,
+                    f"use one of {', '.join(CODECS)}, or set spark.acidsql.orc.compress to one",
                 )
             return codec
     return None
@@ -135,22 +134,14 @@ def _seconds(spark: SparkSession, key: str, default: float) -> float:
     try:
         return float(text.removesuffix("s"))
     except ValueError as err:
-        raise AcidAnalysisError(
-            "INVALID_CONF_VALUE",
-            f"{key} is {text!r}: give a number of seconds",
-            {"confName": key, "confValue": text},
-        ) from err
+        raise invalid_setting(key, text, "give a number of seconds") from err
 
 
 def _choice(spark: SparkSession, key: str, choices: Sequence[str], default: str = "") -> str:
     """Return a setting that is one of some words; by default the first one."""
     text = str(spark.conf.get(key, default or choices[0]))
     if text.lower() not in choices:
-        raise AcidAnalysisError(
-            "INVALID_CONF_VALUE",
-            f"{key} is {text!r}: give {', '.join(choices[:-1])} or {choices[-1]}",
-            {"confName": key, "confValue": text},
-        )
+        raise invalid_setting(key, text, f"give {', '.join(choices[:-1])} or {choices[-1]}")
     return text.lower()
 
 
@@ -166,11 +157,7 @@ def _bytes(spark: SparkSession, key: str, default: str) -> int:
     text = str(spark.conf.get(key, default))
     match = _SIZE.fullmatch(text.strip().lower())
     if match is None:
-        raise AcidAnalysisError(
-            "INVALID_CONF_VALUE",
-            f"{key} is {text!r}: give a number of bytes, such as {default}",
-            {"confName": key, "confValue": text},
-        )
+        raise invalid_setting(key, text, f"give a number of bytes, such as {default}")
     return int(match[1]) << 10 * "bkmgt".index(match[2] or "b")
 
 
@@ -188,11 +175,7 @@ def records_statements(spark: SparkSession) -> bool:
 def _number(spark: SparkSession, key: str, default: int) -> int:
     text = str(spark.conf.get(key, str(default)))
     if not re.fullmatch("[0-9]{1,9}", text):
-        raise AcidAnalysisError(
-            "INVALID_CONF_VALUE",
-            f"{key} is {text!r}: give a whole number, 0 or more",
-            {"confName": key, "confValue": text},
-        )
+        raise invalid_setting(key, text, "give a whole number, 0 or more")
     return int(text)
 
 
