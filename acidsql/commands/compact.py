@@ -12,7 +12,6 @@ from acidsql.commands.partitions import named_partitions, satisfying
 from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
 from acidsql.compaction.initiator import look
-from acidsql.compaction.thresholds import Thresholds
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import (
     AcidAnalysisError,
@@ -21,6 +20,7 @@ from acidsql.errors import (
     TransactionStateError,
 )
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
+from acidsql.format.thresholds import Thresholds
 from acidsql.limits import limits
 from acidsql.metastore.model import (
     NO_OPTIONS,

@@ -14,7 +14,7 @@ import time
 from acidsql import bridge
 from acidsql.compaction import cleaner, worker
 from acidsql.compaction.initiator import initiate
-from acidsql.compaction.thresholds import SETTINGS, Thresholds, with_settings
+from acidsql.format.thresholds import SETTINGS, Thresholds, with_settings
 from acidsql.limits import limits
 from acidsql.metastore.model import WorkerLimits
 from acidsql.session.acid_session import AcidSession

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from acidsql import bridge
-from acidsql.compaction.durations import seconds
 from acidsql.compaction.worker import partition_of
 from acidsql.errors import AcidAnalysisError, AcidSqlError
+from acidsql.format.durations import seconds
 from acidsql.format.names import STAGING_PREFIX, parse_directory
 from acidsql.format.selection import ACID_PREFIXES
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList

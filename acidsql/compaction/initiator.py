@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from acidsql import bridge
 from acidsql.compaction.thresholds import (
     PartitionSizes,
-    Thresholds,
     is_backing_off,
     is_waiting,
     may_compact,
     next_look,
-    of_table,
     wanted,
 )
 from acidsql.compaction.worker import partition_of
@@ -27,6 +25,7 @@ from acidsql.errors import AcidLookupError, AcidSqlError
 from acidsql.format.names import DirectoryKind, parse_directory
 from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
+from acidsql.format.thresholds import Thresholds, of_table
 from acidsql.format.valid_lists import compactor_write_ids
 from acidsql.metastore.model import (
     Compaction,

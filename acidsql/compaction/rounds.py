@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from acidsql.compaction import cleaner, worker
 from acidsql.compaction.initiator import initiate
-from acidsql.compaction.thresholds import SETTINGS, Thresholds, with_settings
+from acidsql.format.thresholds import SETTINGS, Thresholds, with_settings
 from acidsql.metastore.model import NO_LIMITS, Compaction, CompactionState, WorkerLimits
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import hive_settings

@@ -6,30 +6,18 @@ The advice follows from names, sizes and row counts alone, by the thresholds of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-_PREFIX = "compactorthreshold."
-_DELTA_NUMBER = "hive.compactor.delta.num.threshold"
-_DELTA_SHARE = "hive.compactor.delta.pct.threshold"
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.thresholds import Thresholds, of_table
+
 # A compaction does nothing about fewer small files: each INSERT leaves one.
 _SMALL_FILES = 10
 # Deleted rows are read and dropped by every query.
 _DELETED_SHARE = 0.1
 _LONG_SECONDS = 3600.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
-    """Thresholds of a table's compaction (``hive.compactor.delta.*.threshold``).
-
-    Attributes:
-        deltas: number of deltas from which they are merged.
-        share: size of the deltas, as a share of the base's, from which the base is written anew.
-    """
-
-    deltas: int = 10
-    share: float = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,16 +100,14 @@ class Health:
 def thresholds(properties: Mapping[str, str]) -> Thresholds:
     """Return the thresholds of a table; a property that is no number does not count.
 
-    >>> thresholds({"compactorthreshold.hive.compactor.delta.num.threshold": "4"})
-    Thresholds(deltas=4, share=0.1)
+    >>> thresholds({"compactorthreshold.hive.compactor.delta.num.threshold": "4"}).delta_num
+    4
     """
     found = Thresholds()
-    deltas = _number(properties.get(_PREFIX + _DELTA_NUMBER))
-    share = _number(properties.get(_PREFIX + _DELTA_SHARE))
-    return Thresholds(
-        deltas=found.deltas if deltas is None else int(deltas),
-        share=found.share if share is None else share,
-    )
+    for name, value in properties.items():
+        with suppress(AcidAnalysisError):
+            found = of_table(found, {name: value})
+    return found
 
 
 def advice(
@@ -170,10 +156,10 @@ def _merging(
     number = health.deltas + health.delete_deltas
     if deleted >= _DELETED_SHARE:
         yield f"{deleted:.0%} of the stored rows are deleted and still read: {major}"
-    elif health.base and health.delta_bytes > limits.share * health.base_bytes:
+    elif health.base and health.delta_bytes > limits.delta_pct * health.base_bytes:
         share = f"{health.delta_bytes / health.base_bytes:.0%}" if health.base_bytes else "more"
         yield f"The deltas have {share} of the bytes of the base: {major}"
-    elif number >= limits.deltas:
+    elif number >= limits.delta_num:
         kind = minor if health.base and can_be_minor else major
         yield f"{number} deltas are read one by one: {kind}"
     elif health.small_files > _SMALL_FILES and number:
@@ -225,10 +211,3 @@ def _whose(oldest: OpenTransaction, now: float) -> str:
 
 def _count(number: int, one: str, several: str | None = None) -> str:
     return f"{number} {one if number == 1 else several or one + 's'}"
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return None

@@ -8,18 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.compaction.durations import seconds
 from acidsql.compaction.thresholds import (
     PartitionSizes,
-    Thresholds,
     is_backing_off,
     is_waiting,
     may_compact,
     next_look,
-    of_table,
     wanted,
 )
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.durations import seconds
+from acidsql.format.thresholds import Thresholds, of_table
 from acidsql.metastore.model import Compaction, CompactionState, CompactionType
 
 MINOR, MAJOR = CompactionType.MINOR, CompactionType.MAJOR

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.format.health import Health, OpenTransaction, Thresholds, advice, thresholds
+from acidsql.format.health import Health, OpenTransaction, advice, thresholds
+from acidsql.format.thresholds import Thresholds
 
 NOW = 1_800_000_000.0
 MAJOR = "run ALTER TABLE db.t COMPACT 'major'."
@@ -111,10 +112,12 @@ def test_table_without_minor_compactions() -> None:
 
 def test_thresholds_of_a_table() -> None:
     prefix = "compactorthreshold.hive.compactor.delta"
-    assert thresholds({}) == Thresholds(deltas=10, share=0.1)
+    assert thresholds({}) == Thresholds(delta_num=10, delta_pct=0.1)
     own = {f"{prefix}.num.threshold": "3", f"{prefix}.pct.threshold": "0.5"}
-    assert thresholds(own) == Thresholds(deltas=3, share=0.5)
-    assert thresholds({f"{prefix}.num.threshold": "many"}) == Thresholds(deltas=10, share=0.1)
+    assert thresholds(own) == Thresholds(delta_num=3, delta_pct=0.5)
+    assert thresholds({f"{prefix}.num.threshold": "many"}) == Thresholds(
+        delta_num=10, delta_pct=0.1
+    )
     assert advice(replace(BASE, deltas=3), thresholds(own), "db.t", NOW)
     assert not advice(replace(BASE, deltas=2), thresholds(own), "db.t", NOW)
 
