@@ -146,7 +146,10 @@ def run_readable(
             if not damaged:
                 raise
             for index, detail in damaged.items():
-                checked.add(index, checked.files[index].file.problem("FAILED_READ_FILE", detail))
+                file = checked.files[index].file
+                # Hadoop reads no file that does not match its checksums, which was found before.
+                if not checked.survey.has("CHECKSUM_MISMATCH", file.path):
+                    checked.add(index, file.problem("FAILED_READ_FILE", detail))
                 checked.contents.incomplete.add(checked.files[index].ordinal)
             left = [index for index in left if index not in damaged]
     return None, []

@@ -88,6 +88,10 @@ class Survey:
         name = self.places[ordinal].name
         self.problems += (replace(problem, partition=name) for problem in problems)
 
+    def has(self, problem: str, path: str) -> bool:
+        """Return whether a file or directory has a problem of some name."""
+        return any((found.name, found.path) == (problem, path) for found in self.problems)
+
 
 def take_survey(
     session: AcidSession,
