@@ -11,7 +11,7 @@ from acidsql.commands import result
 from acidsql.commands.partitions import named_partitions, satisfying
 from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
-from acidsql.compaction.initiator import look
+from acidsql.compaction.initiator import compactable
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import (
     AcidAnalysisError,
@@ -20,7 +20,6 @@ from acidsql.errors import (
     TransactionStateError,
 )
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
-from acidsql.format.thresholds import Thresholds
 from acidsql.limits import limits
 from acidsql.metastore.model import (
     NO_OPTIONS,
@@ -31,6 +30,7 @@ from acidsql.metastore.model import (
     Table,
 )
 from acidsql.session.acid_session import AcidSession
+from acidsql.storage.listings import Listings
 from acidsql.syntax.nodes import Span
 from acidsql.syntax.statements import AbortCompactions, Compact, Optimize, Vacuum
 
@@ -167,10 +167,11 @@ def _that_need_it(
     session: AcidSession, table: Table, places: Sequence[Partition], kind: CompactionType
 ) -> list[str | None]:
     """Return the names of the partitions that have something to merge or to remove."""
+    listings = Listings(session.files, None)
     return [
-        seen.partition
-        for seen in look(session, table, places, Thresholds())
-        if worker.is_enough(seen.state, kind) or seen.state.obsolete or seen.state.aborted
+        table.partition_name(place.values)
+        for place, state in compactable(session, table, places, listings)
+        if worker.is_enough(state, kind) or state.obsolete or state.aborted
     ]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from acidsql import bridge
 from acidsql.compaction.thresholds import (
@@ -45,23 +44,6 @@ from acidsql.storage.listings import Listings
 logger = logging.getLogger(__name__)
 
 POOL_PROPERTY = "hive.compactor.worker.pool"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """View that the initiator has of a partition, or of a table without partitions.
-
-    Attributes:
-        partition: its name; None for the table.
-        state: its directories.
-        sizes: what it consists of.
-        type: the compaction that it needs, or None.
-    """
-
-    partition: str | None
-    state: AcidState
-    sizes: PartitionSizes
-    type: CompactionType | None
 
 
 def initiate(
@@ -102,25 +84,17 @@ def initiate(
     return requested
 
 
-def look(
-    session: AcidSession, table: Table, places: Sequence[Partition], thresholds: Thresholds
-) -> Iterator[Look]:
-    """Look at partitions of a table, or at the table itself, as a compactor would see them."""
+def compactable(
+    session: AcidSession, table: Table, places: Sequence[Partition], listings: Listings
+) -> Iterator[tuple[Partition, AcidState]]:
+    """Yield partitions of a table, or the table itself, with what a compactor would see of them."""
     metastore = session.metastore
     txns = metastore.valid_txns()
     write_ids = compactor_write_ids(metastore.valid_write_ids(table.database, table.name, txns))
-    listings = Listings(session.files, None)
     listings.fetch([place.location for place in places])
     for place in places:
         names = with_nested_originals(session.files, listings, place.location)
-        state = state_of(session.files, place.location, names, write_ids, txns)
-        sizes = _sizes(listings, place.location, state)
-        yield Look(
-            partition=table.partition_name(place.values) if table.partition_columns else None,
-            state=state,
-            sizes=sizes,
-            type=wanted(sizes, thresholds, insert_only=table.insert_only),
-        )
+        yield place, state_of(session.files, place.location, names, write_ids, txns)
 
 
 def places_of(session: AcidSession, table: Table, partition: str | None) -> list[Partition]:
@@ -150,41 +124,35 @@ def _look_at(
     thresholds = of_table(thresholds, table.properties)
     look_after = thresholds.delta_num
     properties = table.properties, metastore.database_properties(table.database)
-    for seen in look(session, table, places_of(session, table, candidate.partition), thresholds):
-        name = table.database, table.name, seen.partition
+    places = places_of(session, table, candidate.partition)
+    listings = Listings(session.files, None)
+    for place, state in compactable(session, table, places, listings):
+        partition = table.partition_name(place.values) if table.partition_columns else None
+        name = table.database, table.name, partition
         history = metastore.compactions_of(*name)
         if is_waiting(history):
             continue
-        if seen.type is not None and may_compact(*properties):
+        sizes = _sizes(listings, place.location, state)
+        needed = wanted(sizes, thresholds, insert_only=table.insert_only)
+        if needed is not None and may_compact(*properties):
             look_after = min(look_after, next_look(PartitionSizes(), thresholds))
             if not is_backing_off(history, thresholds, time.time()):
-                requested.append(_request(session, table, seen))
+                options = CompactionOptions(
+                    size=sizes.bytes if needed is CompactionType.MAJOR else sizes.delta_bytes,
+                    pool=table.properties.get(POOL_PROPERTY),
+                )
+                requested.append(metastore.request_compaction(*name, needed, options=options))
             continue
-        look_after = min(look_after, next_look(seen.sizes, thresholds))
-        if _needs_cleanup(session, candidate, seen, history, thresholds):
+        look_after = min(look_after, next_look(sizes, thresholds))
+        if _needs_cleanup(session, candidate, sizes, history, thresholds):
             requested.append(metastore.request_cleanup(*name))
     return look_after
-
-
-def _request(session: AcidSession, table: Table, seen: Look) -> Compaction:
-    assert seen.type is not None
-    is_major = seen.type is CompactionType.MAJOR
-    return session.metastore.request_compaction(
-        table.database,
-        table.name,
-        seen.partition,
-        seen.type,
-        options=CompactionOptions(
-            size=seen.sizes.bytes if is_major else seen.sizes.delta_bytes,
-            pool=dict(table.properties).get(POOL_PROPERTY),
-        ),
-    )
 
 
 def _needs_cleanup(
     session: AcidSession,
     candidate: CompactionCandidate,
-    seen: Look,
+    sizes: PartitionSizes,
     history: Sequence[Compaction],
     thresholds: Thresholds,
 ) -> bool:
@@ -196,8 +164,8 @@ def _needs_cleanup(
     waits = any(c.state is CompactionState.READY_FOR_CLEANING for c in history)
     age = 0.0 if candidate.oldest_abort is None else time.time() - candidate.oldest_abort
     return (
-        seen.sizes.aborted > 0
-        or (seen.sizes.obsolete > 0 and not waits)
+        sizes.aborted > 0
+        or (sizes.obsolete > 0 and not waits)
         or candidate.aborted > thresholds.aborted_num
         or age > thresholds.aborted_seconds
     )
