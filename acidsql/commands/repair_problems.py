@@ -97,8 +97,11 @@ class _Repair:
         return child(outside, ASIDE, self.stamp, directory, name)
 
     def move_aside(self, path: str) -> str:
-        """Move a file or directory aside; it comes back if the transaction is rolled back."""
-        target = self.aside(path)
+        """Move a file or directory aside."""
+        return self.move(path, self.aside(path))
+
+    def move(self, path: str, target: str) -> str:
+        """Move a file or directory; it comes back if the transaction is rolled back."""
         self.files.rename(path, target)
         self.transaction.transaction.reverts.append(lambda: self.files.rename(target, path))
         self.transaction.unsynced.add_name(path)
@@ -121,12 +124,7 @@ def _move_checksums(work: _Repair, problems: Sequence[Problem]) -> list[str | No
 
 def _move_hidden(work: _Repair, path: str) -> str:
     """Move a checksum file aside, under a name that Hadoop does not take for one."""
-    target = f"{work.aside(path)}_"
-    work.files.rename(path, target)
-    work.transaction.transaction.reverts.append(lambda: work.files.rename(target, path))
-    work.transaction.unsynced.add_name(path)
-    work.transaction.unsynced.add_name(target)
-    return target
+    return work.move(path, f"{work.aside(path)}_")
 
 
 def _write_versions(work: _Repair, problems: Sequence[Problem]) -> list[str | None]:
