@@ -15,6 +15,7 @@ from tpcds_bench.session import spark_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -200,15 +201,20 @@ def _statements(number: int, size: Size) -> Iterator[str]:
         )
 
 
-def _write(work: Path, mode: str, number: int, size: Size) -> Worked:
-    """Run the statements of one process."""
-    done, errors = 0, []
-    with spark_session(
+def _own_session(work: Path, mode: str) -> AbstractContextManager[SparkSession]:
+    """Start Spark for one of the processes of a day."""
+    return spark_session(
         work,
         driver_memory=_WORKER_MEMORY,
         cores=1,
         settings={"spark.acidsql.compaction.auto": mode},
-    ) as spark:
+    )
+
+
+def _write(work: Path, mode: str, number: int, size: Size) -> Worked:
+    """Run the statements of one process."""
+    done, errors = 0, []
+    with _own_session(work, mode) as spark:
         product.query(spark, _QUERY.format(_TABLE)).collect()  # warms up
         begun = time.perf_counter()
         for text in _statements(number, size):
@@ -224,12 +230,7 @@ def _write(work: Path, mode: str, number: int, size: Size) -> Worked:
 def _read(work: Path, mode: str, done: Any) -> Worked:
     """Read the table again and again until the writers are done."""
     reads, errors = [], []
-    with spark_session(
-        work,
-        driver_memory=_WORKER_MEMORY,
-        cores=1,
-        settings={"spark.acidsql.compaction.auto": mode},
-    ) as spark:
+    with _own_session(work, mode) as spark:
         while not done.is_set():
             begun = time.perf_counter()
             try:
