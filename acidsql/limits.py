@@ -116,6 +116,8 @@ class Limits:
             this fraction of the transactions' time-out.
         collection_pauses: seconds to wait before each garbage collection for unreachable plans:
             Spark's threads hold a plan for a moment after its result came back.
+        lease_collection_seconds: if a lease is older, and a cleaner may wait for it, the JVM is had
+            to collect unreachable plans, at most once in this time.
         statement_characters: number of characters of a statement that the history of a table keeps.
         small_file_bytes: a smaller file is small: ``hive.merge.smallfiles.avgsize``.
         explained_directories: EXPLAIN lists no more directories of a table than this.
@@ -190,6 +192,7 @@ class Limits:
     heartbeat_retry_part: float = 0.1
     heartbeat_timeout_part: float = 0.1
     collection_pauses: tuple[float, ...] = (0.0, 0.1)
+    lease_collection_seconds: float = 600.0
     statement_characters: int = 4_000
     small_file_bytes: int = 16_000_000
     explained_directories: int = 50

@@ -7,7 +7,7 @@ import logging
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pyspark.errors import AnalysisException
@@ -36,6 +36,7 @@ from acidsql.planning.statement import (
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child
+from acidsql.syntax.alter_statements import SetDatabaseProperties, UnsetDatabaseProperties
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
 from acidsql.syntax.nodes import Name
@@ -104,6 +105,28 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
         session.metastore.drop_database(name)
     session.files.delete_if_empty(location)
     return result.nothing(session.spark)
+
+
+def alter_database(
+    session: AcidSession, statement: SetDatabaseProperties | UnsetDatabaseProperties
+) -> DataFrame | None:
+    """Set or remove DBPROPERTIES in the metastore; Spark then runs the statement in its catalog.
+
+    Raises:
+        ParseException: Spark of this version does not have the statement.
+    """
+    name = _database(session, statement.name)
+    if name is None or not session.has_database(name):
+        return None
+    bridge.parse(session.spark, statement.text)
+    mirror_database(session, name)
+    changed: Mapping[str, str | None]
+    if isinstance(statement, SetDatabaseProperties):
+        changed = statement.properties
+    else:
+        changed = dict.fromkeys(statement.keys)
+    session.metastore.change_database_properties(name, changed)
+    return None
 
 
 def _spark_tables(session: AcidSession, database: str) -> list[CatalogTable]:

@@ -243,6 +243,8 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.DescribeHealth: _report("health", describe_health.describe_health),
     ast.DescribeHistory: _report("history", describe_history.describe_history),
     ast.DropDatabase: databases_and_views.drop_database,
+    alter_statements.SetDatabaseProperties: databases_and_views.alter_database,
+    alter_statements.UnsetDatabaseProperties: databases_and_views.alter_database,
     ast.DropTable: create.drop_table,
     ast.DropView: databases_and_views.drop_view,
     ast.Explain: explain.explain,

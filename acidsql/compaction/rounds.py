@@ -23,6 +23,9 @@ class Maintenance:
         compacted: compactions that were done, or refused because there was nothing to merge.
         failed: compactions that have failed; the queue has their errors.
         cleaned: compactions and cleanups whose old directories were removed.
+
+    >>> acidsql.maintenance(spark).failed
+    ()
     """
 
     requested: tuple[int, ...] = ()

@@ -78,6 +78,9 @@ class Metastore(Protocol):
     def database_properties(self, name: str) -> Mapping[str, str]:
         """Return the properties of a database (``DBPROPERTIES``)."""
 
+    def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
+        """Set properties of a database; the value None removes one. The others stay."""
+
     def create_table(
         self,
         table: Table,

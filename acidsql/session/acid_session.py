@@ -87,6 +87,7 @@ class AcidSession:
         self.leases = Leases(
             self.spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
+        self.heartbeater.after_beat = self.leases.prune_for_cleaners
         self.temp_views = TempViews(self.spark)
         self.learnt_places: set[str] = set()
         self.owned_places: set[str] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from acidsql.limits import limits
 from acidsql.metastore.protocol import Metastore
@@ -19,9 +20,13 @@ class Heartbeater:
     Args:
         metastore: where the transactions are open.
         interval: seconds between heartbeats; by default half of the metastore's time-out.
+
+    Attributes:
+        after_beat: called in the thread after each round of heartbeats.
     """
 
     def __init__(self, metastore: Metastore, *, interval: float | None = None) -> None:
+        self.after_beat: Callable[[], object] = lambda: None
         self._metastore = metastore
         self._interval = metastore.txn_timeout / 2 if interval is None else interval
         self._lock = threading.Lock()
@@ -89,3 +94,8 @@ class Heartbeater:
             delay = (
                 self._interval if self.beat() else self._interval * limits().heartbeat_retry_part
             )
+            try:
+                self.after_beat()
+            # As above.
+            except Exception:
+                logger.exception("what follows a heartbeat failed")

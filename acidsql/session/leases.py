@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.errors import MetastoreError, TransactionStateError
 from acidsql.limits import limits
+from acidsql.metastore.model import CompactionState
 from acidsql.metastore.protocol import Metastore
 from acidsql.session.heartbeat import Heartbeater
 
@@ -67,6 +68,7 @@ class Leases:
         self._leases: dict[int, Lease] = {}
         self._local = threading.local()
         self._watch = bridge.Watch(spark)
+        self._collected = 0.0
         self.max_age = max_age
 
     def __len__(self) -> int:
@@ -119,6 +121,26 @@ class Leases:
             is_over = now - lease.opened > self.max_age or not lease.indexes
             if is_over or (look and not any(map(bridge.reachable, lease.indexes))):
                 self._end(lease)
+
+    def prune_for_cleaners(self) -> None:
+        """End the leases under which no plan can read any more; have the JVM collect plans first if
+        a lease is old and a cleaner waits.
+
+        A process that only reads makes so little garbage that its JVM may not collect for hours.
+        """
+        with self._lock:
+            opened = [lease.opened for lease in self._leases.values()]
+        if not opened or bridge.is_stopped(self._spark):
+            return
+        now = self._clock()
+        is_old = now - max(opened[0], self._collected) >= limits().lease_collection_seconds
+        collect = is_old and any(
+            entry.state is CompactionState.READY_FOR_CLEANING
+            for entry in self._metastore.compactions()
+        )
+        if collect:
+            self._collected = now
+        self.prune(collect=collect)
 
     def _collect(self) -> None:
         """Collect unreachable plans, twice if a lease is still in use.

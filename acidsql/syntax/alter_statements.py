@@ -150,6 +150,16 @@ class SetLocation(Named):
     partition: PartitionSpec | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDatabaseProperties(SetProperties):
+    """``ALTER DATABASE … SET DBPROPERTIES``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsetDatabaseProperties(UnsetProperties):
+    """``ALTER DATABASE … UNSET DBPROPERTIES [IF EXISTS] (key, …)``."""
+
+
 # fmt: off
 Alteration: TypeAlias = (
     AlterTable | AddPartitions | DropPartitions | RenamePartition | RenameTable | AddColumns |

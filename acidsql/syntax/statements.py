@@ -12,7 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from acidsql.syntax.alter_statements import Alteration
+from acidsql.syntax.alter_statements import (
+    Alteration,
+    SetDatabaseProperties,
+    UnsetDatabaseProperties,
+)
 from acidsql.syntax.nodes import Clustering, Name, Named, PartitionSpec, Span
 
 
@@ -482,8 +486,8 @@ class LoadData(Named):
 # fmt: off
 Statement: TypeAlias = (
     CreateTable | DropTable | Truncate | Alteration | Compact | CreateView | DropView |
-    CreateDatabase | DropDatabase | Use | ShowDatabases | ShowTables | ShowPartitions |
-    ShowCreateTable |
+    CreateDatabase | DropDatabase | SetDatabaseProperties | UnsetDatabaseProperties | Use |
+    ShowDatabases | ShowTables | ShowPartitions | ShowCreateTable |
     ShowColumns | ShowTblProperties | Describe | DescribeHistory | DescribeDetail |
     DescribeHealth | Insert | MultiInsert | Update | Delete | Merge |
     ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | AbortCompactions |

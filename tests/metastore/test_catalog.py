@@ -60,6 +60,16 @@ def test_databases_come_and_go(metastore: Metastore, subject: Subject) -> None:
     assert metastore.databases() == ("archive", "default")
 
 
+def test_properties_of_a_database_change_one_by_one(metastore: Metastore, subject: Subject) -> None:
+    place = f"{subject.warehouse}/sales.db"
+    metastore.create_database("sales", place, "sold", {"a": "1", "b": "2"})
+    metastore.change_database_properties("SALES", {"a": "3", "b": None, "c": "4", "d": None})
+    assert metastore.database_properties("sales") == {"a": "3", "c": "4"}
+    assert metastore.database_location("sales") == place
+    with pytest.raises(AcidAnalysisError, match="SCHEMA_NOT_FOUND"):
+        metastore.change_database_properties("none", {"a": "1"})
+
+
 def test_database_that_exists_is_refused(metastore: Metastore) -> None:
     with pytest.raises(AcidAnalysisError, match=r"\[SCHEMA_ALREADY_EXISTS\] database 'default'"):
         metastore.create_database("DEFAULT", "")

@@ -19,6 +19,7 @@ from acidsql.metastore.model import (
     Operation,
 )
 from acidsql.session.acid_session import AcidSession
+from tests.limits import set_limits
 from tests.product.conditions import condition_of
 from tests.product.conftest import Lab
 
@@ -138,10 +139,31 @@ def test_nothing_goes_that_a_reader_needs(own: Lab) -> None:
     assert len(acidsql.maintenance(own.spark).cleaned) == 1
 
 
-@pytest.mark.parametrize("of", ["table", "database"])
+def test_an_idle_reader_lets_a_cleaner_go_on(own: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    t = own.create("id INT", values="(0)")
+    leases = own.session.leases
+    set_limits(monkeypatch, lease_collection_seconds=0.0)
+    before = own.frame(f"SELECT * FROM {t}")
+    before.collect()
+    leases.prune_for_cleaners()
+    assert len(leases) == 1
+    own.sql(f"TRUNCATE TABLE {t}")
+    assert acidsql.maintenance(own.spark).cleaned == ()
+    leases.prune_for_cleaners()
+    assert len(leases) == 1  # the DataFrame may run again
+    del before
+    leases.prune_for_cleaners()
+    assert len(leases) == 0
+
+
+@pytest.mark.parametrize("of", ["table", "database", "altered database"])
 def test_who_is_left_alone(own: Lab, of: str, tmp_path: Path) -> None:
     properties = "('no_auto_compaction'='true')" if of == "database" else "('a'='b')"
     own.sql(f"CREATE DATABASE d LOCATION '{tmp_path / 'd'}' WITH DBPROPERTIES {properties}")
+    if of == "altered database":
+        own.sql("ALTER DATABASE d SET DBPROPERTIES ('no_auto_compaction'='true')")
+        described = own.sql("DESCRIBE DATABASE EXTENDED d")
+        assert "(no_auto_compaction,true)" in str(described)
     own.sql(
         "CREATE TABLE d.t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true',"
         f"'no_auto_compaction'='{'true' if of == 'table' else 'false'}')"

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from acidsql.syntax.alter_statements import SetDatabaseProperties, UnsetDatabaseProperties
 from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.statements import (
     AnalyzeTable,
@@ -107,6 +108,16 @@ OTHER_DDL = [
         {"name": ("d",), "if_exists": True, "cascade": True},
     ),
     ("DROP DATABASE «d» RESTRICT", DropDatabase, {"name": ("d",)}),
+    (
+        "ALTER DATABASE «d» SET DBPROPERTIES ('a'='b')",
+        SetDatabaseProperties,
+        {"name": ("d",), "properties": {"a": "b"}},
+    ),
+    (
+        "ALTER NAMESPACE «c.d» UNSET PROPERTIES IF EXISTS (a, 'b')",
+        UnsetDatabaseProperties,
+        {"name": ("c", "d"), "keys": ("a", "b"), "if_exists": True},
+    ),
     ("USE «d»", Use, {"name": ("d",)}),
     ("USE NAMESPACE «c.d»", Use, {"name": ("c", "d")}),
     ("USE «database»", Use, {"name": ("database",)}),

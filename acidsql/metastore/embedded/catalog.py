@@ -65,6 +65,17 @@ def database_properties(connection: sqlite3.Connection, name: str) -> dict[str, 
     return dict(json.loads(row[0]))
 
 
+def change_database_properties(
+    connection: sqlite3.Connection, name: str, changes: Mapping[str, str | None]
+) -> None:
+    """Set or remove properties of a database (``Metastore.change_database_properties``)."""
+    changed = {**database_properties(connection, name), **changes}
+    kept = {key: value for key, value in changed.items() if value is not None}
+    connection.execute(
+        "UPDATE databases SET properties = ? WHERE name = ?", (json.dumps(kept), lowered(name))
+    )
+
+
 def create_table(
     connection: sqlite3.Connection, table: Table, created_by_txn: int | None = None
 ) -> None:

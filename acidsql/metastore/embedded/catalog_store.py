@@ -44,6 +44,11 @@ class CatalogStore:
         with self._database.read() as connection:
             return catalog.database_properties(connection, name)
 
+    def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
+        """See ``Metastore``."""
+        with self._database.write() as connection:
+            catalog.change_database_properties(connection, name, changes)
+
     def drop_database(self, name: str) -> None:
         """See ``Metastore``; ``default`` cannot be dropped."""
         with self._database.write() as connection:

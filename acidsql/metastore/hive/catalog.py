@@ -89,6 +89,16 @@ def database_properties(server: Server, name: str) -> dict[str, str]:
     return dict(database(server, name).parameters or {})
 
 
+def change_database_properties(
+    server: Server, name: str, changes: Mapping[str, str | None]
+) -> None:
+    """Set or remove properties of a database (``Metastore.change_database_properties``)."""
+    found = database(server, name)
+    changed = {**(found.parameters or {}), **changes}
+    found.parameters = {key: value for key, value in changed.items() if value is not None}
+    server.call("alter_database", found.name, found)
+
+
 def database_location(server: Server, name: str) -> str:
     """Return the location of a database's managed tables (``Metastore.database_location``).
 

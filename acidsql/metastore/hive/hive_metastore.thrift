@@ -66,6 +66,8 @@ struct Database {
   9: optional i32 createTime
   10: optional string managedLocationUri
   11: optional DatabaseType type
+  12: optional string dataConnectorName
+  13: optional string remote_dbname
 }
 
 struct FieldSchema {
@@ -761,6 +763,8 @@ service ThriftHiveMetastore {
   list<string> get_all_databases() throws (1: MetaException o1)
   Database get_database(1: string name)
     throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  void alter_database(1: string dbname, 2: Database db)
+    throws (1: MetaException o1, 2: NoSuchObjectException o2)
 
   /* 3.1 */
   void create_table_with_constraints(

@@ -129,6 +129,10 @@ class HiveMetastore:
     def database_properties(self, name: str) -> Mapping[str, str]:
         return catalog.database_properties(self._server, name)
 
+    def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
+        """See ``Metastore``; a change that another client makes at the same moment may be lost."""
+        catalog.change_database_properties(self._server, name, changes)
+
     def drop_database(self, name: str) -> None:
         """See ``Metastore``; ``default`` cannot be dropped."""
         catalog.drop_database(self._server, name)
