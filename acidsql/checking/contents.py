@@ -13,7 +13,7 @@ from acidsql.checking.checksums import file_of_checksum, mismatch
 from acidsql.checking.names import SIDE_FILE, may_have_side_files
 from acidsql.checking.problems import KINDS, Problem, RowId
 from acidsql.checking.row_ids import Box, box_of, meeting
-from acidsql.checking.statistics import statistics_problems
+from acidsql.checking.statistics import analyzed_problems, statistics_problems
 from acidsql.checking.survey import SeenDirectory, Survey
 from acidsql.checking.tails import AcidFile
 from acidsql.errors import FormatError
@@ -114,7 +114,7 @@ def look_into_files(session: AcidSession, survey: Survey, *, full: bool) -> Cont
             survey.add(file.ordinal, _file_problems(session, survey, file, found, contents))
     _check_columns_of_directories(survey, contents)
     _check_dense_files(survey, contents)
-    _check_statistics(survey, contents)
+    _check_statistics(session, survey, contents)
     return contents
 
 
@@ -319,26 +319,41 @@ def same_row_ids(file: ReadFile, other: ReadFile, row_id: RowId) -> Problem:
     return file.file.problem("DUPLICATE_ROW_ID", detail, row_id)
 
 
-def _check_statistics(survey: Survey, contents: Contents) -> None:
-    """Compare the number of rows in the metastore with that of a table without partitions."""
+def _check_statistics(session: AcidSession, survey: Survey, contents: Contents) -> None:
+    """Compare the numbers of rows in the metastore with that of the files of the whole table."""
     table = survey.table
-    if table.partition_columns or table.insert_only:
+    if table.insert_only or contents.incomplete or None in survey.states:
         return
+    if table.partition_columns:
+        known = session.metastore.partition_values(table.database, table.name)
+        if len(survey.places) != len(known) or not known:
+            return
     rows = _number_of_rows(survey, contents)
-    found = statistics_problems(table.location, table.properties, rows)
-    survey.add(0, found)
+    if rows is None:
+        return
+    analyzed = session.metastore.statistics(table, None)
+    found = [
+        *statistics_problems(table.location, table.properties, rows),
+        *analyzed_problems(table.location, analyzed, survey.write_ids, rows),
+    ]
+    survey.problems += found[:1]
 
 
 def _number_of_rows(survey: Survey, contents: Contents) -> int | None:
     """Return the number of rows by the tails; None if these do not tell it."""
-    directories = [seen.directory for seen in survey.directories]
-    if any(needs_row_filter(directory, survey.write_ids) for directory in directories):
+    seen = survey.directories
+    if any(needs_row_filter(found.directory, survey.write_ids) for found in seen):
         return None
-    bases = [d.max_write_id for d in directories if d.kind is DirectoryKind.BASE]
+    bases = {
+        found.ordinal: found.directory.max_write_id
+        for found in seen
+        if found.directory.kind is DirectoryKind.BASE
+    }
     rows = sum(contents.originals.values())
     for read in contents.files:
         # A compacted delete delta may begin below the base, which has applied some of its events.
-        if read.file.is_delete and read.file.directory.min_write_id <= max(bases, default=0):
+        base = bases.get(read.ordinal, 0)
+        if read.file.is_delete and read.file.directory.min_write_id <= base:
             return None
         rows += -read.file.tail.rows if read.file.is_delete else read.file.tail.rows
     return rows

@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 
 from acidsql.checking.problems import Problem
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.metastore.table_statistics import Statistics
 
 ACCURATE = "COLUMN_STATS_ACCURATE"
 ROWS = "numRows"
@@ -40,8 +42,28 @@ def statistics_problems(
         rows: number of its rows according to the files; None if these do not tell.
     """
     told = properties.get(ROWS)
-    if rows is None or told is None or not is_accurate(properties):
+    if told is not None and is_accurate(properties):
+        yield from _problems(path, told, rows)
+
+
+def analyzed_problems(
+    path: str, analyzed: Statistics | None, seen: ValidWriteIdList, rows: int | None
+) -> Iterator[Problem]:
+    """Find a number of rows by ANALYZE TABLE that is not that of the files.
+
+    Args:
+        path: of the table.
+        analyzed: statistics of the metastore; None if there are none.
+        seen: write ids whose rows were counted; statistics of later ones are not compared.
+        rows: as in ``statistics_problems``.
+    """
+    if analyzed is None or analyzed.rows is None or not analyzed.is_current:
         return
-    if told != str(rows):
+    if not analyzed.write_id or seen.is_valid(analyzed.write_id):
+        yield from _problems(path, str(analyzed.rows), rows)
+
+
+def _problems(path: str, told: str, rows: int | None) -> Iterator[Problem]:
+    if rows is not None and told != str(rows):
         detail = f"the metastore says that there are {told} rows, the files have {rows}"
         yield Problem(name="STALE_STATISTICS", path=path, detail=detail)

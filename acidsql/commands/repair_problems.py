@@ -27,7 +27,7 @@ from acidsql.format.names import (
 )
 from acidsql.format.orc_tail import OrcTail, append_metadata, parse_tail
 from acidsql.format.partitions import parse_partition_name
-from acidsql.metastore.changes import AddPartitions, AlterTable
+from acidsql.metastore.changes import AddPartitions, AlterTable, RecordWrites
 from acidsql.scan.snapshot import keep_write_ids_ahead, with_unknown_compactions
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.parallel import in_parallel
@@ -177,6 +177,8 @@ def _forget_statistics(work: _Repair, problems: Sequence[Problem]) -> list[str |
     kept = {k: v for k, v in table.properties.items() if k not in statistics.NAMES}
     after = replace(table, properties=kept)
     work.transaction.changes.append(AlterTable(before=table, after=after))
+    written = work.transaction.partitions() if table.partition_columns else ()
+    work.transaction.changes.append(RecordWrites(table=table, written=written))
     return ["taken out of the metastore"] * len(problems)
 
 

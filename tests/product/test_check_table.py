@@ -14,8 +14,10 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.checking.problems import KINDS
 from acidsql.format.bucket_codec import encode
+from acidsql.metastore.changes import RecordStatistics
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition
+from acidsql.transaction.transaction import transaction
 from acidsql.transaction.write_intent import insert_intent
 from tests.limits import set_limits
 from tests.product.conditions import condition
@@ -313,6 +315,25 @@ def test_statistics_that_are_stale(lab: Lab) -> None:
     assert found(lab, table) == []
     properties = dict(lab.sql(f"SHOW TBLPROPERTIES {table}"))
     assert not accurate.keys() & properties.keys()
+
+
+def test_statistics_of_analyze_that_are_not_those_of_the_files(lab: Lab) -> None:
+    table = lab.create("id INT", partitioned="p INT", values="(1, 1), (2, 1), (3, 2)")
+    lab.sql(f"DELETE FROM {table} WHERE id = 2")
+    lab.sql(f"ANALYZE TABLE {table} COMPUTE STATISTICS")
+    assert found(lab, table) == []
+    kept = lab.session.metastore.statistics(lab.session.metastore.table("default", table), None)
+    assert kept is not None
+    assert kept.rows == 2
+    with transaction(lab.session) as opened:
+        wrong = RecordStatistics(
+            table=lab.session.metastore.table("default", table),
+            computed=(replace(kept, partition=None, rows=7),),
+        )
+        opened.commit([wrong])
+    assert found(lab, table) == [("STALE_STATISTICS", "")]
+    lab.sql(f"CHECK TABLE {table} REPAIR")
+    assert found(lab, table) == []
 
 
 def test_codecs(lab: Lab, table: str) -> None:

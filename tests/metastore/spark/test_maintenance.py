@@ -67,3 +67,15 @@ def test_pools_and_aborted_entries(client: Callable[[str], Client]) -> None:
     second = store.request_compaction(database, "t", None, CompactionType.MAJOR, options=options)
     done = acidsql.maintenance(ann.spark, database="no_such_database", pool="night")
     assert done.compacted == (second.compaction_id,)
+
+
+@pytest.mark.parametrize("version", ["3.1.3", "4.1.0"])
+def test_check_finds_statistics_of_analyze_as_they_should_be(
+    client: Callable[[str], Client], version: str
+) -> None:
+    ann = client(version)
+    ann.sql(f"CREATE TABLE t (id INT) PARTITIONED BY (p INT) {ACID}")
+    ann.sql("INSERT INTO t VALUES (1, 1), (2, 1), (3, 2)")
+    ann.sql("DELETE FROM t WHERE id = 1")
+    ann.sql("ANALYZE TABLE t PARTITION (p) COMPUTE STATISTICS")
+    assert ann.sql("CHECK TABLE t FULL") == []
