@@ -30,6 +30,7 @@ from tpcds_bench import (
     upkeep,
 )
 from tpcds_bench.data import Dataset, ExtensionMissingError, dataset
+from tpcds_bench.day_work import Size
 from tpcds_bench.peers import registry
 from tpcds_bench.peers import suite as peers
 from tpcds_bench.peers.report import sections
@@ -291,17 +292,34 @@ def decay_command(settings: Settings, scale: float, maintenance: int, rounds: in
 @click.option("--processes", default=4, show_default=True, help="Processes that run them.")
 @click.option("--rows", default=100_000, show_default=True, help="Rows at the beginning.")
 @rounds_option(5, per="reading")
+@click.option(
+    "--engine",
+    "engines",
+    type=click.Choice((registry.SUBJECT, *registry.peers(registry.GROUPS[0].engines))),
+    multiple=True,
+    help="Do a day on this engine instead (repeatable), with threads for processes.",
+)
 @click.pass_obj
 def day_command(
-    settings: Settings, statements: int, processes: int, rows: int, rounds: int
+    settings: Settings,
+    statements: int,
+    processes: int,
+    rows: int,
+    rounds: int,
+    engines: Sequence[str],
 ) -> bool:
     """Measure a day of small changes, with and without maintenance in the background.
 
     Exits with 1 when a statement fails.
     """
-    size = day.Size(statements=statements, processes=processes, rows=rows, rounds=rounds)
+    size = Size(statements=statements, processes=processes, rows=rows, rounds=rounds)
     settings.data.mkdir(parents=True, exist_ok=True)
     with settings.work() as work:
+        if engines:
+            place = settings.data / "environments"
+            days = day.run_peers(work, size, engines, place, driver_memory=settings.driver_memory)
+            settings.report("day_peers", day.peer_sections(size, days), days)
+            return True
         results = day.run(work, size, driver_memory=settings.driver_memory)
     settings.report("day", day.sections(size, results), results)
     return not any(result.errors for result in results)

@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 import multiprocessing
-import random
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tpcds_bench import product
+from tpcds_bench.day_work import COLUMNS, PARTITIONED_BY, QUERY, TABLE, Size, filling, statements
 from tpcds_bench.measure import Contender, duel
+from tpcds_bench.peers import registry
+from tpcds_bench.peers.client import start
+from tpcds_bench.peers.day import PeerDay
+from tpcds_bench.peers.environments import environment_python
 from tpcds_bench.report import Section
 from tpcds_bench.session import spark_session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-_TABLE, _FRESH = "account", "fresh"
-_QUERY = "SELECT count(*), sum(balance), max(length(note)) FROM {}"
+_FRESH = "fresh"
 _WORKER_MEMORY = "700m"
 _READ_PAUSE = 1.0
-_MODES = ("on", "off")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """Size of a day.
+class Mode:
+    """Maintenance of a day.
 
     Args:
-        statements: number of all statements.
-        processes: that run them, each on a partition of its own.
-        rows: of the table at the beginning.
-        rounds: rounds of the reading at the end.
+        name: of the mode.
+        auto: ``spark.acidsql.compaction.auto``.
+        retention: ``acidsql.history.retention`` of the table.
     """
 
-    statements: int
-    processes: int
-    rows: int
-    rounds: int
+    name: str
+    auto: str
+    retention: str = "0 seconds"
+
+
+_MODES = (
+    Mode(name="on", auto="on"),
+    Mode(name="on, versions of a day are kept", auto="on", retention="1 day"),
+    Mode(name="off", auto="off"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +73,7 @@ class DayResult:
     """Result of a day.
 
     Args:
-        mode: ``spark.acidsql.compaction.auto``.
+        mode: name of the mode.
         rate: statements a second, all processes together.
         errors: of statements and readings.
         directories: of the table at the end.
@@ -86,7 +93,28 @@ class DayResult:
 
 def run(work: Path, size: Size, *, driver_memory: str) -> tuple[DayResult, ...]:
     """Run a day in each mode, each in a warehouse of its own."""
-    return tuple(_day(work / mode, mode, size, driver_memory) for mode in _MODES)
+    return tuple(
+        _day(work / str(number), mode, size, driver_memory) for number, mode in enumerate(_MODES)
+    )
+
+
+def run_peers(
+    work: Path, size: Size, engines: Sequence[str], environments: Path, *, driver_memory: str
+) -> dict[str, PeerDay]:
+    """Run a day on other engines, each in a process of its own on the Spark that it runs on.
+
+    Raises:
+        WorkerError: an engine failed.
+    """
+    group = registry.GROUPS[0]
+    python = environment_python(environments, group.pyspark)
+    days = {}
+    for name in engines:
+        place = work / name
+        place.mkdir(parents=True)
+        with start(python, name, place, driver_memory=driver_memory) as client:
+            days[name] = PeerDay(**client.ask("day", size=asdict(size)))
+    return days
 
 
 def sections(size: Size, results: Sequence[DayResult]) -> tuple[Section, ...]:
@@ -126,17 +154,42 @@ def sections(size: Size, results: Sequence[DayResult]) -> tuple[Section, ...]:
     )
 
 
-def _day(work: Path, mode: str, size: Size, driver_memory: str) -> DayResult:
+def peer_sections(size: Size, days: Mapping[str, PeerDay]) -> tuple[Section, ...]:
+    """Return the report on the engines."""
+    return (
+        Section(
+            title="The same day on other engines",
+            text=(
+                f"{size.processes} threads of one process on PySpark {registry.GROUPS[0].pyspark}."
+                " acidsql maintains its tables itself; Delta Lake's OPTIMIZE and Iceberg's"
+                " procedures run after every 100 statements. The ratio is within one engine."
+            ),
+            headers=("engine", "statements/s", "errors", "files at the end", "ratio"),
+            rows=[
+                (
+                    registry.ENGINES[name].label,
+                    round(day.rate, 2),
+                    len(day.errors),
+                    day.files,
+                    round(day.ratio, 2),
+                )
+                for name, day in days.items()
+            ],
+        ),
+    )
+
+
+def _day(work: Path, mode: Mode, size: Size, driver_memory: str) -> DayResult:
     work.mkdir(parents=True)
     with spark_session(work, driver_memory=driver_memory) as spark:
-        _create(spark, size)
+        _create(spark, size, mode.retention)
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         done = manager.Event()
         with context.Pool(size.processes + 1) as pool:
-            reader = pool.apply_async(_read, (work, mode, done))
+            reader = pool.apply_async(_read, (work, mode.auto, done))
             writers = [
-                pool.apply_async(_write, (work, mode, number, size))
+                pool.apply_async(_write, (work, mode.auto, number, size))
                 for number in range(size.processes)
             ]
             most = 0
@@ -153,7 +206,7 @@ def _day(work: Path, mode: str, size: Size, driver_memory: str) -> DayResult:
         left = _directories(work)
     slowest = sorted(read.reads)[-max(1, len(read.reads) // 10) :]
     return DayResult(
-        mode=mode,
+        mode=mode.name,
         rate=sum(w.statements / w.seconds for w in worked),
         errors=tuple(error for w in (*worked, read) for error in w.errors),
         directories=left,
@@ -163,61 +216,30 @@ def _day(work: Path, mode: str, size: Size, driver_memory: str) -> DayResult:
     )
 
 
-def _create(spark: SparkSession, size: Size) -> None:
-    product.execute(
-        spark,
-        f"CREATE TABLE {_TABLE} (id BIGINT, balance DECIMAL(12, 2), note STRING)"
-        " PARTITIONED BY (branch INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')",
-    )
-    _fill(spark, _TABLE, size)
+def _create(spark: SparkSession, size: Size, retention: str) -> None:
+    product.create_table(spark, TABLE, COLUMNS, partitioned_by=PARTITIONED_BY)
+    kept = f"'acidsql.history.retention' = '{retention}'"
+    product.execute(spark, f"ALTER TABLE {TABLE} SET TBLPROPERTIES ({kept})")
+    product.execute(spark, filling(TABLE, size))
 
 
-def _fill(spark: SparkSession, table: str, size: Size) -> None:
-    product.execute(
-        spark,
-        f"INSERT INTO {table} SELECT id, CAST(id % 1000 AS DECIMAL(12, 2)),"
-        f" concat('note ', id % 97), CAST(id % {size.processes} AS INT) FROM range({size.rows})",
-    )
-
-
-def _statements(number: int, size: Size) -> Iterator[str]:
-    """Yield the statements of a process, which depend on its number alone."""
-    chance = random.Random(number)
-    branch = f"branch = {number}"
-    for i in range(size.statements // size.processes):
-        own = size.rows + i * size.processes + number
-        some = chance.randrange(size.rows // size.processes) * size.processes + number
-        yield chance.choice(
-            (
-                f"INSERT INTO {_TABLE} VALUES ({own}, 1.5, 'new', {number})",
-                f"UPDATE {_TABLE} SET balance = balance + 1 WHERE {branch} AND id = {some}",
-                f"DELETE FROM {_TABLE} WHERE {branch} AND id = {some}",
-                (
-                    f"MERGE INTO {_TABLE} a USING (SELECT {some} AS id, 'merged' AS note) s"
-                    f" ON a.{branch} AND a.id = s.id WHEN MATCHED THEN UPDATE SET note = s.note"
-                    f" WHEN NOT MATCHED THEN INSERT VALUES (s.id, 0, s.note, {number})"
-                ),
-            )
-        )
-
-
-def _own_session(work: Path, mode: str) -> AbstractContextManager[SparkSession]:
+def _own_session(work: Path, auto: str) -> AbstractContextManager[SparkSession]:
     """Start Spark for one of the processes of a day."""
     return spark_session(
         work,
         driver_memory=_WORKER_MEMORY,
         cores=1,
-        settings={"spark.acidsql.compaction.auto": mode},
+        settings={"spark.acidsql.compaction.auto": auto},
     )
 
 
-def _write(work: Path, mode: str, number: int, size: Size) -> Worked:
+def _write(work: Path, auto: str, number: int, size: Size) -> Worked:
     """Run the statements of one process."""
     done, errors = 0, []
-    with _own_session(work, mode) as spark:
-        product.query(spark, _QUERY.format(_TABLE)).collect()  # warms up
+    with _own_session(work, auto) as spark:
+        product.query(spark, QUERY.format(TABLE)).collect()  # warms up
         begun = time.perf_counter()
-        for text in _statements(number, size):
+        for text in statements(number, size, TABLE):
             try:
                 product.execute(spark, text)
                 done += 1
@@ -227,14 +249,14 @@ def _write(work: Path, mode: str, number: int, size: Size) -> Worked:
     return Worked(statements=done, errors=tuple(errors), seconds=seconds)
 
 
-def _read(work: Path, mode: str, done: Any) -> Worked:
+def _read(work: Path, auto: str, done: Any) -> Worked:
     """Read the table again and again until the writers are done."""
     reads, errors = [], []
-    with _own_session(work, mode) as spark:
+    with _own_session(work, auto) as spark:
         while not done.is_set():
             begun = time.perf_counter()
             try:
-                product.query(spark, _QUERY.format(_TABLE)).collect()
+                product.query(spark, QUERY.format(TABLE)).collect()
                 reads.append(time.perf_counter() - begun)
             except product.FAILURES as error:
                 errors.append(str(error))
@@ -249,17 +271,17 @@ def _ratio(spark: SparkSession, size: Size) -> float:
     product.execute(
         spark,
         f"CREATE TABLE {_FRESH} PARTITIONED BY (branch) STORED AS ORC"
-        f" TBLPROPERTIES ('transactional'='true') AS SELECT * FROM {_TABLE}",
+        f" TBLPROPERTIES ('transactional'='true') AS SELECT * FROM {TABLE}",
     )
 
     def reading(table: str) -> Contender:
-        return Contender(run=lambda _: product.query(spark, _QUERY.format(table)).collect())
+        return Contender(run=lambda _: product.query(spark, QUERY.format(table)).collect())
 
-    measured = duel(reading(_TABLE), reading(_FRESH), rounds=size.rounds, progress=lambda: None)
+    measured = duel(reading(TABLE), reading(_FRESH), rounds=size.rounds, progress=lambda: None)
     return measured.wall_ratio
 
 
 def _directories(work: Path) -> int:
     """Return the number of bases and deltas of the table."""
-    table = work / "warehouse" / _TABLE
+    table = work / "warehouse" / TABLE
     return sum(path.name.startswith(("base_", "de")) for path in table.glob("branch=*/*"))

@@ -17,10 +17,10 @@ class Acid(Engine):
 
     label = "acidsql"
 
-    def create(self, table: str) -> Path:
+    def create(self, table: str, partitioned_by: str | None = None) -> Path:
         """Make an ACID table; its files are where acidsql puts them."""
         product.execute(self.spark, f"DROP TABLE IF EXISTS {table}")
-        product.create_table(self.spark, table, self.columns)
+        product.create_table(self.spark, table, self.columns, partitioned_by=partitioned_by)
         return product.root(self.spark, table)
 
     def compact(self, table: str) -> None:

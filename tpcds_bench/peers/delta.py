@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from tpcds_bench.peers.engine import Engine
+from tpcds_bench.peers.engine import Engine, partitioning
 from tpcds_bench.session import SETTINGS
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ class Delta(Engine):
         "spark.databricks.delta.snapshotPartitions": SETTINGS["spark.sql.shuffle.partitions"],
     }
 
-    def create(self, table: str) -> Path:
+    def create(self, table: str, partitioned_by: str | None = None) -> Path:
         """Make a table with deletion vectors."""
         root = self.fresh(table)
         self.sql(
-            f"CREATE TABLE {table} ({self.declared()}) USING delta LOCATION '{root.as_uri()}'"
+            f"CREATE TABLE {table} ({self.declared()}) USING delta"
+            f"{partitioning(partitioned_by)} LOCATION '{root.as_uri()}'"
             " TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
         )
         return root
@@ -37,3 +38,7 @@ class Delta(Engine):
         """Merge small files, then purge what deletion vectors there still are."""
         self.sql(f"OPTIMIZE {table}").collect()
         self.sql(f"REORG TABLE {table} APPLY (PURGE)").collect()
+
+    def maintain(self, table: str) -> None:
+        """Merge small files (``OPTIMIZE``); files with many deleted rows are written anew."""
+        self.sql(f"OPTIMIZE {table}").collect()

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 
+def partitioning(column: str | None) -> str:
+    """Return the clause of CREATE TABLE for a partition column."""
+    return f" PARTITIONED BY ({column})" if column else ""
+
+
 class Engine(ABC):
     """Table format in a Spark session of its own.
 
@@ -55,12 +60,15 @@ class Engine(ABC):
         self._roots: dict[str, Path] = {}
 
     @abstractmethod
-    def create(self, table: str) -> Path:
+    def create(self, table: str, partitioned_by: str | None = None) -> Path:
         """Make an empty table, in the place of the one of this name; the directory of its files."""
 
     @abstractmethod
     def compact(self, table: str) -> None:
         """Make a table as if it had been written at once."""
+
+    def maintain(self, table: str) -> None:  # noqa: B027 - most need nothing
+        """Do what its documents say that one should do from time to time; by default nothing."""
 
     def target(self, table: str) -> str:
         """Return the table's name in SQL."""

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tpcds_bench.peers.engine import Engine
+from tpcds_bench.peers.engine import Engine, partitioning
 from tpcds_bench.peers.statements import (
     KEY,
     Change,
@@ -36,12 +36,13 @@ class Flat(Engine):
         super().__init__(spark, work, columns)
         self._files: dict[str, Path] = {}
 
-    def create(self, table: str) -> Path:
+    def create(self, table: str, partitioned_by: str | None = None) -> Path:
         """Make a table of flat ORC."""
         root = self.fresh(table)
         self._files[table] = root / "0"
         self.sql(
             f"CREATE TABLE {table} ({self.declared()}) USING orc"
+            f"{partitioning(partitioned_by)}"
             f" OPTIONS (compression '{CODEC}') LOCATION '{self._files[table].as_uri()}'"
         )
         return root

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from tpcds_bench.peers.engine import Engine
+from tpcds_bench.peers.engine import Engine, partitioning
 from tpcds_bench.peers.statements import KEY
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ class Hudi(Engine):
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
     }
 
-    def create(self, table: str) -> Path:
+    def create(self, table: str, partitioned_by: str | None = None) -> Path:
         """Make a table that is merged on read, by the key of store_sales."""
         root = self.fresh(table)
         self.sql(
             f"CREATE TABLE {table} ({self.declared()}) USING hudi"
+            f"{partitioning(partitioned_by)}"
             f" TBLPROPERTIES (type = 'mor', primaryKey = '{','.join(KEY)}',"
             # Its server listens on every interface, and compaction is a step of its own.
             " 'hoodie.embed.timeline.server' = 'false', 'hoodie.compact.inline' = 'false')"

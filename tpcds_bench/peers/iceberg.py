@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from tpcds_bench.peers.engine import Engine
+from tpcds_bench.peers.engine import Engine, partitioning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ class Iceberg(Engine):
         # The catalog is made when it is first named.
         spark.conf.set(f"spark.sql.catalog.{_CATALOG}.warehouse", (work / "tables").as_uri())
 
-    def create(self, table: str) -> Path:
+    def create(self, table: str, partitioned_by: str | None = None) -> Path:
         """Make a table that is merged on read."""
         self.sql(f"DROP TABLE IF EXISTS {self.target(table)} PURGE")
         modes = ", ".join(
@@ -45,6 +45,7 @@ class Iceberg(Engine):
         )
         self.sql(
             f"CREATE TABLE {self.target(table)} ({self.declared()}) USING iceberg"
+            f"{partitioning(partitioned_by)}"
             f" TBLPROPERTIES ('format-version' = '3', {modes})"
         )
         return self.work / "tables" / _SCHEMA / table
@@ -55,6 +56,12 @@ class Iceberg(Engine):
             f"CALL {_CATALOG}.system.rewrite_data_files(table => '{_SCHEMA}.{table}',"
             " options => map('rewrite-all', 'true'))"
         ).collect()
+
+    def maintain(self, table: str) -> None:
+        """Merge small files and old snapshots, as its page on maintenance recommends."""
+        for procedure in ("rewrite_data_files", "expire_snapshots", "rewrite_manifests"):
+            call = f"CALL {_CATALOG}.system.{procedure}(table => '{_SCHEMA}.{table}')"
+            self.sql(call).collect()
 
     def target(self, table: str) -> str:
         """Return the table's name in the catalog of Iceberg."""

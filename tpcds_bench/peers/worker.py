@@ -10,12 +10,15 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 import pyspark
 
+from tpcds_bench.day_work import COLUMNS, Size
+from tpcds_bench.peers import day
 from tpcds_bench.peers.protocol import receive, send
 from tpcds_bench.peers.registry import ENGINES
 from tpcds_bench.peers.sources import sources_of
@@ -64,6 +67,7 @@ class Worker:
             "fill": self._fill,
             "run": lambda message: self.engine.run(self._steps[message["step"]].statement),
             "checksum": lambda message: self.engine.checksum(message["table"]),
+            "day": self._day,
         }
 
     @property
@@ -87,6 +91,11 @@ class Worker:
         self._steps = {step.name: step for step in steps(sources.keys)}
         if self._engine is None:
             self._engine = self._type(self._spark, self._work, sources.columns)
+
+    def _day(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        self._spark.conf.set("spark.acidsql.compaction.auto", "on")
+        engine = self._type(self._spark, self._work, COLUMNS)
+        return asdict(day.run(engine, Size(**message["size"])))
 
     def _fill(self, message: Mapping[str, Any]) -> None:
         self.engine.change(Insert(table=message["table"], source=message["source"]))
