@@ -1,4 +1,5 @@
-"""Suite ``planning``: the time to plan a query over many deltas, and over many partitions.
+"""Suite ``planning``: the time to plan a query over many deltas, and over many partitions, and to
+check and maintain such tables.
 
 The yardstick has a tenth as many of them: a ratio of 10 is linear. Queries that choose partitions
 by more than constants are executed, with flat ORC as their yardstick, whose partitions Spark
@@ -94,6 +95,8 @@ def run(
             _run_case(spark, f"{partitions // 10} partitions, {name}", text)
             for name, text in _CHOSEN.items()
         ),
+        _checking(spark, partitions),
+        _maintaining(spark, partitions),
     )
     return cases.measure(spark, found, rounds=rounds, only=only)
 
@@ -101,7 +104,7 @@ def run(
 def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
     """Return the report on a run."""
     text = (
-        "EXPLAIN of a query, but beside flat ORC, where it is run; the goal for a filter on"
+        "EXPLAIN of a query; beside flat ORC it is run. The goal for a filter on"
         " partitions and for deltas is 2 seconds."
     )
     return cases.sections(data, "Planning", text, results)
@@ -119,6 +122,43 @@ def _case(spark: SparkSession, name: str, text: str) -> Case:
         goal=10.0,
         subject=explaining("many"),
         yardstick=explaining("some"),
+        against="a tenth of them",
+    )
+
+
+def _checking(spark: SparkSession, partitions: int) -> Case:
+    """Return the case of a check by names and by the ends of files."""
+
+    def checking(table: str) -> Contender:
+        def run(_: int) -> None:
+            product.query(spark, f"CHECK TABLE {table}_partitions FAST").collect()
+
+        return Contender(run=run)
+
+    return Case(
+        name=f"{partitions} partitions, CHECK TABLE FAST",
+        goal=10.0,
+        subject=checking("many"),
+        yardstick=checking("some"),
+        against="a tenth of them",
+    )
+
+
+def _maintaining(spark: SparkSession, partitions: int) -> Case:
+    """Return the case of a round of maintenance after a write to one partition."""
+
+    def maintaining(table: str) -> Contender:
+        def write(number: int) -> None:
+            row = f"INSERT INTO {table}_partitions VALUES ({number}, {number})"
+            product.execute(spark, row)
+
+        return Contender(prepare=write, run=lambda _: product.maintain(spark))
+
+    return Case(
+        name=f"{partitions} partitions, maintenance after a write to one",
+        goal=2.0,
+        subject=maintaining("many"),
+        yardstick=maintaining("some"),
         against="a tenth of them",
     )
 

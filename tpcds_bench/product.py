@@ -105,6 +105,11 @@ def compact(spark: SparkSession, table: str, kind: str) -> None:
         raise CompactionError(f"{kind} compaction of {table} left {left} directories: {rows}")
 
 
+def maintain(spark: SparkSession) -> None:
+    """Do a round of maintenance."""
+    acidsql.maintenance(spark)
+
+
 def root(spark: SparkSession, table: str) -> Path:
     """Return the directory of a table on the local disk."""
     return Path(urlparse(acidsql.location(spark, table)).path)
