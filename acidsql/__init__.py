@@ -22,6 +22,7 @@ from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
 from acidsql.format.health import Health
 from acidsql.session.metrics import StatementMetrics
+from acidsql.transaction_handle import TransactionHandle, transaction
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -32,6 +33,7 @@ __all__ = [
     "Health",
     "Maintenance",
     "StatementMetrics",
+    "TransactionHandle",
     "check",
     "disable",
     "enable",
@@ -44,6 +46,7 @@ __all__ = [
     "run_compaction",
     "sql",
     "table",
+    "transaction",
 ]
 __version__ = "0.1.0"
 

@@ -28,6 +28,7 @@ from acidsql.session.metrics import StatementMetrics, current, metrics_of, recor
 from acidsql.session.working import at_work_for
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
+from acidsql.transaction.current import refuse_in_transaction
 
 
 def sql(
@@ -330,6 +331,7 @@ def run_compaction(spark: SparkSession) -> int | None:
     ...     print("compaction", compaction_id, "is done")
     """
     with working(spark) as session:
+        refuse_in_transaction(session, "a compaction")
         return worker.run_next(session)
 
 
@@ -360,6 +362,7 @@ def maintenance(
     Maintenance(requested=(), compacted=(), failed=(), cleaned=())
     """
     with working(spark) as session:
+        refuse_in_transaction(session, "maintenance")
         return run_round(session, WorkerLimits(pool=pool, most_bytes=max_bytes), database)
 
 
@@ -383,4 +386,5 @@ def run_cleaner(spark: SparkSession) -> list[int]:
     1
     """
     with working(spark) as session:
+        refuse_in_transaction(session, "the cleaner")
         return cleaner.clean(session)

@@ -47,7 +47,9 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "23K01": ("MERGE_CARDINALITY_VIOLATION",),
     # 25: transaction state
     "25000": ("TXN_COMMITTED", "WRITE_ID_REFUSED"),
-    "25P01": ("NO_SUCH_TXN",),
+    "25001": ("NOT_ALLOWED_IN_TRANSACTION",),
+    "25006": ("READ_ONLY_TRANSACTION",),
+    "25P01": ("NO_ACTIVE_TRANSACTION", "NO_SUCH_TXN"),
     "2BP01": ("SCHEMA_NOT_EMPTY",),
     # 40: the transaction was rolled back, and can be tried again
     "40000": ("TXN_ABORTED", "WRITE_ID_IN_USE"),
@@ -119,7 +121,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42P06": ("SCHEMA_ALREADY_EXISTS",),
     "42P07": ("TABLE_OR_VIEW_ALREADY_EXISTS",),
     # 54, 55: limits, objects in another state or in use
-    "54000": ("BUCKET_OUT_OF_RANGE", "TOO_MANY_WRITE_IDS"),
+    "54000": ("BUCKET_OUT_OF_RANGE", "TOO_MANY_STATEMENTS", "TOO_MANY_WRITE_IDS"),
     "54001": ("FAILED_TO_PARSE_TOO_COMPLEX",),
     "55000": (
         "COMPACTION_INTERRUPTED",

@@ -11,7 +11,7 @@ from acidsql.bridge.analysis_errors import without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.column_defaults import check_default
-from acidsql.bridge.commands import Command, commands
+from acidsql.bridge.commands import Command, commands, written_by
 from acidsql.bridge.conditions import (
     Conjunct,
     conditions_text,
@@ -390,4 +390,5 @@ __all__ = [
     "without_plans",
     "write_bytes",
     "write_orc",
+    "written_by",
 ]

@@ -8,12 +8,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from py4j.java_gateway import is_instance_of
+from pyspark.sql import SparkSession
+
 from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan, elements, simple_name
 
 # Leaves whose names Spark's analyser looks up in its own catalog.
 _LOOKED_UP = ("UnresolvedTable", "UnresolvedTableOrView", "UnresolvedView")
 # Nodes that may stand above commands: several INSERTs of one FROM, and WITH.
 _ABOVE = ("Union", "WithCTE", "UnresolvedWith")
+_COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
+# Writes that are no commands before the analysis.
+_INSERTS = ("InsertIntoStatement", "InsertIntoDir")
+# Commands that change nothing but the state of the session.
+_OF_SESSION = frozenset(
+    {
+        "AddArchivesCommand", "AddFilesCommand", "AddJarsCommand", "CacheTable",
+        "CacheTableAsSelect", "ClearCacheCommand", "CreateTempViewUsing", "CreateVariable",
+        "CreateViewCommand", "DropVariable", "ExplainCommand", "RefreshFunction",
+        "RefreshResource", "RefreshTable", "ResetCommand", "SetCatalogAndNamespace",
+        "SetCatalogCommand", "SetCommand", "SetNamespaceCommand", "SetVariable", "UncacheTable",
+    }
+)  # fmt: skip
+_READING = ("Describe", "List", "Show")
 
 
 @dataclass(frozen=True)
@@ -46,6 +63,22 @@ def commands(plan: LogicalPlan) -> Iterator[Command]:
     paths = _PATHS[kind](plan) if kind in _PATHS else []
     if tables or paths:
         yield Command(name=_screaming(kind), tables=tables, paths=paths)
+
+
+def written_by(spark: SparkSession, plan: LogicalPlan) -> str | None:
+    """Return the words of the statement if its parsed plan writes to a table, a directory or the
+    catalog; None if it is a query, or a command that concerns the session alone.
+    """
+    kind = simple_name(plan)
+    if kind in _ABOVE:
+        found = (written_by(spark, node) for node in elements(plan.children()))
+        return next(filter(None, found), None)
+    is_command = is_instance_of(spark.sparkContext._gateway, plan, _COMMAND)
+    if kind not in _INSERTS and (
+        not is_command or kind in _OF_SESSION or kind.startswith(_READING)
+    ):
+        return None
+    return _screaming(kind.removesuffix("Statement")).replace("_", " ")
 
 
 def _looked_up(plan: LogicalPlan) -> list[tuple[str, ...]]:

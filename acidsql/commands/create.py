@@ -38,6 +38,7 @@ from acidsql.storage.sync import make_directory
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
+from acidsql.transaction.current import refuse_in_transaction
 from acidsql.transaction.transaction import exclusive_request, transaction
 from acidsql.transaction.write_intent import insert_intent
 from acidsql.transaction.write_transaction import write_transactions
@@ -59,6 +60,7 @@ def create_table(
     Args:
         of_frame: whether the statement was made of a DataFrame: its text tells nobody anything.
     """
+    refuse_in_transaction(session, "CREATE TABLE")
     if statement.query is not None:
         return _create_as_select(session, statement, None if of_frame else statement.text)
     name = _new_name(session, statement)

@@ -31,6 +31,7 @@ from acidsql.commands import (
     row_level,
     show,
     show_transactions,
+    transactions,
     truncate,
 )
 from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
@@ -65,6 +66,7 @@ def run(
     with phase(Phase.PARSE):
         statement = parse(text)
     current().operation = _operation(statement)
+    transactions.check_statement(session, statement)
     command = _COMMANDS.get(type(statement))
     answer = command(session, statement) if command else None
     return run_on_spark(session, text, on_spark) if answer is None else answer
@@ -86,6 +88,7 @@ def run_on_spark(
     with phase(Phase.PLAN):
         found = parse_and_resolve(session, text)
     refuse_damage(session, found.plan)
+    transactions.check_of_spark(session, found.plan)
     created = bridge.created_table(found.plan)
     if created is not None and in_metastore(session, created[0]):
         if not created[1]:
@@ -233,6 +236,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AnalyzeTables: analyze.analyze_tables,
     ast.CacheTable: _cache,
     ast.CheckTable: _check,
+    ast.Commit: lambda session, _: transactions.commit(session),
     ast.Compact: _compact,
     ast.CreateDatabase: databases_and_views.create_database,
     ast.CreateTable: create.create_table,
@@ -254,6 +258,8 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.MsckRepair: _repair,
     ast.MultiInsert: _multi_insert,
     ast.Optimize: _optimize,
+    ast.Rollback: lambda session, _: transactions.rollback(session),
+    ast.StartTransaction: transactions.start,
     ast.RefreshTable: lambda session, statement: (
         result.nothing(session.spark) if find_acid_table(session, statement.name) else None
     ),

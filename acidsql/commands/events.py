@@ -113,8 +113,13 @@ def write_schema_of(session: AcidSession, table: Table) -> WriteSchema:
 
 def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
     """Return the snapshot with which the statement of a write transaction reads."""
+    earlier = transaction.earlier
     snapshot = StatementSnapshot(
-        session=transaction.session, txns=transaction.txns, listings=transaction.listings
+        session=transaction.session,
+        txns=transaction.txns,
+        listings=transaction.listings,
+        repeatable=earlier is not None,
+        added={name: own.partitions for name, own in (earlier or {}).items()},
     )
     is_authority = transaction.session.metastore.capabilities.is_id_authority
     if transaction.seen is not None and is_authority:
@@ -249,7 +254,7 @@ def write(
         seen: snapshot from which the statement read.
         duplicate_keys: whether the events may delete a row id twice, and what follows if they do.
     """
-    rows = [Target(deletes=False, statement_id=i) for i in inserting]
+    rows = [transaction.target(i) for i in inserting]
     events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
     with executing(transaction):
@@ -333,6 +338,7 @@ def _finish(
         row=shape.row,
         write_id=transaction.write_id,
         duplicate_keys=duplicate_keys,
+        first_statement_id=transaction.statement_id(0),
     )
     finished = finalize(staging, keys)
     if seen is not None and shape.table.partition_columns:

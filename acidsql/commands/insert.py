@@ -26,7 +26,7 @@ from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
 from acidsql.storage.filesystem import child
-from acidsql.storage.staging import BUCKET_COLUMN, Target, named_sql, write_rows
+from acidsql.storage.staging import BUCKET_COLUMN, named_sql, write_rows
 from acidsql.syntax.statements import Insert
 from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.write_intent import insert_intent
@@ -163,7 +163,7 @@ def stage_query(
         check_written(shape.data)
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
-    target = Target(deletes=False, statement_id=statement_id)
+    target = transaction.target(statement_id)
     few = has_few_rows(rows)
     number = len(shape.data.fields)
     if shape.table.insert_only:

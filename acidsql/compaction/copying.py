@@ -61,6 +61,17 @@ def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, anew
     return _merge(session, snapshot.table, buckets, staged, anew)
 
 
+def copy_undeleted(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: str) -> bool:
+    """Write the insert deltas of a snapshot without their deleted rows; arguments and result are
+    those of ``copy_deltas``.
+    """
+    buckets = stripes_by_bucket(session, snapshot, insert_deltas(snapshot))
+    left = buckets and less_deleted(session, snapshot, buckets)
+    if left is None:
+        return False
+    return _merge(session, snapshot.table, left, staged, anew)
+
+
 def copy_base(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: str) -> bool:
     """Write the base of a major compaction; arguments and result are those of ``copy_deltas``."""
     if any(p.state.originals for p in snapshot.partitions):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acidsql.format.paths import parent
-from acidsql.metastore.history import WriteCounts
+from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import CompactionType, Partition, Table
 from acidsql.metastore.table_statistics import Statistics
 
@@ -164,10 +164,15 @@ class DeleteLoadedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordCounts:
-    """Record in the history of a table what the transaction wrote to it."""
+    """Record in the history of a table what the transaction wrote to it.
+
+    Attributes:
+        statement: what it did, if that is more than it was given the write id for; else None.
+    """
 
     table: Table
     counts: WriteCounts
+    statement: RecordedStatement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

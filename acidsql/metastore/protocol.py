@@ -381,6 +381,13 @@ class Metastore(Protocol):
     def check_lock(self, txn_id: int) -> LockState:
         """Check whether the locks requested with ``lock`` are granted; counts as a heartbeat."""
 
+    def withdraw_locks(self, txn_id: int) -> None:
+        """Withdraw the lock requests of an open transaction that still wait; it goes on without
+        them.
+
+        The write set keeps what was entered with them.
+        """
+
     def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
         """Return the locks of others that this transaction's waiting requests wait for."""
 

@@ -4,8 +4,8 @@ listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
@@ -19,12 +19,37 @@ from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownPartitions:
+    """Values of the partitions of tables, fetched once.
+
+    Attributes:
+        session: the session.
+        added: those that the metastore may not know yet, by a table's full name.
+    """
+
+    session: AcidSession
+    added: Mapping[str, Collection[tuple[str, ...]]]
+    _fetched: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+    def of(self, table: Table) -> tuple[tuple[str, ...], ...]:
+        """Return the values of all partitions of a table, sorted."""
+        name = table.full_name
+        if name not in self._fetched:
+            found = self.session.metastore.partition_values(table.database, table.name)
+            if self.added.get(name):
+                found = tuple(sorted({*found, *self.added[name]}))
+            self._fetched[name] = found
+        return self._fetched[name]
+
+
 def find_required_rows(
     session: AcidSession,
     plan: bridge.LogicalPlan,
     tables: Mapping[Occurrence, Table],
     current: bridge.CurrentValues,
     scan: Callable[[Table, RequiredRows], bridge.UnresolvedPlan | None],
+    added: Mapping[str, Collection[tuple[str, ...]]],
 ) -> dict[Occurrence, RequiredRows]:
     """Find the rows that a statement requires of each occurrence of a table.
 
@@ -34,11 +59,12 @@ def find_required_rows(
         current: the statement's current time, user and database.
         scan: builds a plan of the required rows of a table; None if it would take too long to read
             them before the statement runs.
+        added: values of partitions that the metastore may not know yet, by a table's full name.
 
     Returns:
         The required rows by occurrence; occurrences of which all rows are required may be left out.
     """
-    known: dict[str, tuple[tuple[str, ...], ...]] = {}
+    known = KnownPartitions(session=session, added=added)
     plan_requires = required_of_placeholders(session.spark, plan, current)
     found = {
         occurrence: RequiredRows(count_only=True)
@@ -71,8 +97,8 @@ def find_required_rows(
         conjuncts = []
         for copy in copies:
             with bridge.job_description(session.spark, f"values that prune {table.full_name}"):
-                added = [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups]
-            conjuncts.append((*copy.conjuncts, *filter(None, added)))
+                looked_up = [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups]
+            conjuncts.append((*copy.conjuncts, *filter(None, looked_up)))
         found[occurrence] = _pruned(session, table, required, conjuncts, known)
     return found
 
@@ -91,22 +117,19 @@ def _pruned(
     table: Table,
     required: RequiredRows,
     copies: Sequence[Sequence[bridge.Conjunct]],
-    known: dict[str, tuple[tuple[str, ...], ...]],
+    known: KnownPartitions,
 ) -> RequiredRows:
     """Return required rows in the partitions that meet the conjuncts of at least one copy; in all
     if a copy has no conjunct on partition columns.
 
     Args:
-        known: values of all partitions, by the table's full name; it caches what was fetched.
+        known: values of all partitions.
     """
     names = {c.name for c in table.partition_columns}
     about_partitions = tuple(tuple(c for c in copy if c.columns.keys() <= names) for copy in copies)
     if not all(about_partitions):
         return replace(required, partitions=None)
-    if table.full_name not in known:
-        found = session.metastore.partition_values(table.database, table.name)
-        known[table.full_name] = found
-    values = known[table.full_name]
+    values = known.of(table)
     texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
     schema = partition_schema(session.spark, table)
     chosen = {

@@ -15,7 +15,7 @@ from acidsql.deferred_signals import DeferredSignals, Interruptible
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.insert_only import read
 from acidsql.limits import limits
-from acidsql.metastore.model import Table, TableType, TxnType
+from acidsql.metastore.model import Partition, Table, TableType, TxnType
 from acidsql.planning.expiry import not_expired
 from acidsql.planning.name_resolution import CATALOG, find, names_temp_view
 from acidsql.planning.placeholder_relations import Occurrence, placeholder
@@ -29,9 +29,11 @@ from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.leases import Lease
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.metrics import current as current_recording
 from acidsql.storage.listings import Listings
+from acidsql.transaction.current import current_transaction
 
 _MICROSECONDS = 1_000_000
 # Property of a view: the database in which the names of its text are looked up.
@@ -79,6 +81,12 @@ class StatementSnapshot:
             database of a temporary view is empty.
         lists: visible write ids and transactions, by a table's full name: fetched from the
             metastore once, or set by the caller.
+        repeatable: whether all statements of a transaction see ``txns``, whatever compactions have
+            been cleaned since.
+        added: partitions that the transaction has made, by a table's full name and their values;
+            the metastore may not know them yet.
+        uncommitted: full names of the tables that the transaction has written. Plans over these
+            read from files whatever they return, so that they fail once it was rolled back.
         current: the current time, user and database for all plans of the statement.
     """
 
@@ -90,6 +98,9 @@ class StatementSnapshot:
     scans: list[ScanRecord] = field(default_factory=list)
     views: set[tuple[str, str]] = field(default_factory=set)
     lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
+    repeatable: bool = False
+    added: Mapping[str, Mapping[tuple[str, ...], Partition]] = field(default_factory=dict)
+    uncommitted: frozenset[str] = frozenset()
     current: bridge.CurrentValues = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,11 +121,23 @@ class StatementSnapshot:
                     self.txns,
                     self.listings,
                     wanted,
-                    self.lists.get(table.full_name),
+                    self.lists.get(table.full_name) or self._repeatable_lists(table),
+                    self.added.get(table.full_name, {}),
                 )
             self.snapshots[key] = taken
             self.lists[table.full_name] = taken.write_ids, taken.txns
         return self.snapshots[key]
+
+    def _repeatable_lists(self, table: Table) -> tuple[ValidWriteIdList, ValidTxnList] | None:
+        """Return the lists of a table for a snapshot that may be old; None if ``take_snapshot``
+        finds the same.
+        """
+        metastore, name = self.session.metastore, (table.database, table.name)
+        txn_id = self.listings.txn_id
+        if not self.repeatable or txn_id is None or not metastore.capabilities.is_id_authority:
+            return None
+        compacted = metastore.hold_back_cleaner(txn_id, *name, self.txns)
+        return metastore.valid_write_ids(*name, self.txns), compacted
 
     def partitions(self, table: Table) -> list[tuple[str, ...]]:
         """Return the values of the partitions of a table that this statement has read, sorted."""
@@ -151,7 +174,15 @@ class StatementSnapshot:
         self, table: Table, required: RequiredRows, *, for_pruning: bool = False
     ) -> bridge.UnresolvedPlan:
         snapshot = self.snapshot(table, required.partitions)
-        record = ScanRecord(snapshot=snapshot, required=required, for_pruning=for_pruning)
+        is_uncommitted = table.full_name in self.uncommitted
+        if is_uncommitted:
+            required = replace(required, count_only=False, distinct_partitions_only=False)
+        record = ScanRecord(
+            snapshot=snapshot,
+            required=required,
+            for_pruning=for_pruning,
+            reads_deletes=is_uncommitted,
+        )
         self.scans.append(record)
         if table.insert_only:
             return bridge.UnresolvedPlan.of(read.rows(self.session, record))
@@ -209,7 +240,12 @@ class StatementSnapshot:
         placeholders = PlaceholderPass(self.session.spark)
         plan = made(self._plan(parsed, placeholders))
         required = find_required_rows(
-            self.session, plan, placeholders.tables, self.current, self._rows_for_pruning
+            self.session,
+            plan,
+            placeholders.tables,
+            self.current,
+            self._rows_for_pruning,
+            self.added,
         )
 
         def scan_required(table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
@@ -311,6 +347,20 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
     Args:
         kept: False if nothing that was made in the block is run after it; the lease ends with it.
     """
+    several = current_transaction(session)
+    if several is not None:
+        with several.query() as listings:
+            earlier = several.earlier()
+            yield StatementSnapshot(
+                session=session,
+                txns=several.txns,
+                listings=listings,
+                expires=_expiry(session, several.lease),
+                repeatable=True,
+                added={name: own.partitions for name, own in earlier.items()},
+                uncommitted=several.uncommitted(),
+            )
+        return
     session.leases.prune()
     # A transaction without its lease would never end.
     with DeferredSignals():
@@ -325,10 +375,15 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
                     session=session,
                     txns=session.metastore.valid_txns(txn_id),
                     listings=listings,
-                    expires=int((lease.opened + session.leases.max_age) * _MICROSECONDS),
+                    expires=_expiry(session, lease),
                 )
         finally:
             session.leases.end_statement(lease, kept=kept)
+
+
+def _expiry(session: AcidSession, lease: Lease) -> int:
+    """Return the microseconds since 1970 after which plans under a lease refuse to run."""
+    return int((lease.opened + session.leases.max_age) * _MICROSECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

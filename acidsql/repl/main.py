@@ -132,6 +132,7 @@ def main(  # noqa: PLR0913 - one argument for every option
         ending = _run(shell, text, file)
     except KeyboardInterrupt:
         ending = Ending.CANCELLED
+    shell.leave()
     spark.stop()
     sys.exit(_EXIT_CODES[ending])
 

@@ -19,7 +19,7 @@ from pygments.token import Keyword, Name, _TokenType
 from acidsql.repl.statements import is_complete
 from acidsql.syntax.lexer import Lexis
 
-_PROMPT = "acidsql> "
+_PROMPT = "acidsql{}> "
 _CONTINUATION = "      -> "
 _WORD_COMMAND = re.compile(r"\s*(?:exit|quit)\s*", re.IGNORECASE)
 # Words of Spark's and Hive's SQL that Pygments' standard SQL does not have.
@@ -36,6 +36,7 @@ _MORE_KEYWORDS = frozenset(
         "MINOR",
     }
     | {"MAJOR", "ORC", "OVERWRITE", "PARTITION", "PARTITIONED", "PARTITIONS", "SHOW", "SOURCE"}
+    | {"BEGIN", "COMMIT", "ROLLBACK", "START", "TRANSACTION"}
     | {"STORED", "TARGET", "TBLPROPERTIES", "WAIT", "CHECK", "REPAIR"}
 )
 
@@ -51,7 +52,11 @@ class AcidSqlLexer(SqlLexer):  # type: ignore[misc] # Pygments has no type hints
 
 
 def make_prompt(
-    *, history: Path, completer: Completer, lexis: Callable[[], Lexis] = lambda: Lexis.SPARK
+    *,
+    history: Path,
+    completer: Completer,
+    lexis: Callable[[], Lexis] = lambda: Lexis.SPARK,
+    mark: Callable[[], str] = lambda: "",
 ) -> PromptSession[str]:
     """Return a prompt whose Enter ends the input after a semicolon or a command.
 
@@ -59,10 +64,11 @@ def make_prompt(
         history: file of earlier inputs; its directory is made where missing.
         completer: offers completions while typing.
         lexis: returns the rules by which a statement ends.
+        mark: returns what the prompt shows of the transaction that is open.
     """
     history.parent.mkdir(parents=True, exist_ok=True)
     return PromptSession(
-        message=_PROMPT,
+        message=lambda: _PROMPT.format(mark()),
         prompt_continuation=_CONTINUATION,
         history=FileHistory(str(history)),
         auto_suggest=AutoSuggestFromHistory(),

@@ -20,6 +20,7 @@ from pyspark.sql.types import BinaryType, BooleanType, DataType, IntegralType, N
 from tqdm import tqdm
 
 from acidsql.limits import limits
+from acidsql.session.owner_thread import acting_for, owner_thread
 
 Execute = Callable[[SparkSession, str, str], DataFrame]
 """Runs a statement; ``acidsql.sql`` outside tests."""
@@ -109,7 +110,7 @@ def run_statement(
     work: Callable[[SparkSession, str], Answer],
     progress: Progress | None,
 ) -> Outcome[Answer]:
-    """Run ``text`` and wait for it.
+    """Run ``text`` and wait for it, as part of the transaction that the calling thread has begun.
 
     The first Ctrl-C cancels the Spark jobs of the statement, present and future. A second one stops
     waiting for a statement that does not end (it may be in a step that is not a Spark job).
@@ -123,10 +124,13 @@ def run_statement(
     group = f"acidsql-{uuid.uuid4()}"
     done: _Work[Answer] = _Work()
 
+    owner = owner_thread()
+
     def target() -> None:
         try:
             spark.sparkContext.setJobGroup(group, text, interruptOnCancel=True)
-            done.result = work(spark, text)
+            with acting_for(owner):
+                done.result = work(spark, text)
         except Exception as error:  # noqa: BLE001 - handed to the waiting thread
             done.error = error
 

@@ -27,6 +27,7 @@ from acidsql.repl.runner import (
     run_statement,
 )
 from acidsql.repl.statements import Statement, split
+from acidsql.transaction.current import transaction_mark
 
 _GREETING = 'acidsql on Spark {version}. Statements end with ";", \\? shows the commands.\n'
 _EXIT_WORDS = frozenset({"exit", "quit"})
@@ -83,6 +84,7 @@ class Shell:
             history=history,
             completer=self._completer(),
             lexis=lambda: lexis_of(self.settings.dialect),
+            mark=lambda: transaction_mark(self._spark),
         )
         sys.stdout.write(_GREETING.format(version=self._spark.version))
         while True:
@@ -92,6 +94,15 @@ class Shell:
                     return
             except KeyboardInterrupt:  # between two statements
                 continue
+
+    def leave(self) -> None:
+        """Roll back the transaction that is open, if there is one, and say so."""
+        if transaction_mark(self._spark):
+            outcome = run_statement(self._spark, "ROLLBACK", work=self._rows, progress=None)
+            said = "was rolled back: it was not committed before the end"
+            if outcome.error is not None:
+                said = f"could not be rolled back, and ends by its time-out: {outcome.error}"
+            sys.stderr.write(f"warning: the open transaction {said}\n")
 
     def run_input(self, text: str) -> Ending:
         """Run what was typed at the prompt: a command or statements."""

@@ -192,7 +192,8 @@ def _surviving(
     row = data_schema(session.spark, snapshot.table)
     columns = record.required.columns
     used = usage_of(session, snapshot, inserts.directories, deletes.events, columns)
-    kept = None if dirty.is_empty else bitmap_filter(session, snapshot, deletes)
+    by_join = dirty.is_empty or record.reads_deletes
+    kept = None if by_join else bitmap_filter(session, snapshot, deletes)
     joined: list[bridge.UnresolvedPlan] = []
     if kept is not None:
         record.removal = Removal.BITMAP

@@ -44,6 +44,8 @@ class ScanRecord:
             that Spark does not read them.
         for_pruning: whether it is run while the statement is planned, for values that prune
             partitions of another table.
+        reads_deletes: whether the plan reads the delete events from their files each time that it
+            runs, and has no delete bitmap.
     """
 
     snapshot: TableSnapshot
@@ -57,6 +59,7 @@ class ScanRecord:
     counted_rows: int | None = None
     known_partitions: int = 0
     for_pruning: bool = False
+    reads_deletes: bool = False
 
     @property
     def table_name(self) -> str:

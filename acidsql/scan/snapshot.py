@@ -5,8 +5,9 @@ select.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from acidsql.errors import FormatError
 from acidsql.format.names import (
@@ -75,6 +76,7 @@ def take_snapshot(
     listings: Listings,
     wanted: Collection[tuple[str, ...]] | None = None,
     lists: tuple[ValidWriteIdList, ValidTxnList] | None = None,
+    added: Mapping[tuple[str, ...], Partition] = MappingProxyType({}),
 ) -> TableSnapshot:
     """List the partitions of a table, each once, and select the directories that the statement
     sees.
@@ -85,6 +87,7 @@ def take_snapshot(
         wanted: values of the partitions that are required, None for all; others are neither fetched
             nor listed.
         lists: valid lists that a caller has already; None asks the metastore for them.
+        added: partitions that the metastore may not know yet, or not as they are now, by values.
 
     Raises:
         FormatError: a directory is missing (DIRECTORY_NOT_FOUND), a file has lost its content
@@ -92,7 +95,9 @@ def take_snapshot(
     """
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
-        places = metastore.partitions(table.database, table.name, wanted)
+        found = {p.values: p for p in metastore.partitions(table.database, table.name, wanted)}
+        unknown = {v: p for v, p in added.items() if wanted is None or v in wanted}
+        places = [p for _, p in sorted({**found, **unknown}.items())]
     if listings.txn_id is not None:
         name = table.database, table.name
         txns = metastore.hold_back_cleaner(listings.txn_id, *name, txns)

@@ -32,13 +32,22 @@ class Heartbeater:
         self._lock = threading.Lock()
         self._alive: set[int] = set()
         self._lost: set[int] = set()
+        self._owners: dict[int, threading.Thread] = {}
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def add(self, txn_id: int) -> None:
-        """Start to send heartbeats for a transaction."""
+    def add(self, txn_id: int, owner: threading.Thread | None = None) -> None:
+        """Start to send heartbeats for a transaction.
+
+        Args:
+            txn_id: the transaction.
+            owner: thread without which nobody would end it; none are sent once that has ended.
+        """
         with self._lock:
             self._alive.add(txn_id)
+            self._owners.pop(txn_id, None)
+            if owner is not None:
+                self._owners[txn_id] = owner
             if self._thread is None:
                 self._stopped.clear()
                 thread = threading.Thread(target=self._run, name="acidsql-heartbeat", daemon=True)
@@ -50,6 +59,7 @@ class Heartbeater:
         """Stop to send heartbeats for a transaction that has ended; unknown ids are ignored."""
         with self._lock:
             self._alive.discard(txn_id)
+            self._owners.pop(txn_id, None)
             self._lost.discard(txn_id)
 
     def lost(self) -> frozenset[int]:
@@ -70,7 +80,8 @@ class Heartbeater:
         again.
         """
         with self._lock:
-            txn_ids = sorted(self._alive)
+            ended_threads = {t for t, owner in self._owners.items() if not owner.is_alive()}
+            txn_ids = sorted(self._alive - ended_threads)
         if not txn_ids:
             return True
         try:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
@@ -74,17 +75,38 @@ class Leases:
     def __len__(self) -> int:
         return len(self._leases)
 
-    def begin(self, txn_id: int, delete_copies: Callable[[], object]) -> Lease:
+    def begin(
+        self, txn_id: int, delete_copies: Callable[[], object], *, of_statement: bool = True
+    ) -> Lease:
         """Begin the lease of a statement under its read transaction.
 
         Scans that this thread builds belong to it until ``end_statement``.
+
+        Args:
+            txn_id: the read transaction.
+            delete_copies: see ``Lease``.
+            of_statement: False for a lease of several statements, each of which is to be built in
+                a block of ``resumed``.
         """
         lease = Lease(txn_id=txn_id, opened=self._clock(), delete_copies=delete_copies)
         with self._lock:
             self._leases[txn_id] = lease
         self._heartbeater.add(txn_id)
-        self._local.current = lease
+        if of_statement:
+            self._local.current = lease
         return lease
+
+    @contextmanager
+    def resumed(self, lease: Lease) -> Iterator[None]:
+        """Let the scans that this thread builds in the block belong to a lease of several
+        statements, whose age begins anew.
+        """
+        lease.opened = self._clock()
+        self._local.current = lease
+        try:
+            yield
+        finally:
+            self._local.current = None
 
     def end_statement(self, lease: Lease, *, kept: bool = True) -> None:
         """Mark the statement's plan as complete: later scans of this thread do not belong to its

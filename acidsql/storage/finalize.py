@@ -39,6 +39,7 @@ class Staging:
     Attributes:
         path: the staging directory.
         row: the table's columns, for the schema of delete files.
+        first_statement_id: number of statement ids that the transaction has used before.
     """
 
     files: FileSystem
@@ -47,6 +48,7 @@ class Staging:
     row: StructType
     write_id: int
     duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER
+    first_statement_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +147,8 @@ def _finish_rows(staging: Staging, directory: StagedDirectory, name: str) -> Sta
     path = child(directory.path, name)
     bucket, _, part = name.rpartition("/")
     bucket_id = int(bucket.partition("=")[2] or part.split("-")[1])
-    bucket_property = encode(bucket_id, int(directory.target[1:]))
+    statement_id = staging.first_statement_id + int(directory.target[1:])
+    bucket_property = encode(bucket_id, statement_id)
     tail = read_tail(files, path)
     if tail.rows == 0:
         files.delete(path)

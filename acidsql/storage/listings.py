@@ -21,11 +21,13 @@ class Listings:
 
     Args:
         txn_id: the statement's transaction; None if its plan is not executed.
+        label: begins the names of its copies, where several statements have one transaction.
     """
 
-    def __init__(self, files: FileSystem, txn_id: int | None) -> None:
+    def __init__(self, files: FileSystem, txn_id: int | None, label: str = "") -> None:
         self._files = files
         self._txn_id = txn_id
+        self._label = label
         self._known: dict[str, Listing] = {}
         self._copies: dict[str, str] = {}
         self._staging: set[str] = set()
@@ -64,7 +66,7 @@ class Listings:
         if is_new:
             staging = child(table, f"{STAGING_PREFIX}{self._txn_id}")
             self._staging.add(staging)
-            self._copies[path] = child(staging, f"copy_{len(self._copies)}")
+            self._copies[path] = child(staging, f"{self._label}copy_{len(self._copies)}")
         return Copy(self._copies[path], is_new)
 
     def delete_copies(self) -> None:

@@ -45,10 +45,16 @@ NEXT_ROW_ID = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Destination of events: rows or delete events of one statement id."""
+    """Destination of events: rows or delete events of one statement id.
+
+    Attributes:
+        statement_id: within the statement, from 0 on.
+        first: number of statement ids that its transaction has used before.
+    """
 
     deletes: bool
     statement_id: int
+    first: int = 0
 
     @property
     def name(self) -> str:
@@ -239,7 +245,7 @@ def final_columns(
 
 def _bucket_sql(target: Target, writer: str) -> str:
     """Return SQL of the bucket property of a writer's rows."""
-    return f"{encode(0, target.statement_id)} + {writer} * {1 << 16}"
+    return f"{encode(0, target.first + target.statement_id)} + {writer} * {1 << 16}"
 
 
 def _constant(number: int) -> str:

@@ -18,10 +18,11 @@ from acidsql.syntax.statements import Statement
 # A text with a syntax error after one of these terminals or rules cannot be meant for Spark.
 OURS = frozenset(
     {
-        "COMPACT", "COMPACTIONS", "LOCKS", "REWRITE", "TRANSACTIONAL", "TRANSACTIONS",
-        "abort_compactions", "abort_transactions", "compact", "optimize_table",
-        "show_compactions", "show_locks",
-        "show_transactions",
+        "COMMIT", "COMPACT", "COMPACTIONS", "LOCKS", "REWRITE", "ROLLBACK", "TRANSACTION",
+        "TRANSACTIONAL", "TRANSACTIONS",
+        "abort_compactions", "abort_transactions", "commit", "compact", "optimize_table",
+        "rollback", "show_compactions", "show_locks",
+        "show_transactions", "start_transaction",
     }
 )  # fmt: skip
 _SAYS_TRANSACTIONAL = re.compile(

@@ -356,6 +356,28 @@ class ShowCompactions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StartTransaction:
+    """``START TRANSACTION [READ ONLY | READ WRITE]``; ``BEGIN [TRANSACTION]`` is the same."""
+
+    text: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """``COMMIT [WORK]``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    """``ROLLBACK [WORK]``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowTransactions:
     """``SHOW TRANSACTIONS``."""
 
@@ -490,6 +512,7 @@ Statement: TypeAlias = (
     ShowDatabases | ShowTables | ShowPartitions | ShowCreateTable |
     ShowColumns | ShowTblProperties | Describe | DescribeHistory | DescribeDetail |
     DescribeHealth | Insert | MultiInsert | Update | Delete | Merge |
+    StartTransaction | Commit | Rollback |
     ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | AbortCompactions |
     Optimize | Vacuum | Explain | CacheTable |
     RefreshTable | AnalyzeTable | AnalyzeTables | MsckRepair | CheckTable | LoadData

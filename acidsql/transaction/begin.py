@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from acidsql.format.paths import can_exist
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
-from acidsql.metastore.model import LockType, Operation
+from acidsql.metastore.model import LockType, Operation, Partition
 from acidsql.scan.snapshot import keep_write_ids_ahead
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
@@ -19,6 +20,27 @@ from acidsql.storage.filesystem import child
 from acidsql.transaction.recorded import recorded
 from acidsql.transaction.transaction import Transaction, transaction
 from acidsql.transaction.write_intent import WriteIntent
+
+if TYPE_CHECKING:
+    from acidsql.transaction.write_transaction import WriteTransaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What earlier statements of a transaction wrote to a table.
+
+    Attributes:
+        statement_ids: number of statement ids that they have used.
+        directories: paths of the directories that they put into the table.
+        partitions: partitions that they made, or gave all columns of the table, by values.
+    """
+
+    statement_ids: int = 0
+    directories: frozenset[str] = frozenset()
+    partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
+
+
+NOTHING_WRITTEN = Written()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +51,18 @@ class OpenedTransaction:
         txns: transactions that it sees.
         write_ids: its own, by the full name of a table.
         seen: write ids that it sees, by the full name of a table; only those that were asked for.
+        number: of the statement in a transaction of several, else None.
+        earlier: what earlier statements of such a transaction wrote, by the full name of a table.
+        writes: what the statement does to each table.
     """
 
     transaction: Transaction
     txns: ValidTxnList
     write_ids: Mapping[str, int]
     seen: Mapping[str, ValidWriteIdList]
+    number: int | None = None
+    earlier: Mapping[str, Written] | None = None
+    writes: list[WriteTransaction] = field(default_factory=list)
 
 
 @contextmanager
@@ -95,7 +123,7 @@ def _begin_shared(
         None if the transaction must begin anew.
     """
     metastore = opened.session.metastore
-    write_ids = _allocate(opened, intents)
+    write_ids = allocate(opened, intents)
     if opened.wait_for_locks([i.request() for i in intents], timeout):
         return None
     txns = metastore.valid_txns()
@@ -134,20 +162,21 @@ def _begin_exclusive(
     if waited and changes and metastore.waiting_may_conflict:
         return None
     txns = metastore.valid_txns()
-    write_ids = _allocate(opened, intents)
+    write_ids = allocate(opened, intents)
     told = [replace(r, type=LockType.SHARED_READ) for r in requests if r not in quiet]
     if told_later and told:
         metastore.lock(opened.txn_id, told)
     return OpenedTransaction(transaction=opened, txns=txns, write_ids=write_ids, seen={})
 
 
-def _allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
-    allocate = opened.session.metastore.allocate_write_id
+def allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
+    """Allocate the write ids of a transaction in the tables that it is going to write."""
+    allocate_one = opened.session.metastore.allocate_write_id
     for intent in intents:
         check_owner(opened.session, intent.table)
         _learn_write_ids(opened.session, intent)
     return {
-        i.table.full_name: allocate(opened.txn_id, i.table.database, i.table.name, i.statement)
+        i.table.full_name: allocate_one(opened.txn_id, i.table.database, i.table.name, i.statement)
         for i in intents
     }
 

@@ -20,6 +20,7 @@ def wait_for_locks(
     requests: Sequence[LockRequest],
     timeout: float,
     *,
+    check: Callable[[Sequence[LockInfo]], None] | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
@@ -30,6 +31,7 @@ def wait_for_locks(
         txn_id: the transaction.
         requests: all locks of the statement.
         timeout: longest wait in seconds.
+        check: looks at what is in the way before the wait begins; raises if there must be none.
         sleep: sleeps for a number of seconds.
         clock: seconds of a clock that never goes back.
 
@@ -44,6 +46,8 @@ def wait_for_locks(
     """
     if metastore.lock(txn_id, requests) is LockState.ACQUIRED:
         return False
+    if check is not None:
+        check(metastore.blockers(txn_id))
     deadline = clock() + timeout
     back_off = wait_exponential(
         multiplier=limits().first_lock_poll_seconds, max=limits().longest_lock_poll_seconds

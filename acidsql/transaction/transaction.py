@@ -19,9 +19,17 @@ from acidsql.errors import (
     WriteJobError,
 )
 from acidsql.metastore.changes import CatalogChange
-from acidsql.metastore.model import LockRequest, LockType, Operation, Table, TxnType
+from acidsql.metastore.model import (
+    LockInfo,
+    LockRequest,
+    LockType,
+    Operation,
+    Table,
+    TxnType,
+)
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
+from acidsql.transaction.current import refuse_in_transaction
 from acidsql.transaction.locking import wait_for_locks
 
 logger = logging.getLogger(__name__)
@@ -66,15 +74,24 @@ class Transaction:
     status: Status = Status.OPEN
     reverts: list[Callable[[], object]] = field(default_factory=list)
 
-    def wait_for_locks(self, requests: Sequence[LockRequest], timeout: float | None = None) -> bool:
+    def wait_for_locks(
+        self,
+        requests: Sequence[LockRequest],
+        timeout: float | None = None,
+        check: Callable[[Sequence[LockInfo]], None] | None = None,
+    ) -> bool:
         """Acquire locks, as ``locking.wait_for_locks`` does.
 
         Args:
+            requests: all locks of the statement.
             timeout: seconds; by default ``spark.acidsql.lock.timeout``.
+            check: see ``locking.wait_for_locks``.
         """
         timeout = self.session.settings.lock_timeout if timeout is None else timeout
         with phase(Phase.LOCK_WAIT):
-            return wait_for_locks(self.session.metastore, self.txn_id, requests, timeout)
+            return wait_for_locks(
+                self.session.metastore, self.txn_id, requests, timeout, check=check
+            )
 
     def commit(self, changes: Sequence[CatalogChange] = ()) -> None:
         """Commit, with changes of the catalog.
@@ -140,7 +157,13 @@ def transaction(
 
     It is rolled back if the block raises, or ends without a commit. A signal interrupts the block
     alone: one that comes while the transaction is opened or rolled back waits.
+
+    Raises:
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, within a transaction of several
+            statements nothing else is changed.
     """
+    if txn_type is not TxnType.READ_ONLY:
+        refuse_in_transaction(session, current().operation)
     with DeferredSignals(), ExitStack() as at_end:
         with phase(Phase.BEGIN):
             txn_id = session.metastore.open_txn(session.user, session.host, txn_type)
@@ -153,7 +176,7 @@ def transaction(
             with Interruptible():
                 yield opened
         except BaseException as error:
-            lost = _lost(opened, error)
+            lost = lost_to(opened, error)
             opened.roll_back(error)
             if lost is not None:
                 raise lost from error
@@ -165,7 +188,7 @@ def transaction(
             session.has_written |= txn_type is TxnType.DEFAULT
 
 
-def _lost(opened: Transaction, error: BaseException) -> TransactionStateError | None:
+def lost_to(opened: Transaction, error: BaseException) -> TransactionStateError | None:
     """Return the error of a transaction that was aborted meanwhile, if that explains another one.
 
     A cleaner may remove the files that it reads and its staging then.

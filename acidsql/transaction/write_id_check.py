@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from acidsql.errors import FormatError
 from acidsql.format.names import DirectoryKind, parse_directory
 from acidsql.metastore.model import Table
@@ -10,7 +12,11 @@ from acidsql.storage.filesystem import Listing, child
 
 
 def check_write_id_is_new(
-    session: AcidSession, table: Table, listing: Listing, write_id: int
+    session: AcidSession,
+    table: Table,
+    listing: Listing,
+    write_id: int,
+    own: Container[str] = (),
 ) -> None:
     """Check that a partition has no directory with a transaction's write id by another writer, and
     none that would count as newer without being so.
@@ -23,11 +29,16 @@ def check_write_id_is_new(
         table: the table.
         listing: of the partition.
         write_id: of the transaction.
+        own: paths of the directories that the transaction itself has put there.
 
     Raises:
         FormatError: WRITE_ID_IN_USE.
     """
-    above = [d for d in map(parse_directory, listing.names) if d and d.max_write_id >= write_id]
+    above = [
+        d
+        for d in map(parse_directory, listing.names)
+        if d and d.max_write_id >= write_id and child(listing.path, d.name) not in own
+    ]
     if not above:
         return
     later = session.metastore.write_ids_after(table.database, table.name, write_id)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from acidsql.errors import AcidLookupError, AcidSqlError
+from acidsql.errors import AcidLookupError, AcidSqlError, FormatError
+from acidsql.format.bucket_codec import MAX_STATEMENT_ID
 from acidsql.format.names import STAGING_PREFIX, base_name, delete_delta_name, delta_name
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.changes import (
@@ -25,8 +26,10 @@ from acidsql.session.table_owner import check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
+from acidsql.storage.staging import Target
 from acidsql.storage.sync import Unsynced, sync_all
-from acidsql.transaction.begin import OpenedTransaction, begin
+from acidsql.transaction.begin import NOTHING_WRITTEN, OpenedTransaction, Written, begin
+from acidsql.transaction.current import current_transaction
 from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_id_check import check_write_id_is_new
@@ -61,6 +64,8 @@ class WriteTransaction:
         staging: directory below the table that readers ignore; deleted when the transaction ends.
         unsynced: what the commit has to sync.
         seen: write ids of the table that the statement sees; None if they were not fetched.
+        earlier: what earlier statements of a transaction of several wrote, by the full name of a
+            table; None in a transaction of one statement.
         placed: directories that were moved to their places.
         changes: changes of the catalog that its commit makes.
         added: partitions whose directories it made.
@@ -79,6 +84,7 @@ class WriteTransaction:
     staging: str
     unsynced: Unsynced
     seen: ValidWriteIdList | None = None
+    earlier: Mapping[str, Written] | None = None
     placed: list[str] = field(default_factory=list)
     changes: list[CatalogChange] = field(default_factory=list)
     added: list[Partition] = field(default_factory=list)
@@ -97,23 +103,56 @@ class WriteTransaction:
         """Transaction id."""
         return self.transaction.txn_id
 
+    def target(self, statement_id: int) -> Target:
+        """Return the destination of the rows of one statement id of the statement.
+
+        Raises:
+            FormatError: TOO_MANY_STATEMENTS.
+        """
+        self.statement_id(statement_id)
+        first = self._written.statement_ids
+        return Target(deletes=False, statement_id=statement_id, first=first)
+
+    @property
+    def _written(self) -> Written:
+        """What earlier statements of the transaction wrote to the table."""
+        return (self.earlier or {}).get(self.table.full_name, NOTHING_WRITTEN)
+
+    def statement_id(self, within: int) -> int:
+        """Return the statement id in the transaction of a statement id within the statement.
+
+        Raises:
+            FormatError: TOO_MANY_STATEMENTS (Hive: ``AcidUtils.MAX_STATEMENTS_PER_TXN``; the bucket
+                property of a row has 12 bits for it).
+        """
+        found = self._written.statement_ids + within
+        if found > MAX_STATEMENT_ID:
+            raise FormatError(
+                "TOO_MANY_STATEMENTS",
+                f"transaction {self.txn_id} has no statement id left for {self.table.full_name}, "
+                f"of which there are {MAX_STATEMENT_ID + 1}: COMMIT it, and go on in another",
+                {"txnId": str(self.txn_id)},
+            )
+        return found
+
     def publish(self, finished: Sequence[FinishedDirectory]) -> None:
         """Move finished directories to their places, where nobody sees them before the commit.
 
         Raises:
-            FormatError: WRITE_ID_IN_USE.
+            FormatError: WRITE_ID_IN_USE, TOO_MANY_STATEMENTS.
         """
         operation = self.intent.operation
+        ids = [self.statement_id(directory.statement_id) for directory in finished]
         deleted = {d.values for d in finished if d.deletes}
         others = {d.values for d in finished} - deleted
         self.announce(operation, deleted)
         self.announce(operation if self.intent.overwrite else Operation.INSERT, others)
-        for directory in finished:
+        for directory, statement_id in zip(finished, ids, strict=True):
             if self.intent.overwrite:
                 name = base_name(self.write_id)
             else:
                 name = (delete_delta_name if directory.deletes else delta_name)(
-                    self.write_id, self.write_id, directory.statement_id
+                    self.write_id, self.write_id, statement_id
                 )
             self.place(directory.path, directory.values, name)
         written = WriteCounts(
@@ -142,9 +181,9 @@ class WriteTransaction:
             self.announce(self.intent.operation, [values])
         partition = self._known[values]
         check_partition(self.session, self.table, partition.location)
-        check_write_id_is_new(
-            self.session, self.table, self.listings.get(partition.location), self.write_id
-        )
+        listing = self.listings.get(partition.location)
+        own = self._written.directories
+        check_write_id_is_new(self.session, self.table, listing, self.write_id, own)
         if not self.placed:
             # An aborted one may be cleaned already, and nobody would remove what is moved now.
             self.session.metastore.require_open(self.txn_id)
@@ -195,6 +234,7 @@ class WriteTransaction:
         if not table.partition_columns:
             self._known[()] = Partition(values=(), location=table.location)
             return
+        self._known.update(self._written.partitions)
         wanted = [values for values in places if values not in self._known]
         if wanted:
             found = self.session.metastore.partitions(table.database, table.name, wanted)
@@ -339,7 +379,9 @@ def write_transactions(
         intents: operation on each table.
         opened: a transaction that is open already, on tables that nobody else knows.
     """
-    with begin(session, intents, opened) as begun:
+    explicit = current_transaction(session) if opened is None else None
+    entered = begin(session, intents, opened) if explicit is None else explicit.statement(intents)
+    with entered as begun:
         transaction = begun.transaction
         listings = Listings(session.files, transaction.txn_id)
         writes: list[WriteTransaction] = []
@@ -348,6 +390,7 @@ def write_transactions(
             writes.append(_open(intent, begun, listings))
             current().note_write_id(intent.words, writes[-1].table.full_name, writes[-1].write_id)
             transaction.reverts.append(writes[-1].undo)
+        begun.writes.extend(writes)
         yield tuple(writes)
 
 
@@ -355,6 +398,7 @@ def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> 
     transaction = begun.transaction
     # Read again: it may have been altered since the statement looked it up.
     table = transaction.session.metastore.table(intent.table.database, intent.table.name)
+    staging = child(table.location, f"{STAGING_PREFIX}{transaction.txn_id}")
     return WriteTransaction(
         transaction=transaction,
         intent=intent,
@@ -362,9 +406,10 @@ def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> 
         write_id=begun.write_ids[table.full_name],
         txns=begun.txns,
         listings=listings,
-        staging=child(table.location, f"{STAGING_PREFIX}{transaction.txn_id}"),
+        staging=staging if begun.number is None else child(staging, str(begun.number)),
         unsynced=Unsynced(root=table.location),
         seen=begun.seen.get(table.full_name),
+        earlier=begun.earlier,
     )
 
 

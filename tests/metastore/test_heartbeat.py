@@ -100,3 +100,24 @@ def test_thread_beats_until_stopped_and_may_start_again(
         assert not any(t.name == "acidsql-heartbeat" for t in started)
         enough.clear()
     assert set(map(tuple, beats)) == {(7,)}
+
+
+def test_no_heartbeats_are_sent_for_a_thread_that_has_ended(
+    metastore: Metastore,
+    advance: Callable[[float], None],
+    reap: Callable[[], tuple[int, ...]],
+) -> None:
+    heartbeater = Heartbeater(metastore)
+    left, kept, disowned = (metastore.open_txn("ann", "host") for _ in range(3))
+    ended = threading.Thread(target=lambda: None)
+    ended.start()
+    ended.join()
+    heartbeater.add(left, ended)
+    heartbeater.add(kept, threading.current_thread())
+    heartbeater.add(disowned, ended)
+    heartbeater.add(disowned)
+    for _ in range(2):
+        advance(metastore.txn_timeout * 0.9)
+        assert heartbeater.beat()
+    assert reap() == (left,)
+    heartbeater.stop()

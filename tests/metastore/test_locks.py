@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from acidsql.errors import TransactionStateError
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
 from acidsql.metastore.protocol import Metastore
 
@@ -212,3 +213,29 @@ def test_no_locks_wanted(metastore: Metastore) -> None:
     own = opened(metastore)
     assert metastore.lock(own, []) is ACQUIRED
     assert metastore.check_lock(own) is ACQUIRED
+
+
+def test_who_waits_for_a_transaction_is_not_in_its_way(metastore: Metastore) -> None:
+    if not isinstance(metastore, EmbeddedMetastore):
+        pytest.skip("a server lets both wait")
+    mine, other = opened(metastore), opened(metastore)
+    assert metastore.lock(mine, [wants(SR)]) is ACQUIRED
+    assert metastore.lock(other, [wants(EX), wants(EX, table="p")]) is WAITING
+    assert metastore.lock(mine, [wants(SW)]) is ACQUIRED
+    assert metastore.lock(mine, [wants(SR, table="p")]) is ACQUIRED
+    assert metastore.check_lock(other) is WAITING
+    metastore.commit_txn(mine)
+    assert metastore.check_lock(other) is ACQUIRED
+
+
+def test_requests_that_wait_can_be_withdrawn(metastore: Metastore) -> None:
+    mine, other = opened(metastore), opened(metastore)
+    assert metastore.lock(other, [wants(EX)]) is ACQUIRED
+    assert metastore.lock(mine, [wants(SR, table="p")]) is ACQUIRED
+    assert metastore.lock(mine, [wants(SR)]) is WAITING
+    metastore.withdraw_locks(mine)
+    assert metastore.check_lock(mine) is ACQUIRED
+    assert {(lock.txn_id, lock.table) for lock in metastore.locks()} == {(other, "t"), (mine, "p")}
+    metastore.withdraw_locks(mine)
+    metastore.commit_txn(mine)
+    metastore.commit_txn(other)

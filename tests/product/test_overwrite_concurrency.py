@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acidsql.metastore.model import LockState
+from acidsql.transaction import transaction as transaction_module
 from acidsql.transaction.locking import wait_for_locks
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def before_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]]
             planned.pop()()
         return wait_for_locks(*args, **options)
 
-    monkeypatch.setattr("acidsql.transaction.transaction.wait_for_locks", wait)
+    monkeypatch.setattr(transaction_module, "wait_for_locks", wait)
     return planned.append
 
 

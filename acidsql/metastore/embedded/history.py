@@ -114,6 +114,11 @@ def _record_counts(connection: sqlite3.Connection, txn_id: int, change: RecordCo
         """,
         (*_numbers(change.counts), table_id, txn_id, txn_id, table_id),
     )
+    if change.statement is not None:
+        connection.execute(
+            "UPDATE history SET operation = ?, statement = ? WHERE table_id = ? AND txn_id = ?",
+            (change.statement.operation, change.statement.text, table_id, txn_id),
+        )
 
 
 def _record_compaction(

@@ -1,7 +1,8 @@
 """Locks of the embedded metastore: first come, first served; a statement gets all or none.
 
 A request waits for every earlier lock of another transaction with which it is not compatible,
-including locks that wait themselves (CheckLockFunction).
+including locks that wait themselves (CheckLockFunction). Requests that wait for a lock which the
+transaction itself holds are passed over: each would wait for the other.
 """
 
 from __future__ import annotations
@@ -75,6 +76,13 @@ def check(connection: sqlite3.Connection, txn_id: int, now: float) -> LockState:
     return LockState.ACQUIRED
 
 
+def withdraw(connection: sqlite3.Connection, txn_id: int) -> None:
+    """Withdraw the waiting requests of a transaction (``Metastore.withdraw_locks``)."""
+    connection.execute(
+        "DELETE FROM locks WHERE txn_id = ? AND state = ?", (txn_id, LockState.WAITING.value)
+    )
+
+
 def blockers(connection: sqlite3.Connection, txn_id: int) -> tuple[LockInfo, ...]:
     """List the locks that a transaction waits for (``Metastore.blockers``)."""
     rows = connection.execute(
@@ -98,7 +106,32 @@ def blockers(connection: sqlite3.Connection, txn_id: int) -> tuple[LockInfo, ...
         for row in rows
         if LockType(row["type"]) in WAITS_FOR[LockType(row["wanted"])]
     }
-    return tuple(found.values())
+    behind = _waiting_behind(connection, txn_id) if found else frozenset()
+    return tuple(
+        lock
+        for lock in found.values()
+        if lock.state is LockState.ACQUIRED or lock.txn_id not in behind
+    )
+
+
+def _waiting_behind(connection: sqlite3.Connection, txn_id: int) -> frozenset[int]:
+    """Return the transactions that wait for locks which a transaction holds."""
+    rows = connection.execute(
+        """
+        SELECT other.txn_id, other.type AS wanted, mine.type AS held
+        FROM locks AS mine
+        JOIN locks AS other
+          ON other.table_id = mine.table_id AND other.lock_id > mine.lock_id
+         AND other.txn_id <> mine.txn_id
+         AND (mine.partition_name IS NULL OR other.partition_name IS NULL
+              OR mine.partition_name = other.partition_name)
+        WHERE mine.txn_id = ? AND mine.state = ? AND other.state = ?
+        """,
+        (txn_id, LockState.ACQUIRED.value, LockState.WAITING.value),
+    )
+    return frozenset(
+        row["txn_id"] for row in rows if LockType(row["held"]) in WAITS_FOR[LockType(row["wanted"])]
+    )
 
 
 def locks(connection: sqlite3.Connection) -> tuple[LockInfo, ...]:

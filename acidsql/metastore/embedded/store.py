@@ -261,6 +261,10 @@ class EmbeddedMetastore(CatalogStore):
         with self._database.write() as connection:
             return locks.check(connection, txn_id, self._clock())
 
+    def withdraw_locks(self, txn_id: int) -> None:
+        with self._database.write() as connection:
+            locks.withdraw(connection, txn_id)
+
     def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
         with self._database.read() as connection:
             return locks.blockers(connection, txn_id)

@@ -9,6 +9,7 @@ there. So such a transaction names every partition before it commits (``_name_pa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from acidsql.errors import TransactionStateError
@@ -126,6 +127,21 @@ def check_lock(server: Server, own: OwnTxns, txn_id: int) -> LockState:
         elif known is not None:
             known.locks.remove(lock_id)
     return state
+
+
+def withdraw(server: Server, own: OwnTxns, txn_id: int) -> None:
+    """Withdraw the requests of a transaction that wait (``Metastore.withdraw_locks``).
+
+    A server releases a lock of an open transaction only while it waits. One that was granted
+    meanwhile stays until the transaction ends, which does no harm.
+    """
+    known = own.find(txn_id)
+    for lock_id in list(known.locks) if known else []:
+        # It was granted a moment ago, or has gone with the transaction.
+        with suppress(hms.TxnOpenException, hms.NoSuchLockException):
+            server.call("unlock", hms.UnlockRequest(lockid=lock_id))
+        if known is not None:
+            known.locks.remove(lock_id)
 
 
 def _state(server: Server, own: OwnTxns, txn_id: int, answer: Any) -> LockState:

@@ -374,6 +374,9 @@ class HiveMetastore:
     def check_lock(self, txn_id: int) -> LockState:
         return locks.check_lock(self._server, self._own, txn_id)
 
+    def withdraw_locks(self, txn_id: int) -> None:
+        locks.withdraw(self._server, self._own, txn_id)
+
     def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
         return locks.blockers(self._server, txn_id)
 

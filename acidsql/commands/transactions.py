@@ -1,0 +1,138 @@
+"""START TRANSACTION, COMMIT and ROLLBACK, and what is refused between them."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.commands import result
+from acidsql.compaction import own_deletes
+from acidsql.errors import TransactionStateError
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import current
+from acidsql.syntax import statements as ast
+from acidsql.transaction import explicit
+from acidsql.transaction.current import current_transaction, refuse_in_transaction
+from acidsql.transaction.explicit import ExplicitTransaction
+
+# Statements that change no table, or change rows.
+_ALLOWED = (
+    ast.AbortTransactions,
+    ast.CacheTable,  # refused by itself if it reads ACID tables
+    ast.Commit,
+    ast.Delete,
+    ast.Describe,
+    ast.DescribeDetail,
+    ast.DescribeHealth,
+    ast.DescribeHistory,
+    ast.Explain,
+    ast.Merge,
+    ast.RefreshTable,
+    ast.Rollback,
+    ast.ShowColumns,
+    ast.ShowCompactions,
+    ast.ShowCreateTable,
+    ast.ShowDatabases,
+    ast.ShowLocks,
+    ast.ShowPartitions,
+    ast.ShowTables,
+    ast.ShowTblProperties,
+    ast.ShowTransactions,
+    ast.Update,
+    ast.Use,
+)
+
+
+def start(session: AcidSession, statement: ast.StartTransaction) -> DataFrame:
+    """Run START TRANSACTION: the statements of this thread belong to it until it ends.
+
+    Raises:
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun one already.
+    """
+    explicit.start(session, read_only=statement.read_only)
+    return result.nothing(session.spark)
+
+
+def commit(session: AcidSession) -> DataFrame:
+    """Run COMMIT.
+
+    Raises:
+        TransactionStateError: NO_ACTIVE_TRANSACTION, TXN_ABORTED.
+        WriteConflictError: CONCURRENT_WRITE; everything is rolled back.
+    """
+    commit_transaction(_required(session, "COMMIT"))
+    return result.nothing(session.spark)
+
+
+def commit_transaction(transaction: ExplicitTransaction) -> None:
+    """Commit a transaction of several statements, or roll it back."""
+    transaction.commit(own_deletes.complete)
+
+
+def rollback(session: AcidSession) -> DataFrame:
+    """Run ROLLBACK.
+
+    Raises:
+        TransactionStateError: NO_ACTIVE_TRANSACTION.
+    """
+    _required(session, "ROLLBACK").rollback()
+    return result.nothing(session.spark)
+
+
+def _required(session: AcidSession, word: str) -> ExplicitTransaction:
+    transaction = current_transaction(session)
+    if transaction is None:
+        raise TransactionStateError(
+            "NO_ACTIVE_TRANSACTION",
+            f"there is nothing to {word}: this thread has begun no transaction. Begin one with "
+            "START TRANSACTION; a statement outside one commits by itself",
+        )
+    return transaction
+
+
+def check_statement(session: AcidSession, statement: ast.Statement | None) -> None:
+    """Refuse a statement that a transaction of several statements cannot have, before it begins.
+
+    Statements that are Spark's are looked at by ``check_of_spark``.
+
+    Raises:
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.
+    """
+    explicit.roll_back_abandoned(session)
+    if current_transaction(session) is None or _is_allowed(statement):
+        return
+    refuse_in_transaction(session, current().operation)
+
+
+def _is_allowed(statement: ast.Statement | None) -> bool:
+    match statement:
+        case None:
+            return True
+        case ast.Insert():
+            return not statement.overwrite
+        case ast.MultiInsert():
+            # The branches are looked at one by one, when their intents are known.
+            return True
+        case ast.CheckTable():
+            return not statement.repair or statement.dry_run
+        case ast.CreateView():
+            return statement.temporary or statement.global_temporary
+        case _:
+            return isinstance(statement, _ALLOWED)
+
+
+def check_of_spark(session: AcidSession, plan: bridge.LogicalPlan) -> None:
+    """Refuse a statement of Spark's that writes, which no ROLLBACK could take back.
+
+    Args:
+        session: the session.
+        plan: as Spark has parsed it.
+
+    Raises:
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.
+    """
+    if current_transaction(session) is None:
+        return
+    writing = bridge.written_by(session.spark, plan)
+    if writing is not None:
+        refuse_in_transaction(session, f"{writing} of a table that is not transactional")

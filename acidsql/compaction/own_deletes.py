@@ -1,0 +1,260 @@
+"""Rows that a transaction of several statements inserted and deleted again.
+
+Hive's vectorised reader does not apply delete events to rows of the same write id once that write
+id alone was compacted (``VectorizedOrcAcidRowBatchReader``). So before such a transaction commits,
+the rows are taken out of the directories that it wrote, and the delete events with them. Nobody
+else has seen these directories.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from acidsql.compaction.copying import copy_undeleted, merge_few_deletes
+from acidsql.compaction.rewriting import write_buckets_of
+from acidsql.errors import FormatError, WriteConflictError
+from acidsql.format.bucket_codec import MAX_STATEMENT_ID, decode_statement
+from acidsql.format.names import (
+    STAGING_PREFIX,
+    VERSION_CONTENT,
+    VERSION_FILE,
+    AcidDirectory,
+    DirectoryKind,
+    delete_delta_name,
+    delta_name,
+    parse_directory,
+)
+from acidsql.format.selection import AcidState
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.limits import limits
+from acidsql.metastore.model import CompactionType, Partition, Table
+from acidsql.metastore.names import object_name
+from acidsql.scan.directories import DeleteFile, delete_files
+from acidsql.scan.plan import all_inserts, compaction_deletes
+from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage.filesystem import child
+from acidsql.storage.listings import Listings
+from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.storage.tails import ORIGINAL_WRITE_ID
+from acidsql.transaction.explicit import ExplicitTransaction, next_statement_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What a transaction wrote to a table without partitions, or to one partition.
+
+    Attributes:
+        write_id: of the transaction in the table.
+        directories: its directories there.
+    """
+
+    table: Table
+    partition: Partition
+    write_id: int
+    directories: tuple[AcidDirectory, ...]
+
+    @property
+    def has_deletes(self) -> bool:
+        """Whether it deleted rows there."""
+        return any(d.kind is DirectoryKind.DELETE_DELTA for d in self.directories)
+
+
+def complete(transaction: ExplicitTransaction) -> None:
+    """Take the rows that a transaction deleted again out of its directories, before it commits.
+
+    Raises:
+        WriteConflictError: CONCURRENT_WRITE, a rebalance has given rows that it deleted new row
+            ids.
+        FormatError: TOO_MANY_STATEMENTS, SYNC_FAILED.
+    """
+    places = [place for place in places_of(transaction) if place.has_deletes]
+    if places:
+        check_not_rebalanced(transaction, places)
+    for place in places:
+        _complete(transaction, place)
+
+
+def places_of(transaction: ExplicitTransaction) -> Iterator[Place]:
+    """Yield what a transaction wrote, table by table and partition by partition."""
+    found: dict[tuple[str, tuple[str, ...]], list[AcidDirectory]] = defaultdict(list)
+    known: dict[tuple[str, tuple[str, ...]], tuple[Table, Partition, int]] = {}
+    for write in transaction.writes:
+        by_location = {p.location.rstrip("/"): p for p in write.touched.values()}
+        for path in write.placed:
+            location, _, name = path.rpartition("/")
+            directory, partition = parse_directory(name), by_location[location]
+            key = write.table.full_name, partition.values
+            known[key] = write.table, partition, write.write_id
+            if directory is not None:
+                found[key].append(directory)
+    for key, (table, partition, write_id) in known.items():
+        yield Place(
+            table=table,
+            partition=partition,
+            write_id=write_id,
+            directories=tuple(found[key]),
+        )
+
+
+def check_not_rebalanced(transaction: ExplicitTransaction, places: Sequence[Place]) -> None:
+    """Check that rows which a transaction deleted have the row ids that it saw.
+
+    A rebalance gives new ones. Its lock lets nobody write meanwhile, but the snapshot of a
+    transaction of several statements may be older than its first lock.
+
+    Raises:
+        WriteConflictError: CONCURRENT_WRITE.
+    """
+    names = {(p.table.database, p.table.name, _name(p.table, p.partition)): p.table for p in places}
+    for entry in transaction.session.metastore.compactions():
+        after = entry.next_txn_id or 0
+        key = entry.database, entry.table, entry.partition
+        if entry.type is CompactionType.REBALANCE and after > transaction.txn_id and key in names:
+            where = object_name(*key)
+            raise WriteConflictError(
+                "CONCURRENT_WRITE",
+                f"transaction {transaction.txn_id} was aborted: it changes rows of {where}, which "
+                f"compaction {entry.compaction_id} has rebalanced since the transaction began; run "
+                "it again",
+                {
+                    "txnId": str(transaction.txn_id),
+                    "winnerTxnId": str(entry.txn_id or after - 1),
+                    "object": where,
+                },
+            )
+
+
+def _name(table: Table, partition: Partition) -> str | None:
+    return table.partition_name(partition.values) if table.partition_columns else None
+
+
+def _complete(transaction: ExplicitTransaction, place: Place) -> None:
+    session = transaction.session
+    listings = Listings(session.files, transaction.txn_id)
+    own = {
+        d
+        for d in place.directories
+        if d.kind is DirectoryKind.DELETE_DELTA and _names_own_rows(session, listings, place, d)
+    }
+    if not own:
+        return
+    statements = _statements_deleted_from(session, listings, place, own)
+    replaced = [
+        d
+        for d in place.directories
+        if d in own
+        or (
+            d.kind is DirectoryKind.DELTA
+            and (statements is None or (d.statement_id or 0) in statements)
+        )
+    ]
+    snapshot = _snapshot_of(transaction, listings, place, replaced)
+    staging = child(place.table.location, f"{STAGING_PREFIX}{transaction.txn_id}", "complete")
+    number = next_statement_id(frozenset(d.name for d in place.directories))
+    if number > MAX_STATEMENT_ID:
+        raise FormatError(
+            "TOO_MANY_STATEMENTS",
+            f"transaction {transaction.txn_id} has no statement id left for "
+            f"{place.table.full_name}, of which it needs one to commit: write less in one "
+            "transaction",
+            {"txnId": str(transaction.txn_id)},
+        )
+    names = [
+        make(place.write_id, place.write_id, number) for make in (delta_name, delete_delta_name)
+    ]
+    staged = [child(staging, name) for name in names]
+    _write(session, snapshot, place, staged, child(staging, "anew"))
+    unsynced = Unsynced(root=place.table.location)
+    for path in staged:
+        if not session.files.exists(path):
+            continue
+        session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+        target = child(place.partition.location, path.rpartition("/")[2])
+        transaction.put(place.table, target)
+        session.files.rename(path, target)
+        unsynced.add(target)
+    for directory in replaced:
+        path = child(place.partition.location, directory.name)
+        session.files.delete(path)
+        transaction.removed(place.table, path)
+        unsynced.add_name(path)
+    session.files.delete(staging)
+    sync_all(session.files, [unsynced])
+
+
+def _names_own_rows(
+    session: AcidSession, listings: Listings, place: Place, directory: AcidDirectory
+) -> bool:
+    """Return whether delete events of a directory are of rows of the same write id.
+
+    These are the last in a file, which is sorted by row ids.
+    """
+    listing = listings.get(child(place.partition.location, directory.name))
+    for file in delete_files(session, listing):
+        write_ids = file.tail.file_int_stats(ORIGINAL_WRITE_ID)
+        if write_ids is None or write_ids.maximum >= place.write_id:
+            return True
+    return False
+
+
+def _statements_deleted_from(
+    session: AcidSession, listings: Listings, place: Place, own: set[AcidDirectory]
+) -> frozenset[int] | None:
+    """Return the statement ids whose rows were deleted; None if the events are too many to look."""
+    files: list[DeleteFile] = [
+        file
+        for directory in own
+        for file in delete_files(
+            session, listings.get(child(place.partition.location, directory.name))
+        )
+    ]
+    if sum(file.tail.rows for file in files) > limits().driver_events:
+        return None
+    found: set[int] = set()
+    for file in files:
+        events = session.delete_events.events(file.path, file.version)
+        mine = events.filter(pc.field("write_id") == place.write_id)
+        found.update(map(decode_statement, pc.unique(mine["bucket"]).to_pylist()))
+    return frozenset(found)
+
+
+def _snapshot_of(
+    transaction: ExplicitTransaction,
+    listings: Listings,
+    place: Place,
+    directories: Sequence[AcidDirectory],
+) -> TableSnapshot:
+    """Return a snapshot of some directories of the transaction alone."""
+    location = place.partition.location
+    listings.fetch([child(location, d.name) for d in directories])
+    partition = PartitionSnapshot(
+        values=place.partition.values,
+        location=location,
+        state=AcidState(deltas=tuple(directories)),
+        columns=None,
+    )
+    return TableSnapshot(
+        table=place.table,
+        txns=transaction.txns,
+        write_ids=ValidWriteIdList(table=place.table.full_name, high_water_mark=place.write_id),
+        partitions=(partition,),
+        listings=listings,
+    )
+
+
+def _write(
+    session: AcidSession, snapshot: TableSnapshot, place: Place, staged: Sequence[str], anew: str
+) -> None:
+    """Write one insert delta and one delete delta in the place of those of a snapshot."""
+    inserts, deletes = staged
+    if not copy_undeleted(session, snapshot, inserts, anew):
+        rows = all_inserts(session, snapshot, less_deleted=True)
+        write_buckets_of(session, snapshot.table, rows, inserts)
+    if not merge_few_deletes(session, snapshot, deletes, but_of=place.write_id):
+        events = compaction_deletes(session, snapshot, but_of=place.write_id)
+        write_buckets_of(session, snapshot.table, events, deletes, deletes=True)

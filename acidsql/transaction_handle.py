@@ -1,0 +1,146 @@
+"""``acidsql.transaction``: a transaction of several statements as a context manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from pyspark.sql import DataFrame, SparkSession
+
+from acidsql import api
+from acidsql.commands import transactions
+from acidsql.errors import TransactionStateError
+from acidsql.session.metrics import current
+from acidsql.session.owner_thread import acting_for
+from acidsql.transaction import explicit
+from acidsql.transaction.explicit import ExplicitTransaction
+
+
+class TransactionHandle:
+    """Transaction of several statements; made by ``acidsql.transaction``.
+
+    It belongs to the thread that began it, whose statements are part of it whichever way they are
+    run. Other threads may use its methods: their statements run one after the other.
+    """
+
+    def __init__(self, spark: SparkSession, transaction: ExplicitTransaction) -> None:
+        self._spark = spark
+        self._transaction = transaction
+
+    def __repr__(self) -> str:
+        return f"<transaction {self.txn_id}, {self._transaction.opened.status.value}>"
+
+    @property
+    def txn_id(self) -> int:
+        """Transaction id, as in SHOW TRANSACTIONS."""
+        return self._transaction.txn_id
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can go on: it has not ended, and nobody has aborted it as far as is known."""
+        return self._transaction.is_open and not self._transaction.has_ended
+
+    def sql(
+        self,
+        text: str,
+        args: Mapping[str, Any] | Sequence[Any] | None = None,
+        *,
+        dialect: str = "spark",
+        **frames: Any,
+    ) -> DataFrame:
+        """Run a statement in the transaction; see ``acidsql.sql``.
+
+        Raises:
+            TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended; TXN_ABORTED.
+        """
+        with self._acting():
+            return api.sql(self._spark, text, args, dialect=dialect, **frames)
+
+    def table(self, name: str) -> DataFrame:
+        """Return the rows of a table or view, as the transaction sees it; see ``acidsql.table``.
+
+        Raises:
+            TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended; TXN_ABORTED.
+        """
+        with self._acting():
+            return api.table(self._spark, name)
+
+    def commit(self) -> None:
+        """Commit all that the statements did; if that fails, it is rolled back.
+
+        Raises:
+            WriteConflictError: CONCURRENT_WRITE, another transaction changed the same partition and
+                committed first.
+            TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended; TXN_ABORTED.
+            MetastoreError: COMMIT_OUTCOME_UNKNOWN.
+        """
+        with self._acting(), api.working(self._spark):
+            current().operation = "COMMIT"
+            transactions.commit_transaction(self._transaction)
+
+    def rollback(self) -> None:
+        """Undo all that the statements did.
+
+        Raises:
+            TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended.
+        """
+        with self._acting(), api.working(self._spark):
+            current().operation = "ROLLBACK"
+            self._transaction.rollback()
+
+    @contextmanager
+    def _acting(self) -> Iterator[None]:
+        if self._transaction.has_ended:
+            raise TransactionStateError(
+                "NO_ACTIVE_TRANSACTION",
+                f"transaction {self.txn_id} has ended "
+                f"({self._transaction.opened.status.value}): begin another one",
+            )
+        with acting_for(self._transaction.owner):
+            yield
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Commit, or roll back after an exception; nothing is done if it has ended already."""
+        if self._transaction.has_ended:
+            return
+        if kind is None:
+            self.commit()
+        else:
+            self.rollback()
+
+
+def transaction(spark: SparkSession, *, read_only: bool = False) -> TransactionHandle:
+    """Begin a transaction of several statements, which commits at the end of a ``with`` block.
+
+    All statements see the tables as of its beginning, and what earlier ones of its own did. Nobody
+    else sees anything of it before it commits, and everything then. If the block raises, it is
+    rolled back. A statement that fails takes back itself alone; who catches its error can go on.
+
+    Args:
+        spark: the session. All statements that the thread runs on it until the transaction ends are
+            part of it, also those of ``acidsql.sql`` and of writers of DataFrames.
+        read_only: whether it only reads, with one snapshot for all of its queries.
+
+    Raises:
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun one already.
+
+    >>> with acidsql.transaction(spark) as txn:
+    ...     inserted = txn.sql("INSERT INTO pet VALUES (3, 'Kim')")
+    ...     updated = txn.sql("UPDATE pet SET name = 'Kimi' WHERE id = 3")
+    >>> acidsql.sql(spark, "SELECT * FROM pet WHERE id = 3").collect()
+    [Row(id=3, name='Kimi')]
+    """
+    with api.working(spark) as session:
+        current().operation = "START TRANSACTION"
+        explicit.roll_back_abandoned(session)
+        return TransactionHandle(spark, explicit.start(session, read_only=read_only))

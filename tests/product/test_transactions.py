@@ -1,0 +1,284 @@
+"""Tests of transactions of several statements: what they see, commit, take back and refuse."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+import acidsql
+from acidsql.errors import AcidSqlError
+from acidsql.format.bucket_codec import decode_statement
+from acidsql.metastore.model import TxnState, TxnType
+from acidsql.storage.filesystem import FileSystem
+from acidsql.transaction import write_transaction
+from acidsql.transaction.current import transaction_mark
+
+if TYPE_CHECKING:
+    from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+
+def condition_of(run: Callable[[], Any]) -> str | None:
+    """Return the condition of the error that something raises."""
+    with pytest.raises(AcidSqlError) as caught:
+        run()
+    return str(caught.value.getCondition())
+
+
+def writers(lab: Lab) -> int:
+    """Return the number of open transactions that may write."""
+    return sum(
+        txn.state is TxnState.OPEN and txn.type is not TxnType.READ_ONLY
+        for txn in lab.session.metastore.open_txns()
+    )
+
+
+def test_statements_see_those_before_them_and_others_see_all_at_once(lab: Lab, other: Lab) -> None:
+    a = lab.create("id INT, v STRING", values="(1, 'a'), (2, 'b')")
+    p = lab.create("id INT, v STRING", partitioned="k INT")
+    lab.sql("START TRANSACTION")
+    lab.sql(f"INSERT INTO {a} VALUES (3, 'c'), (4, 'd')")
+    lab.sql(f"UPDATE {a} SET v = 'u' WHERE id IN (1, 3)")
+    lab.sql(f"DELETE FROM {a} WHERE id = 4")
+    lab.sql(
+        f"MERGE INTO {a} USING (SELECT 3 AS id UNION ALL SELECT 9) s ON {a}.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET v = 'm' WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'n')"
+    )
+    lab.sql(
+        f"FROM {a} INSERT INTO {p} SELECT id, v, 7 WHERE id = 9 INSERT INTO {p} SELECT id, v, 8"
+    )
+    lab.sql(f"UPDATE {p} SET v = 'z' WHERE k = 7")
+    inside = [(1, "u"), (2, "b"), (3, "m"), (9, "n")]
+    assert lab.rows(a) == inside
+    assert lab.sql(f"SELECT count(*) FROM {a}") == [(4,)]
+    assert lab.sql(f"SELECT id, v, k FROM {p} WHERE k = 7") == [(9, "z", 7)]
+    assert other.rows(a) == [(1, "a"), (2, "b")]
+    assert other.rows(p) == []
+    lab.sql("COMMIT")
+    assert other.rows(a) == lab.rows(a) == inside
+    assert other.sql(f"SELECT count(*) FROM {p} WHERE k = 8") == [(4,)]
+    assert {write_id for (write_id,) in lab.sql(f"SELECT row__id.writeid FROM {a}")} == {1, 2}
+    # No delete event names a row of its own write id.
+    events = [
+        event
+        for path, file in lab.files(a).items()
+        if path.startswith("delete_delta_0000002")
+        for event in file.events
+    ]
+    assert [event[1] for event in events] == [1]
+    assert sum(len(f.events) for n, f in lab.files(a).items() if n.startswith("delta_0000002")) == 3
+    for table in (a, p):
+        assert acidsql.check(lab.spark, table, full=True).collect() == []
+    (newest, _) = lab.frame(f"DESCRIBE HISTORY {a}").collect()
+    assert newest.operation == "TRANSACTION"
+    assert newest.statement.split(";\n")[0] == f"INSERT INTO {a} VALUES (3, 'c'), (4, 'd')"
+    assert (newest.numInsertedRows, newest.numUpdatedRows, newest.numDeletedRows) == (3, 3, 1)
+    assert newest.numFiles == len([n for n in lab.files(a) if "0000002_0000002" in n])
+
+
+def _delete_and_fail(lab: Lab, table: str) -> None:
+    with acidsql.transaction(lab.spark) as txn:
+        txn.sql(f"DELETE FROM {table}")
+        raise ZeroDivisionError
+
+
+def test_rollback_leaves_nothing(lab: Lab) -> None:
+    t = lab.create("id INT", partitioned="k INT", values="(1, 1)")
+    before = lab.state(t)
+    with acidsql.transaction(lab.spark) as txn:
+        txn.sql(f"INSERT INTO {t} VALUES (2, 1), (3, 2)")
+        txn.sql(f"DELETE FROM {t} WHERE id = 1")
+        assert lab.rows(t) == [(2, 1), (3, 2)]
+        frames = [txn.table(t), txn.sql(f"SELECT count(*) FROM {t} WHERE k = 1")]
+        txn.rollback()
+    assert lab.state(t) == before
+    for frame in frames:  # they would show what never was committed
+        with pytest.raises(PySparkException):
+            frame.collect()
+    with pytest.raises(ZeroDivisionError):
+        _delete_and_fail(lab, t)
+    assert lab.state(t) == before
+    assert condition_of(lambda: txn.sql("SELECT 1")) == "NO_ACTIVE_TRANSACTION"
+
+
+def test_a_delete_alone_is_not_shown_after_its_rollback(lab: Lab) -> None:
+    t = lab.create("id INT", values="(1), (2)")
+    lab.sql("BEGIN")
+    lab.sql(f"DELETE FROM {t} WHERE id = 1")
+    rows, count = lab.frame(f"SELECT * FROM {t}"), lab.frame(f"SELECT count(*) FROM {t}")
+    assert [tuple(row) for row in rows.collect()] == [(2,)]
+    lab.sql("ROLLBACK")
+    for frame in (rows.select("id"), count):
+        with pytest.raises(PySparkException):
+            frame.collect()
+
+
+def test_all_queries_see_the_tables_as_of_the_beginning(lab: Lab, other: Lab) -> None:
+    a = lab.create("id INT", values="(1)")
+    b = lab.create("id INT", values="(1)")
+    lab.sql("START TRANSACTION READ ONLY")
+    other.sql(f"INSERT INTO {a} VALUES (2)")
+    other.sql(f"DELETE FROM {b}")
+    other.compact(b, "major")
+    assert lab.rows(a) == lab.rows(b) == [(1,)]
+    frame = lab.frame(f"SELECT * FROM {b}")
+    assert condition_of(lambda: lab.sql(f"DELETE FROM {a}")) == "READ_ONLY_TRANSACTION"
+    lab.sql("COMMIT WORK")
+    other.sql("SHOW TABLES")
+    acidsql.run_cleaner(other.spark)
+    assert frame.collect()[0].id == 1  # its lease keeps the files
+    assert lab.rows(a) == [(1,), (2,)]
+    assert lab.rows(b) == []
+
+
+def test_a_failed_statement_takes_back_itself_alone(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id INT, v INT", partitioned="k INT")
+    lab.sql("START TRANSACTION")
+    lab.sql(f"INSERT INTO {t} VALUES (1, 0, 1), (2, 1, 2)")
+    tree = lab.tree(t)
+    with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
+        lab.sql(f"UPDATE {t} SET v = 1 / v")
+    original, places = FileSystem.rename, []
+
+    def rename(files: FileSystem, source: str, target: str) -> None:
+        if "/k=" in target and "delta_" in target:
+            places.append(target)
+            if len(places) == 3:
+                raise OSError("disk full")
+        original(files, source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FileSystem, "rename", rename)
+        with pytest.raises(OSError, match="disk full"):
+            lab.sql(f"UPDATE {t} SET v = v + 10")
+    assert len(places) == 3
+    assert [name for name in lab.tree(t) if "_acidsql_staging" not in name] == [
+        name for name in tree if "_acidsql_staging" not in name
+    ]
+    lab.sql(f"UPDATE {t} SET v = v + 1 WHERE k = 2")
+    lab.sql("COMMIT")
+    assert lab.rows(t) == [(1, 0, 1), (2, 2, 2)]
+    assert not [name for name in lab.tree(t) if "staging" in name]
+
+
+def test_the_first_to_commit_wins(lab: Lab, other: Lab) -> None:
+    t = lab.create("id INT, v INT", values="(1, 0), (2, 0)")
+    lab.sql("START TRANSACTION")
+    lab.sql(f"INSERT INTO {t} VALUES (3, 0)")
+    lab.sql(f"UPDATE {t} SET v = 1 WHERE id = 1")
+    other.sql(f"UPDATE {t} SET v = 2 WHERE id = 1")
+    assert lab.sql(f"SELECT v FROM {t} WHERE id = 1") == [(1,)]
+    assert condition_of(lambda: lab.sql("COMMIT")) == "CONCURRENT_WRITE"
+    assert lab.rows(t) == [(1, 2), (2, 0)]
+    assert condition_of(lambda: lab.sql("ROLLBACK")) == "NO_ACTIVE_TRANSACTION"
+    assert not [name for name in lab.directories(t) if "0000002_0000002" in name]
+    assert writers(lab) == 0
+
+
+def test_what_cannot_be_taken_back_is_refused(lab: Lab) -> None:
+    t = lab.create("id INT", values="(1)")
+    name = f"{t}_new"
+    assert condition_of(lambda: lab.sql("COMMIT")) == "NO_ACTIVE_TRANSACTION"
+    lab.sql("BEGIN TRANSACTION READ WRITE")
+    frame = lab.spark.range(1).selectExpr("CAST(id AS INT) AS id")
+    table = acidsql.AcidTable.forName(lab.spark, t)
+    refused: list[Callable[[], Any]] = [
+        lambda: table.overwrite(frame),
+        lambda: acidsql.transaction(lab.spark),
+        lambda: acidsql.run_compaction(lab.spark),
+    ]
+    texts = [
+        "START TRANSACTION",
+        f"CREATE TABLE {name} (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')",
+        f"CREATE TABLE {name} USING parquet AS SELECT 1 AS id",
+        f"INSERT OVERWRITE {t} VALUES (2)",
+        f"FROM {t} INSERT OVERWRITE TABLE {t} SELECT id",
+        f"TRUNCATE TABLE {t}",
+        f"DROP TABLE {t}",
+        f"ALTER TABLE {t} ADD COLUMNS (v INT)",
+        f"ALTER TABLE {t} COMPACT 'major'",
+        f"ANALYZE TABLE {t} COMPUTE STATISTICS",
+        f"LOAD DATA LOCAL INPATH '/nowhere' INTO TABLE {t}",
+        f"CHECK TABLE {t} REPAIR",
+        f"VACUUM {t}",
+        f"CREATE DATABASE {name}",
+    ]
+    refused += [partial(lab.sql, text) for text in texts]
+    for run in refused:
+        assert condition_of(run) == "NOT_ALLOWED_IN_TRANSACTION"
+    lab.sql(f"CREATE TEMPORARY VIEW {name} AS SELECT * FROM {t}")
+    lab.sql("SET spark.sql.shuffle.partitions = 2")
+    table.append(frame)
+    assert lab.rows(name) == [(0,), (1,)]
+    lab.sql("COMMIT")
+    lab.sql(f"DROP VIEW {name}")
+    assert lab.rows(t) == [(0,), (1,)]
+
+
+def test_an_abort_by_somebody_else_ends_in_a_rollback(lab: Lab, other: Lab) -> None:
+    t = lab.create("id INT", values="(1)")
+    before = lab.state(t)
+    lab.sql("START TRANSACTION")
+    lab.sql(f"INSERT INTO {t} VALUES (2)")
+    assert transaction_mark(lab.spark) == "*"
+    opened = lab.session.metastore.open_txns()
+    txn_id = max(txn.txn_id for txn in opened if txn.type is TxnType.DEFAULT)
+    other.sql(f"ABORT TRANSACTIONS {txn_id}")
+    for text in (f"SELECT * FROM {t}", f"INSERT INTO {t} VALUES (3)"):
+        assert condition_of(partial(lab.sql, text)) == "TXN_ABORTED"
+    assert transaction_mark(lab.spark) == "!"
+    lab.sql("ROLLBACK")
+    assert transaction_mark(lab.spark) == ""
+    assert lab.state(t) == before
+
+
+def test_a_transaction_belongs_to_its_thread_and_to_its_handle(lab: Lab) -> None:
+    t = lab.create("id INT", values="(1)")
+    seen: list[Any] = []
+
+    def in_thread(work: Callable[[], Any]) -> None:
+        thread = threading.Thread(target=lambda: seen.append(work()))
+        thread.start()
+        thread.join()
+
+    with acidsql.transaction(lab.spark) as txn:
+        txn.sql(f"INSERT INTO {t} VALUES (2)")
+        in_thread(lambda: lab.rows(t))
+        in_thread(lambda: sorted(map(tuple, txn.table(t).collect())))
+    assert seen == [[(1,)], [(1,), (2,)]]
+    # One that is left behind by its thread is rolled back when a statement notices.
+    in_thread(lambda: [lab.sql("START TRANSACTION"), lab.sql(f"DELETE FROM {t}")])
+    assert writers(lab) == 1
+    assert lab.rows(t) == [(1,), (2,)]
+    assert writers(lab) == 0
+
+
+def test_the_end_of_a_session_rolls_back(new_lab: Callable[..., Lab], lab: Lab) -> None:
+    t = lab.create("id INT", values="(1)")
+    before = lab.state(t)
+    other = new_lab()
+    other.sql("START TRANSACTION")
+    other.sql(f"DELETE FROM {t}")
+    other.session.close()
+    assert lab.state(t) == before
+
+
+def test_statement_ids_count_on_up_to_a_limit(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    t = lab.create("id INT")
+    lab.sql("START TRANSACTION")
+    for number in range(3):
+        lab.sql(f"INSERT INTO {t} VALUES ({number})")
+    buckets = lab.sql(f"SELECT row__id.bucketid FROM {t} ORDER BY id")
+    assert [decode_statement(bucket) for (bucket,) in buckets] == [0, 1, 2]
+    monkeypatch.setattr(write_transaction, "MAX_STATEMENT_ID", 2)
+    assert condition_of(lambda: lab.sql(f"INSERT INTO {t} VALUES (3)")) == "TOO_MANY_STATEMENTS"
+    lab.sql("COMMIT")
+    assert lab.directories(t) == [f"delta_0000001_0000001_000{i}" for i in range(3)]
