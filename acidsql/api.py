@@ -25,6 +25,7 @@ from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import StatementMetrics, current, metrics_of, recorded
+from acidsql.session.retries import run_again_after_conflicts
 from acidsql.session.working import at_work_for
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
@@ -130,7 +131,12 @@ def run(
         try:
             if frames:
                 text = formatter.format(text, **frames)
-            frame = dispatch.run(session, bind(text, _literals(spark, args)), on_spark)
+            bound = bind(text, _literals(spark, args))
+            frame = run_again_after_conflicts(
+                session,
+                lambda: dispatch.run(session, bound, on_spark),
+                [value for value in frames.values() if isinstance(value, DataFrame)],
+            )
             current().result = frame
             return frame
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +17,7 @@ from acidsql.metastore.changes import (
     RecordWrites,
     ShowTable,
 )
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.history import WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
@@ -27,6 +28,7 @@ from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.begin import OpenedTransaction, begin
+from acidsql.transaction.comparison import Comparison, Watch, deleted_rows
 from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_id_check import check_write_id_is_new
@@ -68,6 +70,7 @@ class WriteTransaction:
         named: operations and partitions that the metastore was told of.
         counts: rows that it changed, which its statement tells before the commit; files of
             directories that were published.
+        watches: what may not have changed at the commit.
     """
 
     transaction: Transaction
@@ -85,6 +88,7 @@ class WriteTransaction:
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
     counts: WriteCounts = field(default_factory=WriteCounts)
+    watches: list[Watch] = field(default_factory=list)
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
     @property
@@ -232,8 +236,16 @@ class WriteTransaction:
             written = tuple(self.touched.values())
             self.changes.append(RecordWrites(table=table, written=written))
             self._give_columns_of_the_table()
-        elif self.intent.names_partitions_late:
+        if self._leaves_placeholder():
             self._name_partitions(self.intent.operation, [])
+
+    def _leaves_placeholder(self) -> bool:
+        """Return whether the write set still has a change of the whole table that was not made."""
+        if not self.intent.names_partitions_late:
+            return False
+        if not self.session.metastore.capabilities.compares_rows:
+            return not self.touched
+        return self.intent.operation not in {operation for operation, _ in self.named}
 
     def _give_columns_of_the_table(self) -> None:
         """Give the table's columns to partitions that were written to and have fewer columns.
@@ -298,8 +310,8 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
 
     Raises:
         FormatError: SYNC_FAILED.
-        WriteConflictError: another transaction changed rows in the same partition and committed
-            first.
+        WriteConflictError: another transaction changed the same rows, or on a Hive Metastore rows
+            in the same partition, and committed first.
     """
     with phase(Phase.COMMIT):
         for write, changed in changes:
@@ -313,7 +325,24 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
         made += [change for write, _ in changes for change in write.changes]
         # Last: the other changes know a new table by its name until then.
         made.sort(key=lambda change: isinstance(change, ShowTable))
-        changes[0][0].transaction.commit(made)
+        writes = [write for write, _ in changes]
+        writes[0].transaction.commit(made, _comparison(writes))
+
+
+def _comparison(writes: Sequence[WriteTransaction]) -> Callable[[], Compared] | None:
+    """Return what compares the changes of a transaction with those of others before its commit;
+    None where the metastore compares partitions.
+    """
+    session, txn_id = writes[0].session, writes[0].txn_id
+    if not session.metastore.capabilities.compares_rows:
+        return None
+    deleted = {
+        place: found
+        for write in writes
+        for place, found in deleted_rows(write.table, write.touched, write.placed).items()
+    }
+    watches = [watch for write in writes for watch in write.watches]
+    return Comparison(session=session, txn_id=txn_id, deleted=deleted, watches=watches).compare
 
 
 @contextmanager
