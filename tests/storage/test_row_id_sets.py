@@ -25,9 +25,7 @@ def table(keys: Sequence[RowId]) -> pa.Table:
 
 
 @given(st.lists(st.lists(ROW_IDS)), st.lists(ROW_IDS))
-def test_sets_meet_in_the_rows_that_both_have(
-    one: list[list[RowId]], other: list[RowId]
-) -> None:
+def test_sets_meet_in_the_rows_that_both_have(one: list[list[RowId]], other: list[RowId]) -> None:
     first = RowIdSet.of(map(table, one))
     second = RowIdSet.of([table(other)])
     in_one = {key for keys in one for key in keys}
