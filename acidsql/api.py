@@ -29,6 +29,7 @@ from acidsql.session.working import at_work_for
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
 from acidsql.transaction.current import refuse_in_transaction
+from acidsql.transaction.retries import run_again_after_conflicts
 
 
 def sql(
@@ -131,7 +132,12 @@ def run(
         try:
             if frames:
                 text = formatter.format(text, **frames)
-            frame = dispatch.run(session, bind(text, _literals(spark, args)), on_spark)
+            bound = bind(text, _literals(spark, args))
+            frame = run_again_after_conflicts(
+                session,
+                lambda: dispatch.run(session, bound, on_spark),
+                [value for value in frames.values() if isinstance(value, DataFrame)],
+            )
             current().result = frame
             return frame
         finally:

@@ -10,7 +10,7 @@ step. The second column has the classes of PySpark and of Python that it is one 
     │   ├── AcidDialectError    AcidTextError                        Spark has no such thing
     │   └── AcidLookupError     LookupError                          no such table or partition
     ├── ConcurrencyError        RuntimeError                         another transaction won
-    │   ├── WriteConflictError  -                                    it changed the same partition
+    │   ├── WriteConflictError  -                                    it changed the same rows
     │   └── LockTimeoutError    -                                    it kept its lock for too long
     ├── TransactionStateError   RuntimeError                         the transaction is open no more
     ├── CardinalityError        SparkRuntimeException, RuntimeError  MERGE matched a row twice

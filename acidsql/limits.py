@@ -48,6 +48,11 @@ class Limits:
             this many times fewer words than events.
         packed_bits: largest number of bits of a packed row id.
         counted_files: a count reads the tails of at most this number of files.
+        compared_events: up to this number of delete events of two transactions that changed the
+            same partition are compared by rows before the later one commits, about 60 bytes of
+            each; with more, they conflict.
+        watched_events: of no more rows that others have deleted it is asked whether a SERIALIZABLE
+            statement has read them; with more, they conflict.
         checked_events: up to this number of events, CHECK TABLE … FULL reads the row ids on the
             driver, about 50 bytes of each; more with Spark.
         sampled_tails: number of directories of a scan whose first files tell how many rows its
@@ -91,6 +96,9 @@ class Limits:
         seeding_seconds: longest wait until skipped transaction ids are no longer taken for open,
             as Hive 4 does until ``hive.txn.opentxn.timeout`` has passed.
         seeding_poll_seconds: time between two looks at that.
+        first_retry_seconds: longest pause before a statement that lost a conflict is run again; it
+            doubles with each further retry.
+        longest_retry_seconds: longest of these pauses.
         connect_seconds: longest wait for a connection to a Hive Metastore.
         connection_attempts: number of times that a call is tried on a Hive Metastore.
         alter_attempts: number of times that a write is recorded in a table of a Hive Metastore that
@@ -145,6 +153,8 @@ class Limits:
     events_per_word: int = 4
     packed_bits: int = 62
     counted_files: int = 1_000
+    compared_events: int = 5_000_000
+    watched_events: int = 100_000
     checked_events: int = 2_000_000
     sampled_tails: int = 64
     split_bytes: int = 128 * _MIB
@@ -175,6 +185,8 @@ class Limits:
     skipped_write_ids: int = 1_000
     seeding_seconds: float = 30.0
     seeding_poll_seconds: float = 0.2
+    first_retry_seconds: float = 0.1
+    longest_retry_seconds: float = 5.0
     connect_seconds: float = 10.0
     connection_attempts: int = 3
     alter_attempts: int = 10

@@ -65,6 +65,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.memory", "2g")
         # Tests assert directories; those of maintenance switch it on.
         .config("spark.acidsql.compaction.auto", "off")
+        .config("spark.acidsql.retries", "0")  # tests of conflicts want the first one
         .config("spark.sql.ansi.enabled", "true")  # the default from Spark 4 on
         .config("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")  # as from Spark 4 on
         .config("spark.sql.shuffle.partitions", "2")

@@ -17,6 +17,7 @@ from tpcds_bench import (
     cases,
     changes,
     codecs,
+    conflicts,
     cost,
     day,
     delete_files,
@@ -323,6 +324,27 @@ def day_command(
         results = day.run(work, size, driver_memory=settings.driver_memory)
     settings.report("day", day.sections(size, results), results)
     return not any(result.errors for result in results)
+
+
+@main.command("conflicts")
+@click.option("--updates", default=1000, show_default=True, help="UPDATEs of all writers.")
+@click.option("--writers", default=8, show_default=True, help="Threads that run them.")
+@click.option("--rows", default=100_000, show_default=True, help="Rows of each table.")
+@rounds_option(3)
+@click.pass_obj
+def conflicts_command(
+    settings: Settings, updates: int, writers: int, rows: int, rounds: int
+) -> bool:
+    """Measure small UPDATEs of different rows of one table by several writers.
+
+    Exits with 1 when one of them fails, conflicts or is lost.
+    """
+    size = conflicts.Size(updates=updates, writers=writers, rows=rows, rounds=rounds)
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with settings.work() as work:
+        result = conflicts.run(work, size, driver_memory=settings.driver_memory)
+    settings.report("conflicts", conflicts.sections(size, result), result)
+    return result.is_right
 
 
 @main.command("planning")

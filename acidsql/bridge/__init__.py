@@ -73,7 +73,7 @@ from acidsql.bridge.merge import (
     merge_pieces,
     merge_with_broadcast_source,
 )
-from acidsql.bridge.nondeterminism import computed_once
+from acidsql.bridge.nondeterminism import computed_once, is_observed_once
 from acidsql.bridge.plans import (
     Reference,
     aliases_are_fresh,
@@ -297,6 +297,7 @@ __all__ = [
     "is_empty_projection",
     "is_file_relation",
     "is_not_deleted",
+    "is_observed_once",
     "is_same_file_system",
     "is_session_function",
     "is_stopped",

@@ -75,6 +75,20 @@ def computed_once(frame: DataFrame) -> DataFrame:
         return frame.localCheckpoint()
 
 
+def is_observed_once(frame: DataFrame) -> bool:
+    """Return whether a DataFrame hands values to the program when it is computed
+    (``DataFrame.observe``), and others if it is computed again.
+    """
+    plan = logical_plan(frame)
+    return _observes(plan) and not is_repeatable(plan)
+
+
+def _observes(plan: LogicalPlan) -> bool:
+    if simple_name(plan) == "CollectMetrics":
+        return True
+    return any(map(_observes, elements(plan.children())))
+
+
 def is_repeatable(plan: LogicalPlan) -> bool:
     """Return whether a task of an analysed plan computes the same rows when it runs again."""
     if plan.deterministic():

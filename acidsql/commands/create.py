@@ -28,9 +28,11 @@ from acidsql.planning.name_resolution import (
     qualified,
 )
 from acidsql.planning.statement import StatementSnapshot, leased_snapshot
+from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
+from acidsql.session.settings import Isolation, isolation
 from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
@@ -341,6 +343,8 @@ def _create_as_select(session: AcidSession, statement: CreateTable, text: str | 
             shape = events.write_schema_of(session, staged)
             static = None if table.partition_columns else ()
             outcome = write_query(write, shape, rows, static)
+            if isolation(session.spark) is Isolation.SERIALIZABLE:
+                write.watches.append(UnchangedReads(txn_id=write.txn_id, snapshot=snapshot))
             write.changes.append(changes.ShowTable(staged=staged, name=table.name))
             inserted = outcome.events(deletes=False)
             changed = [outcome.changed(Operation.INSERT, deletes=False)]

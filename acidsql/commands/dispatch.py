@@ -49,6 +49,7 @@ from acidsql.planning.statement import (
     parse_and_resolve,
     refers_to_acid,
 )
+from acidsql.planning.unchanged_reads import watch_query
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.syntax import alter_statements, parse
@@ -97,6 +98,7 @@ def run_on_spark(
     if not found.tables:
         return _unchanged_on_spark(session, on_spark or (lambda: session.spark.sql(text)))
     with leased_snapshot(session) as snapshot:
+        watch_query(session, snapshot)
         return snapshot.run(found)
 
 

@@ -15,12 +15,14 @@ from acidsql.commands.partition_normalization import as_spelled
 from acidsql.insert_only.write import finalize_insert_only
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.planning.statement import StatementSnapshot
+from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema.acid_file import event_schema
 from acidsql.schema.columns import data_schema, has_timestamp, partition_schema
 from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
+from acidsql.session.settings import Isolation, isolation
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.driver_writer import Keys, collect_delete_keys, stage_on_driver
 from acidsql.storage.finalize import DuplicateKeys, FinishedDirectory, Staging
@@ -112,15 +114,24 @@ def write_schema_of(session: AcidSession, table: Table) -> WriteSchema:
 
 
 def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
-    """Return the snapshot with which the statement of a write transaction reads."""
-    earlier = transaction.earlier
+    """Return the snapshot with which the statement of a write transaction reads.
+
+    If the statement is SERIALIZABLE, what is read from it must not have changed at the commit.
+    """
+    session, earlier = transaction.session, transaction.earlier
+    changes_rows = transaction.intent.operation is not Operation.SELECT
+    serializable = changes_rows and isolation(session.spark) is Isolation.SERIALIZABLE
     snapshot = StatementSnapshot(
-        session=transaction.session,
+        session=session,
         txns=transaction.txns,
         listings=transaction.listings,
         repeatable=earlier is not None,
         added={name: own.partitions for name, own in (earlier or {}).items()},
+        finds_rows=serializable,
     )
+    if serializable:
+        reads = UnchangedReads(txn_id=transaction.txn_id, snapshot=snapshot)
+        transaction.watches.append(reads)
     is_authority = transaction.session.metastore.capabilities.is_id_authority
     if transaction.seen is not None and is_authority:
         snapshot.lists[transaction.table.full_name] = transaction.seen, transaction.txns

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import WriteSchema
+from acidsql.commands.unique_inserts import UniqueInserts, unique_columns
 from acidsql.limits import limits
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Table
@@ -140,6 +141,7 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a MERGE: one join, each WHEN clause with a statement id of its own."""
     # The clauses are not known yet, so the lock is that of an UPDATE; the write set is exact.
     intent = _intent(table, Operation.UPDATE, "MERGE", text)
+    unique = unique_columns(session, table)
     with write_transaction(session, intent) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
@@ -148,6 +150,15 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
         clauses = clauses_of(pieces)
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
+        if unique and ids["insert"]:
+            transaction.watches.append(
+                UniqueInserts(
+                    write=transaction,
+                    columns=unique,
+                    statement_ids=ids["insert"],
+                    compared=transaction.seen,
+                )
+            )
         duplicate_keys = (
             DuplicateKeys.AS_ONE if _is_lone_delete(pieces.matched) else DuplicateKeys.AN_ERROR
         )

@@ -26,6 +26,7 @@ from acidsql.syntax import parse
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering, Name, PartitionSpec, Span
 from acidsql.syntax.statements import CreateTable, Insert
+from acidsql.transaction.retries import run_again_after_conflicts
 from acidsql.transaction.write_intent import change_intent
 from acidsql.transaction.write_transaction import write_transaction
 
@@ -59,8 +60,12 @@ def append(
     Args:
         by_name: whether columns are matched by name, as in INSERT … BY NAME, or by position.
     """
-    with _insert_of(session, table, frame, "INTO", by_name=by_name) as statement:
-        return insert(session, table, statement, of_frame=True)
+
+    def attempt() -> DataFrame:
+        with _insert_of(session, table, frame, "INTO", by_name=by_name) as statement:
+            return insert(session, table, statement, of_frame=True)
+
+    return run_again_after_conflicts(session, attempt, [frame])
 
 
 def overwrite_mode(session: AcidSession) -> str:
@@ -94,10 +99,14 @@ def overwrite(
         raise AcidAnalysisError(
             "INVALID_PARTITION_OVERWRITE_MODE", f"the mode is {mode!r}: use static or dynamic"
         )
-    with _insert_of(
-        session, table, frame, "OVERWRITE", by_name=by_name, partitions=partitions
-    ) as statement:
-        return insert(session, table, statement, mode, of_frame=True)
+
+    def attempt() -> DataFrame:
+        with _insert_of(
+            session, table, frame, "OVERWRITE", by_name=by_name, partitions=partitions
+        ) as statement:
+            return insert(session, table, statement, mode, of_frame=True)
+
+    return run_again_after_conflicts(session, attempt, [frame])
 
 
 def overwrite_where(
@@ -111,6 +120,14 @@ def overwrite_where(
         condition: SQL text.
     """
     refuse_row_changes(table, "DELETE")
+    return run_again_after_conflicts(
+        session, lambda: _overwrite_where(session, table, frame, condition), [frame]
+    )
+
+
+def _overwrite_where(
+    session: AcidSession, table: Table, frame: DataFrame, condition: str
+) -> DataFrame:
     source = RecordedStatement(operation="REPLACE WHERE", text=condition)
     intent = change_intent(table, Operation.UPDATE, source)
     with (

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 
-from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError, quoted_name
-from acidsql.metastore.model import Table
+from acidsql.errors import (
+    AcidAnalysisError,
+    AcidLookupError,
+    TransactionStateError,
+    WriteConflictError,
+    quoted_name,
+)
+from acidsql.metastore.model import Operation, Table
 from acidsql.metastore.names import lowered
 
 # File systems have names of 255 bytes, and the directory of a database ends with ".db".
@@ -187,4 +193,30 @@ def write_id_refused(txn_id: int, reason: str) -> TransactionStateError:
         "WRITE_ID_REFUSED",
         f"transaction {txn_id} gets no write id, because it {reason}; begin a new transaction",
         {"txnId": str(txn_id)},
+    )
+
+
+_VERBS = {Operation.UPDATE: "update", Operation.DELETE: "delete"}
+
+
+def write_conflict(
+    txn_id: int, own: Operation | None, where: str, winner: int | str, theirs: Operation | None
+) -> WriteConflictError:
+    """Return the error for a transaction that has lost a conflict (CONCURRENT_WRITE).
+
+    Args:
+        txn_id: the transaction.
+        own: what it did, None if that is not known.
+        where: the table or partition that both changed.
+        winner: the transaction that committed first.
+        theirs: what that one did, None if that is not known.
+    """
+    verbs = [
+        _VERBS.get(operation, "change") if operation else "change" for operation in (own, theirs)
+    ]
+    return WriteConflictError(
+        "CONCURRENT_WRITE",
+        f"transaction {txn_id} was aborted: its {verbs[0]} of {where} conflicts with the "
+        f"{verbs[1]} by transaction {winner}, which committed first; run the statement again",
+        {"txnId": str(txn_id), "winnerTxnId": str(winner), "object": where},
     )

@@ -366,6 +366,8 @@ class Capabilities:
             which Hive 4 has; Hive 3.1 has ORC 1.5.
         queues_cleanups: ``request_cleanup`` is for acidsql. A server decides by itself what is
             cleaned that no compaction has replaced.
+        compares_rows: transactions that changed different rows of a partition can both commit
+            (``rivals``), and a commit can watch tables.
     """
 
     is_id_authority: bool
@@ -376,3 +378,4 @@ class Capabilities:
     keeps_history: bool
     readers_know_zstd: bool
     queues_cleanups: bool
+    compares_rows: bool

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.changes import CatalogChange
+from acidsql.metastore.comparison import Compared, Rival
 from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.model import (
     NO_LIMITS,
@@ -228,7 +229,15 @@ class Metastore(Protocol):
                 a new partition.
         """
 
-    def commit_txn(self, txn_id: int) -> None:
+    def rivals(self, txn_id: int) -> tuple[Rival, ...]:
+        """Return the changes that a transaction's client compares with its own, row by row, before
+        the commit: those that would be conflicts if the partition were the unit, and of which
+        delete events name the rows, as they do its own.
+
+        A metastore that cannot compare rows (``Capabilities.compares_rows``) returns none.
+        """
+
+    def commit_txn(self, txn_id: int, compared: Compared | None = None) -> bool:
         """Commit a transaction and release its locks; a committed one is left as it is.
 
         The write set is checked: if a transaction that committed after this one was opened changed
@@ -236,6 +245,15 @@ class Metastore(Protocol):
         which it holds an EXCLUSIVE lock is exempt: it takes its snapshot of all transactions
         (``valid_txns`` without an argument) once that lock is granted, and so has seen what was
         committed before; see ``waiting_may_conflict`` for an exception.
+
+        Args:
+            compared: what the client has compared by rows (``Capabilities.compares_rows``). Those
+                rivals are no conflicts; None makes the partition the unit. A metastore that cannot
+                compare rows ignores it.
+
+        Returns:
+            False if others have committed meanwhile that are not in ``compared``: nothing was
+            done, and they are to be compared too.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the message names both transactions and the

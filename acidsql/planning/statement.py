@@ -74,6 +74,8 @@ class StatementSnapshot:
         session: the session.
         txns: transactions that are visible.
         listings: directories that were listed.
+        finds_rows: whether the required rows of small tables are found too, which are read as a
+            whole otherwise.
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
         snapshots: of the tables that were read, by full name and required partitions.
         scans: records of the scans that were built, also of those that pruned partitions.
@@ -93,6 +95,7 @@ class StatementSnapshot:
     session: AcidSession
     txns: ValidTxnList
     listings: Listings
+    finds_rows: bool = False
     expires: int | None = None
     snapshots: dict[tuple[str, PartitionSet | None], TableSnapshot] = field(default_factory=dict)
     scans: list[ScanRecord] = field(default_factory=list)
@@ -275,7 +278,7 @@ class StatementSnapshot:
             return True
         if table.insert_only:
             return False  # Spark itself pushes conditions down to its files
-        return is_larger(self.snapshot(table), limits().single_pass_bytes)
+        return self.finds_rows or is_larger(self.snapshot(table), limits().single_pass_bytes)
 
     def plan_of(self, parsed: ParsedStatement) -> bridge.LogicalPlan:
         """Build the plan of a statement over scans of all rows."""

@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 from acidsql.limits import limits
 from acidsql.session.owner_thread import acting_for, owner_thread
+from acidsql.transaction.retries import no_retries_after
 
 Execute = Callable[[SparkSession, str, str], DataFrame]
 """Runs a statement; ``acidsql.sql`` outside tests."""
@@ -125,11 +126,12 @@ def run_statement(
     done: _Work[Answer] = _Work()
 
     owner = owner_thread()
+    given_up = threading.Event()
 
     def target() -> None:
         try:
             spark.sparkContext.setJobGroup(group, text, interruptOnCancel=True)
-            with acting_for(owner):
+            with acting_for(owner), no_retries_after(given_up):
                 done.result = work(spark, text)
         except Exception as error:  # noqa: BLE001 - handed to the waiting thread
             done.error = error
@@ -138,7 +140,7 @@ def run_statement(
     thread = InheritableThread(target=target, daemon=True)
     with _noted_interrupts() as interrupts:
         thread.start()
-        _wait(thread, spark.sparkContext, group, interrupts, progress)
+        _wait(thread, spark.sparkContext, group, given_up, interrupts, progress)
     return Outcome(
         result=done.result,
         error=done.error,
@@ -181,6 +183,7 @@ def _wait(
     thread: threading.Thread,
     context: SparkContext,
     group: str,
+    given_up: threading.Event,
     interrupts: _Interrupts,
     progress: Progress | None,
 ) -> None:
@@ -188,6 +191,7 @@ def _wait(
     while thread.is_alive() and interrupts.count < 2:
         seconds = time.monotonic() - started
         if interrupts.count:
+            given_up.set()
             # Cancelled repeatedly, because the statement may be between two jobs.
             context.cancelJobGroup(group)
         elif progress is not None and seconds >= limits().progress_delay_seconds:

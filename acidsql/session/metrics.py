@@ -62,6 +62,9 @@ class StatementMetrics:
             write id), ``lock_wait``, ``snapshot`` (listing of directories), ``plan``, ``execute``
             (Spark's job), ``publish`` (finishing and moving of files), ``commit``.
         total_seconds: time of the whole statement.
+        retries: number of times that it was run again by itself, because it had lost a conflict
+            with another transaction. The other metrics are those of its last run; the times, of
+            all.
         error: condition of the error, or name of the exception, with which it failed; None if it
             succeeded.
 
@@ -87,6 +90,7 @@ class StatementMetrics:
     bytes_written: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     total_seconds: float = 0.0
+    retries: int = 0
     error: str | None = None
 
     def as_dict(self) -> dict[str, object]:
@@ -124,6 +128,7 @@ class Recording:
         directories_written: see ``StatementMetrics``.
         files_written: see ``StatementMetrics``.
         bytes_written: see ``StatementMetrics``.
+        retries: see ``StatementMetrics``.
         result: DataFrame that it returns.
     """
 
@@ -137,6 +142,7 @@ class Recording:
     directories_written: int = 0
     files_written: int = 0
     bytes_written: int = 0
+    retries: int = 0
     result: DataFrame | None = None
     _began: float = field(default_factory=time.perf_counter)
     _seconds: dict[str, float] = field(default_factory=dict)
@@ -159,6 +165,17 @@ class Recording:
             name = self._phases[-1].value
             self._seconds[name] = self._seconds.get(name, 0.0) + now - self._since
         self._since = now
+
+    def begin_again(self) -> None:
+        """Forget what the statement did, because it was rolled back and is run again."""
+        self.retries += 1
+        self.txn_id = None
+        self.write_ids.clear()
+        self.tables = ()
+        self.known_as.clear()
+        self.rows.clear()
+        self.readings.clear()
+        self.directories_written = self.files_written = self.bytes_written = 0
 
     def note_write_id(self, operation: str, table: str, write_id: int) -> None:
         """Note the write id of the statement in a table.
@@ -207,6 +224,7 @@ class Recording:
             bytes_written=self.bytes_written,
             seconds={p.value: self._seconds[p.value] for p in Phase if p.value in self._seconds},
             total_seconds=time.perf_counter() - self._began,
+            retries=self.retries,
             error=None if error is None else _name_of(error),
         )
 
@@ -280,10 +298,11 @@ def _sentence(found: StatementMetrics) -> str:
     )
     end = f", failed: {found.error}" if found.error else ""
     txn = f", txn {found.txn_id}" if found.txn_id is not None else ""
+    again = f", retries: {found.retries}" if found.retries else ""
     return (
         f"{found.operation} {', '.join(found.tables)}: {rows}{found.bytes_read} bytes in "
         f"{found.files_read} files read, {found.bytes_written} written, "
-        f"{found.total_seconds:.3f} s{txn}{end}"
+        f"{found.total_seconds:.3f} s{txn}{again}{end}"
     )
 
 

@@ -161,6 +161,39 @@ def _bytes(spark: SparkSession, key: str, default: str) -> int:
     return int(match[1]) << 10 * "bkmgt".index(match[2] or "b")
 
 
+def retries(spark: SparkSession) -> int:
+    """Return how often a statement is run again that has lost a conflict.
+
+    Each statement that writes reads it: ``spark.acidsql.retries``.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    return _number(spark, "spark.acidsql.retries", 3)
+
+
+class Isolation(StrEnum):
+    """Isolation of a statement that writes.
+
+    SNAPSHOT: nobody else has changed the rows that it changes. SERIALIZABLE: nor those that it has
+    read, at the time of its commit.
+    """
+
+    SNAPSHOT = "snapshot"
+    SERIALIZABLE = "serializable"
+
+
+def isolation(spark: SparkSession) -> Isolation:
+    """Return the isolation of statements that write.
+
+    Each of them reads it: ``spark.acidsql.isolation``.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    return Isolation(_choice(spark, "spark.acidsql.isolation", tuple(Isolation)))
+
+
 def records_statements(spark: SparkSession) -> bool:
     """Return whether the history of tables keeps the texts of statements.
 

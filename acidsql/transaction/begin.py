@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from acidsql.errors import AcidAnalysisError
 from acidsql.format.paths import can_exist
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
@@ -15,6 +16,7 @@ from acidsql.metastore.model import LockType, Operation, Partition
 from acidsql.scan.snapshot import keep_write_ids_ahead
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
+from acidsql.session.settings import Isolation, isolation, retries
 from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child
 from acidsql.transaction.recorded import recorded
@@ -86,6 +88,7 @@ def begin(
         LockTimeoutError: LOCK_TIMEOUT.
         TransactionStateError: TXN_ABORTED.
     """
+    check_settings(session)
     intents = [replace(i, statement=recorded(session, i.statement)) for i in intents]
     deadline = time.monotonic() + session.settings.lock_timeout
     attempt = _begin_exclusive if _is_exclusive(intents) else _begin_shared
@@ -103,6 +106,23 @@ def begin(
             if begun is not None:
                 yield begun
                 return
+
+
+def check_settings(session: AcidSession) -> None:
+    """Check the settings that matter at the commit, before anything is written.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE; UNSUPPORTED_FEATURE.SERIALIZABLE, the metastore
+            cannot watch tables.
+    """
+    retries(session.spark)
+    asked = isolation(session.spark)
+    if asked is Isolation.SERIALIZABLE and not session.metastore.capabilities.compares_rows:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.SERIALIZABLE",
+            "spark.acidsql.isolation is serializable, and a Hive Metastore does not tell at a "
+            "commit what others have changed: set it to snapshot",
+        )
 
 
 def _is_exclusive(intents: Sequence[WriteIntent]) -> bool:

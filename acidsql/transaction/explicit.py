@@ -20,6 +20,7 @@ from acidsql.errors import AcidSqlError, TransactionStateError
 from acidsql.format.names import STAGING_PREFIX, parse_directory
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.changes import CatalogChange, RecordCounts
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import LockType, Table, TxnType
 from acidsql.session.acid_session import AcidSession
@@ -29,7 +30,8 @@ from acidsql.session.owner_thread import owner_thread
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.transaction import current as open_transactions
-from acidsql.transaction.begin import OpenedTransaction, Written, allocate
+from acidsql.transaction.begin import OpenedTransaction, Written, allocate, check_settings
+from acidsql.transaction.comparison import Watch, comparison, deleted_rows
 from acidsql.transaction.held_locks import HeldLocks
 from acidsql.transaction.merged_changes import merged
 from acidsql.transaction.recorded import recorded, with_files
@@ -52,7 +54,11 @@ class StatementPart(Transaction):
 
     changes: list[CatalogChange] = field(default_factory=list)
 
-    def commit(self, changes: Sequence[CatalogChange] = ()) -> None:
+    def commit(
+        self,
+        changes: Sequence[CatalogChange] = (),
+        compare: Callable[[], Compared] | None = None,  # noqa: ARG002 - the commit compares all
+    ) -> None:
         """Keep what the statement did until the transaction commits."""
         self.changes += changes
         self.status = Status.COMMITTED
@@ -77,6 +83,7 @@ class ExplicitTransaction:
         locks: those that it holds.
         completed: directories of tables whose directories were replaced before the commit.
         has_ended: whether it was committed or rolled back.
+        watches: what its queries have read and may not have changed at the commit.
         abort: error with which an abort of the transaction was noticed; None as long as it goes on.
     """
 
@@ -95,6 +102,7 @@ class ExplicitTransaction:
     locks: HeldLocks = field(default_factory=HeldLocks)
     completed: dict[str, set[str]] = field(default_factory=dict)
     has_ended: bool = False
+    watches: list[Watch] = field(default_factory=list)
     _number: int = 0
     _mutex: threading.RLock = field(default_factory=threading.RLock)
 
@@ -160,6 +168,7 @@ class ExplicitTransaction:
             LockTimeoutError: LOCK_TIMEOUT.
             WriteConflictError: CONCURRENT_WRITE, another writer is in the way.
         """
+        check_settings(self.session)
         self._check_allowed(intents)
         with self._mutex, DeferredSignals(), ExitStack() as at_end:
             self.require_open()
@@ -304,7 +313,7 @@ class ExplicitTransaction:
                     self.require_open()
                     prepare(self)
                     if not self.read_only:
-                        self.opened.commit(self._changes())
+                        self.opened.commit(self._changes(), self._comparison())
             except BaseException as error:
                 lost = lost_to(self.opened, error)
                 self._roll_back(error)
@@ -324,9 +333,11 @@ class ExplicitTransaction:
         self._completed(table).discard(path)
 
     def _completed(self, table: Table) -> set[str]:
+        return self.completed.setdefault(table.full_name, self._placed(table))
+
+    def _placed(self, table: Table) -> set[str]:
         own = (write for write in self.writes if write.table.full_name == table.full_name)
-        placed = {path for write in own for path in write.placed}
-        return self.completed.setdefault(table.full_name, placed)
+        return {path for write in own for path in write.placed}
 
     def _changes(self) -> list[CatalogChange]:
         """Return the changes of the catalog that the commit makes."""
@@ -336,6 +347,17 @@ class ExplicitTransaction:
             failed = [table for name, table in self.tables.items() if name not in counted]
             changes += [RecordCounts(table=table, counts=WriteCounts()) for table in failed]
         return [self._measured(change) for change in merged(changes, self.statements)]
+
+    def _comparison(self) -> Callable[[], Compared] | None:
+        """Return what compares the rows that all statements have changed; see ``comparison``."""
+        deleted = []
+        for name, table in self.tables.items():
+            own = [write for write in self.writes if write.table.full_name == name]
+            touched = {values: p for write in own for values, p in write.touched.items()}
+            placed = self.completed.get(name, self._placed(table))
+            deleted.append(deleted_rows(table, touched, placed))
+        watches = [*self.watches, *(watch for write in self.writes for watch in write.watches)]
+        return comparison(self.session, self.txn_id, deleted, watches)
 
     def _measured(self, change: CatalogChange) -> CatalogChange:
         """Count the files of a table anew whose directories were replaced."""

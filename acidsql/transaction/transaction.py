@@ -19,6 +19,7 @@ from acidsql.errors import (
     WriteJobError,
 )
 from acidsql.metastore.changes import CatalogChange
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.model import (
     LockInfo,
     LockRequest,
@@ -93,8 +94,18 @@ class Transaction:
                 self.session.metastore, self.txn_id, requests, timeout, check=check
             )
 
-    def commit(self, changes: Sequence[CatalogChange] = ()) -> None:
+    def commit(
+        self,
+        changes: Sequence[CatalogChange] = (),
+        compare: Callable[[], Compared] | None = None,
+    ) -> None:
         """Commit, with changes of the catalog.
+
+        Args:
+            changes: of the catalog.
+            compare: compares the changed rows with those of transactions that have committed since,
+                and raises CONCURRENT_WRITE if there are common ones. It is called until nobody has
+                committed since; without it, the metastore compares partitions.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the transaction is aborted.
@@ -103,13 +114,15 @@ class Transaction:
         """
         if changes:
             self.session.metastore.prepare_commit(self.txn_id, changes)
-        self.status = Status.COMMITTING
-        try:
-            self.session.metastore.commit_txn(self.txn_id)
-        except (WriteConflictError, TransactionStateError):
-            self.status = Status.ABORTED
-            raise
-        self.status = Status.COMMITTED
+        while self.status is Status.OPEN:
+            compared = None if compare is None else compare()
+            self.status = Status.COMMITTING
+            try:
+                done = self.session.metastore.commit_txn(self.txn_id, compared)
+            except (WriteConflictError, TransactionStateError):
+                self.status = Status.ABORTED
+                raise
+            self.status = Status.COMMITTED if done else Status.OPEN
 
     def roll_back(self, error: BaseException | None = None) -> None:
         """Abort, and undo the changes, unless the transaction has or may have committed.

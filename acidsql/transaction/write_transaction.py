@@ -29,6 +29,7 @@ from acidsql.storage.listings import Listings
 from acidsql.storage.staging import Target
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.begin import NOTHING_WRITTEN, OpenedTransaction, Written, begin
+from acidsql.transaction.comparison import Watch, comparison, deleted_rows
 from acidsql.transaction.current import current_transaction
 from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.transaction import Transaction
@@ -73,6 +74,7 @@ class WriteTransaction:
         named: operations and partitions that the metastore was told of.
         counts: rows that it changed, which its statement tells before the commit; files of
             directories that were published.
+        watches: what may not have changed at the commit.
     """
 
     transaction: Transaction
@@ -91,6 +93,7 @@ class WriteTransaction:
     touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
     counts: WriteCounts = field(default_factory=WriteCounts)
+    watches: list[Watch] = field(default_factory=list)
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
     @property
@@ -272,8 +275,16 @@ class WriteTransaction:
             written = tuple(self.touched.values())
             self.changes.append(RecordWrites(table=table, written=written))
             self._give_columns_of_the_table()
-        elif self.intent.names_partitions_late:
+        if self._leaves_placeholder():
             self._name_partitions(self.intent.operation, [])
+
+    def _leaves_placeholder(self) -> bool:
+        """Return whether the write set still has a change of the whole table that was not made."""
+        if not self.intent.names_partitions_late:
+            return False
+        if not self.session.metastore.capabilities.compares_rows:
+            return not self.touched
+        return self.intent.operation not in {operation for operation, _ in self.named}
 
     def _give_columns_of_the_table(self) -> None:
         """Give the table's columns to partitions that were written to and have fewer columns.
@@ -338,8 +349,8 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
 
     Raises:
         FormatError: SYNC_FAILED.
-        WriteConflictError: another transaction changed rows in the same partition and committed
-            first.
+        WriteConflictError: another transaction changed the same rows, or on a Hive Metastore rows
+            in the same partition, and committed first.
     """
     with phase(Phase.COMMIT):
         for write, changed in changes:
@@ -353,7 +364,11 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
         made += [change for write, _ in changes for change in write.changes]
         # Last: the other changes know a new table by its name until then.
         made.sort(key=lambda change: isinstance(change, ShowTable))
-        changes[0][0].transaction.commit(made)
+        writes = [write for write, _ in changes]
+        deleted = [deleted_rows(write.table, write.touched, write.placed) for write in writes]
+        watches = [watch for write in writes for watch in write.watches]
+        compare = comparison(writes[0].session, writes[0].txn_id, deleted, watches)
+        writes[0].transaction.commit(made, compare)
 
 
 @contextmanager

@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--processes", type=int, default=1, help="others, with two writers each")
     parser.add_argument("--round", type=float, default=20, help="seconds between two checks")
-    parser.add_argument("--unit", choices=list(Unit), default=Unit.PARTITION, help="of conflicts")
+    parser.add_argument("--unit", choices=list(Unit), default=Unit.ROW, help="of conflicts")
     parser.add_argument("--report", type=Path, help="directory for figures, samples and a chart")
     return parser
 

@@ -59,7 +59,7 @@ class Plan:
     processes: Sequence[Sequence[Role]] = ()
     round_seconds: float = 20
     rounds: int = 2
-    unit: Unit = Unit.PARTITION
+    unit: Unit = Unit.ROW
 
 
 @dataclass(slots=True, kw_only=True)

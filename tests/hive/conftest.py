@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.session.acid_session import AcidSession
 from tests.hive.agreement import OPPOSITE_MODES, plain_rows_of_hive, rows_of_hive
@@ -91,11 +92,11 @@ class Ours:
         """Have something happen just before the next commit of a writer, with its transaction."""
         commit = HiveMetastore.commit_txn
 
-        def late(store: HiveMetastore, txn_id: int) -> None:
+        def late(store: HiveMetastore, txn_id: int, compared: Compared | None = None) -> bool:
             if txn_id not in self.session.leases._leases:
                 monkeypatch.setattr(HiveMetastore, "commit_txn", commit)
                 then(txn_id)
-            commit(store, txn_id)
+            return commit(store, txn_id, compared)
 
         monkeypatch.setattr(HiveMetastore, "commit_txn", late)
         yield

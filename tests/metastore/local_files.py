@@ -44,6 +44,8 @@ def session_without_spark(
     return cast(
         "AcidSession",
         SimpleNamespace(
+            # Its settings have their defaults.
+            spark=SimpleNamespace(conf=SimpleNamespace(get=lambda _, default: default)),
             metastore=metastore,
             heartbeater=Heartbeater(metastore),
             user="ann",

@@ -80,22 +80,6 @@ def test_of_two_changes_of_the_same_rows_the_first_to_commit_wins(
     assert lab.sql(late.format(t=t))  # on a new snapshot it goes through
 
 
-def test_a_merge_that_only_inserts_conflicts_with_any_update(
-    lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
-) -> None:
-    """Two that insert the same key must not both commit."""
-    t = partitioned(lab)
-    upsert = (
-        f"MERGE INTO {t} USING (SELECT 3 AS id, 1 AS p) s ON {t}.id = s.id "
-        "WHEN MATCHED THEN UPDATE SET v = 0 "
-        "WHEN NOT MATCHED THEN INSERT (id, v, p) VALUES (s.id, 30, s.p)"
-    )
-    before_commit(lambda: other.sql(upsert))
-    with pytest.raises(WriteConflictError):
-        lab.sql(upsert)
-    assert lab.rows(t) == [(1, 10, 1), (2, 20, 2), (3, 30, 1)]
-
-
 def test_the_loser_of_a_new_partition_leaves_the_winners(
     lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
 ) -> None:

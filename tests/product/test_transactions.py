@@ -282,3 +282,36 @@ def test_statement_ids_count_on_up_to_a_limit(lab: Lab, monkeypatch: pytest.Monk
     assert condition_of(lambda: lab.sql(f"INSERT INTO {t} VALUES (3)")) == "TOO_MANY_STATEMENTS"
     lab.sql("COMMIT")
     assert lab.directories(t) == [f"delta_0000001_0000001_000{i}" for i in range(3)]
+
+
+def test_transactions_that_change_different_rows_both_commit(lab: Lab, other: Lab) -> None:
+    t = lab.create("id INT, v INT", values="(1, 0), (2, 0), (3, 0)")
+    lab.sql("START TRANSACTION")
+    lab.sql(f"UPDATE {t} SET v = 1 WHERE id = 1")
+    lab.sql(f"UPDATE {t} SET v = v + 1 WHERE id = 1")
+    other.sql(f"UPDATE {t} SET v = 9 WHERE id = 2")
+    lab.sql(f"DELETE FROM {t} WHERE id = 3")
+    lab.sql("COMMIT")
+    assert lab.rows(t) == [(1, 2), (2, 9)]
+
+
+@pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
+def test_a_query_of_a_serializable_transaction_must_stay_true(
+    lab: Lab, other: Lab, isolation: str
+) -> None:
+    t = lab.create("id INT, v INT", values="(1, 0), (2, 0)")
+    total = lab.create("v INT")
+    lab.spark.conf.set("spark.acidsql.isolation", isolation)
+    try:
+        lab.sql("START TRANSACTION")
+        (found,) = lab.sql(f"SELECT sum(v) FROM {t}")
+        other.sql(f"UPDATE {t} SET v = 5 WHERE id = 2")
+        lab.sql(f"INSERT INTO {total} VALUES ({found[0]})")
+        if isolation == "snapshot":
+            lab.sql("COMMIT")
+            assert lab.rows(total) == [(0,)]
+        else:
+            assert condition_of(lambda: lab.sql("COMMIT")) == "CONCURRENT_WRITE"
+            assert lab.rows(total) == []
+    finally:
+        lab.spark.conf.unset("spark.acidsql.isolation")

@@ -13,6 +13,7 @@ from typing import cast
 import pytest
 
 from acidsql.errors import AcidSqlError, MetastoreError, WriteConflictError
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnState
 from acidsql.session.acid_session import AcidSession
@@ -29,12 +30,13 @@ class Unreliable(EmbeddedMetastore):
     after_commit: BaseException | None = None
     before_abort: BaseException | None = None
 
-    def commit_txn(self, txn_id: int) -> None:
+    def commit_txn(self, txn_id: int, compared: Compared | None = None) -> bool:
         if self.before_commit:
             raise self.before_commit
-        super().commit_txn(txn_id)
+        done = super().commit_txn(txn_id, compared)
         if self.after_commit:
             raise self.after_commit
+        return done
 
     def abort_txn(self, txn_id: int) -> None:
         if self.before_abort:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from acidsql.errors import WriteConflictError
 from acidsql.metastore import failures
 from acidsql.metastore.changes import CatalogChange, DropTable
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.embedded import (
     candidates,
     catalog,
@@ -40,18 +41,23 @@ _CLIENT_HAS_STOPPED = (AbortCause.CLIENT.value, AbortCause.CONFLICT.value)
 
 
 def commit(
-    connection: sqlite3.Connection, txn_id: int, made: Sequence[CatalogChange], now: float
+    connection: sqlite3.Connection,
+    txn_id: int,
+    made: Sequence[CatalogChange],
+    now: float,
+    compared: Compared | None = None,
 ) -> WriteConflictError | None:
     """Commit a transaction (``Metastore.commit_txn``), or abort it and return its conflict.
 
-    The caller raises the conflict once the abort is durable.
+    The caller has asked ``write_set.is_complete``, and raises the conflict once the abort is
+    durable.
     """
     state = state_of(connection, txn_id)
     if state is TxnState.COMMITTED:
         return None
     if state is TxnState.ABORTED:
         raise aborted_error(connection, txn_id)
-    conflict = write_set.conflict(connection, txn_id)
+    conflict = write_set.conflict(connection, txn_id, compared)
     if conflict is not None:
         _abort(connection, txn_id, AbortCause.CONFLICT, now)
         return conflict

@@ -59,6 +59,7 @@ def request(
                 partition,
                 wanted.operation,
                 placeholder=wanted.dynamic_partitions,
+                by_rows=wanted.type is LockType.SHARED_WRITE,
             )
     return check(connection, txn_id, now)
 

@@ -250,12 +250,19 @@ _VERSION_5 = (
     """,
 )
 
+_VERSION_6 = (
+    # 1: delete events name the rows that were changed (UPDATE, DELETE, MERGE), so that two changes
+    # of a partition can be compared by rows. 0: all of its rows count as changed.
+    "ALTER TABLE write_set ADD COLUMN by_rows INTEGER NOT NULL DEFAULT 0",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
     _VERSION_3,
     _VERSION_4,
     _VERSION_5,
+    _VERSION_6,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

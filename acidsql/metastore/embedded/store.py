@@ -14,6 +14,7 @@ from dataclasses import replace
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.changes import CatalogChange, Move, file_operations, moving, new_places
+from acidsql.metastore.comparison import Compared, Rival
 from acidsql.metastore.embedded import (
     candidates,
     catalog,
@@ -63,6 +64,7 @@ _CAPABILITIES = Capabilities(
     keeps_history=True,
     readers_know_zstd=True,
     queues_cleanups=True,
+    compares_rows=True,
 )
 
 
@@ -153,15 +155,22 @@ class EmbeddedMetastore(CatalogStore):
         self._journal.enter(operations, TxnState.COMMITTED)
         self._prepared[txn_id] = tuple(changes)
 
-    def commit_txn(self, txn_id: int) -> None:
+    def rivals(self, txn_id: int) -> tuple[Rival, ...]:
+        with self._database.read() as connection:
+            return write_set.rivals(connection, txn_id)
+
+    def commit_txn(self, txn_id: int, compared: Compared | None = None) -> bool:
         changes = self._prepared.get(txn_id, ())
         with self._database.write() as connection:
-            conflict = commit_abort.commit(connection, txn_id, changes, self._clock())
+            if compared is not None and not write_set.is_complete(connection, txn_id, compared):
+                return False
+            conflict = commit_abort.commit(connection, txn_id, changes, self._clock(), compared)
         self._prepared.pop(txn_id, None)
         if conflict is not None:
             raise conflict
         if file_operations(txn_id, changes):
             self._journal.finish_quietly(f"transaction {txn_id} has committed")
+        return True
 
     @property
     def waiting_may_conflict(self) -> bool:

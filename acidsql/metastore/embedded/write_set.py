@@ -1,20 +1,24 @@
 """Write sets of transactions, and their conflicts (Hive's TXN_COMPONENTS and WRITE_SET).
 
 Two transactions conflict when both UPDATE or DELETE the same partition, or either of them the whole
-table, and one commits after the other opened. The partition is the unit, never the row; INSERT
-never conflicts.
+table, and one commits after the other opened. Where delete events name the rows of both, the later
+one's client compares these, and the commit takes its word; INSERT never conflicts.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 
 from acidsql.errors import WriteConflictError
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.metastore import failures
+from acidsql.metastore.comparison import Compared, Rival
+from acidsql.metastore.embedded import catalog
+from acidsql.metastore.embedded.transactions import state_of
 from acidsql.metastore.model import LockState, LockType, Operation, TxnState
 from acidsql.metastore.names import object_name, partition_name
-
-_VERBS = {Operation.UPDATE: "update", Operation.DELETE: "delete"}
 
 
 def enter(
@@ -25,10 +29,13 @@ def enter(
     operation: Operation,
     *,
     placeholder: bool,
+    by_rows: bool = False,
 ) -> None:
     """Add the change of a partition, or of a whole table (None), to the write set.
 
-    A placeholder stands for the partitions of a dynamic write until they are known.
+    Args:
+        placeholder: it stands for the partitions of a dynamic write until they are known.
+        by_rows: delete events name the rows that are changed.
     """
     entry = (txn_id, table_id, partition, operation.value, int(placeholder))
     known = connection.execute(
@@ -37,7 +44,9 @@ def enter(
         entry,
     ).fetchone()
     if known is None:
-        connection.execute("INSERT INTO write_set VALUES (?, ?, ?, ?, ?)", entry)
+        connection.execute(
+            "INSERT INTO write_set VALUES (?, ?, ?, ?, ?, ?)", (*entry, int(by_rows))
+        )
 
 
 def replace_placeholder(
@@ -57,28 +66,135 @@ def replace_placeholder(
         " WHERE txn_id = ? AND table_id = ? AND operation = ? AND placeholder = 1",
         (txn_id, table_id, operation.value),
     )
+    by_rows = _changes_rows(connection, txn_id, table_id)
     for partition in partitions:
-        enter(connection, txn_id, table_id, partition_name(partition), operation, placeholder=False)
+        enter(
+            connection,
+            txn_id,
+            table_id,
+            partition_name(partition),
+            operation,
+            placeholder=False,
+            by_rows=by_rows,
+        )
 
 
-def conflict(connection: sqlite3.Connection, txn_id: int) -> WriteConflictError | None:
+def _changes_rows(connection: sqlite3.Connection, txn_id: int, table_id: int) -> bool:
+    """Return whether a transaction changes a table by delete events: it has locked it as UPDATE,
+    DELETE and MERGE do, and not to replace rows.
+    """
+    rows = connection.execute(
+        "SELECT type FROM locks WHERE txn_id = ? AND table_id = ?", (txn_id, table_id)
+    ).fetchall()
+    types = {LockType(row[0]) for row in rows}
+    return LockType.SHARED_WRITE in types and LockType.EXCLUSIVE not in types
+
+
+def conflict(
+    connection: sqlite3.Connection, txn_id: int, compared: Compared | None = None
+) -> WriteConflictError | None:
     """Return the first conflict of a transaction with one that committed after it was opened.
 
     Stricter than Hive's server (CommitTxnFunction): a change of a whole table conflicts with a
-    change of any of its partitions. Objects on which the transaction holds an EXCLUSIVE lock are
-    exempt: nobody changed them since it was granted, and the transaction has seen what was
-    committed before.
+    change of any of its partitions.
+
+    Args:
+        compared: what was compared by rows, which is no conflict; None compares partitions alone.
+    """
+    disjoint = frozenset() if compared is None else compared.disjoint
+    for clash in _clashes(connection, txn_id):
+        if not (clash["by_rows"] and clash["winner"] in disjoint):
+            return failures.write_conflict(
+                txn_id,
+                Operation(clash["loser_operation"]),
+                object_name(clash["database_name"], clash["table_name"], clash["partition_name"]),
+                clash["winner"],
+                Operation(clash["winner_operation"]),
+            )
+    return None
+
+
+def rivals(connection: sqlite3.Connection, txn_id: int) -> tuple[Rival, ...]:
+    """Return the changes to compare with those of a transaction (``Metastore.rivals``)."""
+    return tuple(
+        Rival(
+            txn_id=clash["winner"],
+            write_id=clash["write_id"],
+            database=clash["database_name"],
+            table=clash["table_name"],
+            partition=clash["partition_name"],
+            operation=Operation(clash["winner_operation"]),
+            own_operation=Operation(clash["loser_operation"]),
+        )
+        for clash in _clashes(connection, txn_id)
+        if clash["by_rows"]
+    )
+
+
+def is_complete(connection: sqlite3.Connection, txn_id: int, compared: Compared) -> bool:
+    """Return whether nobody has committed what an open transaction has still to compare."""
+    if state_of(connection, txn_id) is not TxnState.OPEN:
+        return True
+    if any(
+        clash["by_rows"] and clash["winner"] not in compared.disjoint
+        for clash in _clashes(connection, txn_id)
+    ):
+        return False
+    return not any(
+        _has_others(connection, txn_id, *name, shown) for name, shown in compared.watched.items()
+    )
+
+
+def _has_others(
+    connection: sqlite3.Connection,
+    txn_id: int,
+    database: str,
+    table: str,
+    shown: ValidWriteIdList,
+) -> bool:
+    """Return whether another transaction has committed a write id that a list does not show."""
+    row = connection.execute(
+        """
+        SELECT 1 FROM write_ids
+        WHERE table_id = ? AND txn_id <> ? AND outcome = ?
+          AND (write_id > ? OR write_id IN (SELECT value FROM json_each(?)))
+        LIMIT 1
+        """,
+        (
+            catalog.table_id(connection, database, table),
+            txn_id,
+            TxnState.COMMITTED.value,
+            shown.high_water_mark,
+            json.dumps(sorted(shown.open)),
+        ),
+    ).fetchone()
+    return row is not None
+
+
+def _clashes(connection: sqlite3.Connection, txn_id: int) -> list[sqlite3.Row]:
+    """Return the changes of a transaction with those of others that committed after it was opened,
+    in the same partition, in the order of their commits.
+
+    ``by_rows`` is 1 if delete events name the rows of both. Objects on which the transaction holds
+    an EXCLUSIVE lock are exempt: nobody changed them since it was granted, and the transaction has
+    seen what was committed before.
     """
     changes = (Operation.UPDATE.value, Operation.DELETE.value)
-    row = connection.execute(
+    return connection.execute(
         """
         SELECT theirs.txn_id AS winner, theirs.operation AS winner_operation,
                mine.operation AS loser_operation, tables.database_name, tables.table_name,
-               coalesce(mine.partition_name, theirs.partition_name) AS partition_name
+               coalesce(mine.partition_name, theirs.partition_name) AS partition_name,
+               write_ids.write_id,
+               mine.by_rows AND theirs.by_rows AND NOT mine.placeholder AND NOT theirs.placeholder
+                   AND mine.partition_name IS theirs.partition_name
+                   AND write_ids.write_id IS NOT NULL AS by_rows
         FROM write_set AS mine
         JOIN write_set AS theirs ON theirs.table_id = mine.table_id
         JOIN txns AS winner ON winner.txn_id = theirs.txn_id
         JOIN tables ON tables.table_id = mine.table_id
+        LEFT JOIN write_ids
+          ON write_ids.txn_id = theirs.txn_id AND write_ids.table_id = theirs.table_id
         WHERE mine.txn_id = ? AND theirs.txn_id <> mine.txn_id
           AND winner.state = ? AND winner.commit_id >= mine.txn_id
           AND mine.operation IN (?, ?) AND theirs.operation IN (?, ?)
@@ -90,7 +206,6 @@ def conflict(connection: sqlite3.Connection, txn_id: int) -> WriteConflictError 
                 AND locks.type = ? AND locks.state = ?
                 AND (locks.partition_name IS NULL OR locks.partition_name = mine.partition_name))
         ORDER BY winner.commit_id, theirs.txn_id
-        LIMIT 1
         """,
         (
             txn_id,
@@ -100,18 +215,7 @@ def conflict(connection: sqlite3.Connection, txn_id: int) -> WriteConflictError 
             LockType.EXCLUSIVE.value,
             LockState.ACQUIRED.value,
         ),
-    ).fetchone()
-    if row is None:
-        return None
-    where = object_name(row["database_name"], row["table_name"], row["partition_name"])
-    ours = _VERBS[Operation(row["loser_operation"])]
-    theirs = _VERBS[Operation(row["winner_operation"])]
-    return WriteConflictError(
-        "CONCURRENT_WRITE",
-        f"transaction {txn_id} was aborted: its {ours} of {where} conflicts with the {theirs} by "
-        f"transaction {row['winner']}, which committed first; run the statement again",
-        {"txnId": str(txn_id), "winnerTxnId": str(row["winner"]), "object": where},
-    )
+    ).fetchall()
 
 
 def has_changes(connection: sqlite3.Connection, txn_id: int) -> bool:

@@ -21,6 +21,7 @@ from acidsql.metastore.changes import (
     RenameTable,
     tables_of,
 )
+from acidsql.metastore.comparison import Compared, Rival
 from acidsql.metastore.file_moves import Files
 from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.hive import (
@@ -78,6 +79,7 @@ _CAPABILITIES = Capabilities(
     keeps_history=False,
     readers_know_zstd=False,
     queues_cleanups=False,
+    compares_rows=False,
 )
 
 
@@ -259,7 +261,13 @@ class HiveMetastore:
             self._uncommitted.made(txn_id, change)
             self._make(txn_id, change)
 
-    def commit_txn(self, txn_id: int) -> None:
+    def rivals(self, txn_id: int) -> tuple[Rival, ...]:
+        """See ``Metastore``; the server compares partitions alone."""
+        del txn_id
+        return ()
+
+    def commit_txn(self, txn_id: int, compared: Compared | None = None) -> bool:
+        del compared
         own = self._own.find(txn_id)
         if own is not None and own.state is TxnState.OPEN:
             for table in sorted(locks.unnamed(own)):
@@ -271,6 +279,7 @@ class HiveMetastore:
             raise
         self._tables.definitions.released([txn_id])
         self._uncommitted.committed(txn_id)
+        return True
 
     @property
     def waiting_may_conflict(self) -> bool:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from acidsql.errors import AcidSqlError, MetastoreError, WriteConflictError
+from acidsql.errors import AcidSqlError, MetastoreError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.hive.client_transactions import CONFLICT, LOST, ROLLED_BACK, OwnTxn, OwnTxns
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import PROCESSOR, Server
-from acidsql.metastore.model import TxnInfo, TxnState, TxnType
+from acidsql.metastore.model import Operation, TxnInfo, TxnState, TxnType
 from acidsql.metastore.names import lowered
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ _CONFLICT = re.compile(
     r"Aborting \[txnid:(?P<loser>\d+),\d+\] due to a write conflict on (?P<object>.*?)"
     r" committed by \[txnid:(?P<winner>\d+),\d+\] (?P<mine>\w)/(?P<theirs>\w)"
 )
-_VERBS = {"u": "update", "d": "delete"}
+_OPERATIONS = {"u": Operation.UPDATE, "d": Operation.DELETE}
 
 
 def open_txn(server: Server, own: OwnTxns, user: str, host: str, txn_type: TxnType) -> int:
@@ -106,18 +106,12 @@ def _aborted(own: OwnTxns, txn_id: int, error: Any) -> AcidSqlError:
         return failures.txn_aborted(txn_id, known.cause if known and known.cause else LOST)
     own.ended(txn_id, TxnState.ABORTED, CONFLICT)
     database, _, rest = found["object"].partition("/")
-    mine = _VERBS.get(found["mine"], "change")
-    theirs = _VERBS.get(found["theirs"], "change")
-    return WriteConflictError(
-        "CONCURRENT_WRITE",
-        f"transaction {txn_id} was aborted: its {mine} of {database}.{rest} conflicts with the "
-        f"{theirs} by transaction {found['winner']}, which committed first; run the statement "
-        "again",
-        {
-            "txnId": str(txn_id),
-            "winnerTxnId": found["winner"],
-            "object": f"{database}.{rest}",
-        },
+    return failures.write_conflict(
+        txn_id,
+        _OPERATIONS.get(found["mine"]),
+        f"{database}.{rest}",
+        found["winner"],
+        _OPERATIONS.get(found["theirs"]),
     )
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.errors import LockTimeoutError, TransactionStateError, WriteConflictError
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import (
@@ -57,11 +58,11 @@ def in_the_middle(
     """Have something happen just before a client commits."""
     commit = HiveMetastore.commit_txn
 
-    def late(self: HiveMetastore, txn_id: int) -> None:
+    def late(self: HiveMetastore, txn_id: int, compared: Compared | None = None) -> bool:
         if self is client.session.metastore and txn_id not in client.session.leases._leases:
             monkeypatch.setattr(HiveMetastore, "commit_txn", commit)
             then()
-        commit(self, txn_id)
+        return commit(self, txn_id, compared)
 
     monkeypatch.setattr(HiveMetastore, "commit_txn", late)
     yield

@@ -1,0 +1,126 @@
+"""Unique inserts by MERGE (``acidsql.merge.unique``): two that insert the same key conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, MapType
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError, WriteConflictError
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.comparison import TableName
+from acidsql.metastore.model import Partition, Table
+from acidsql.planning.changes_since import changes_of, committed_since, inserted_rows
+from acidsql.schema.columns import types_in
+from acidsql.session.acid_session import AcidSession
+from acidsql.syntax.lexer import quote
+from acidsql.transaction.write_transaction import WriteTransaction
+
+UNIQUE_PROPERTY = "acidsql.merge.unique"
+
+
+def unique_columns(session: AcidSession, table: Table) -> tuple[str, ...]:
+    """Return the columns whose values a MERGE must not insert twice; none by default.
+
+    Raises:
+        AcidAnalysisError: INVALID_TABLE_PROPERTY, a column does not exist, or cannot be compared;
+            UNSUPPORTED_FEATURE.UNIQUE_INSERTS, the metastore cannot watch a table.
+    """
+    text = table.properties.get(UNIQUE_PROPERTY)
+    if text is None:
+        return ()
+    if not session.metastore.capabilities.compares_rows:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.UNIQUE_INSERTS",
+            f"{table.full_name} has the property {UNIQUE_PROPERTY}, and a Hive Metastore does not "
+            "tell which rows others insert at the same time: ALTER TABLE … UNSET TBLPROPERTIES "
+            f"('{UNIQUE_PROPERTY}'), and run its MERGEs one after the other",
+        )
+    declared = {c.name.lower(): c for c in (*table.columns, *table.partition_columns)}
+    names = [name.strip().lower() for name in text.split(",")]
+    for name in names:
+        column = declared.get(name)
+        if column is None or not _can_be_compared(bridge.parse_type(session.spark, column.type)):
+            problem = "is no column" if column is None else f"has the type {column.type}"
+            raise AcidAnalysisError(
+                "INVALID_TABLE_PROPERTY",
+                f"{table.full_name}: {UNIQUE_PROPERTY} is {text!r}, and {name!r} {problem}: name "
+                "columns that can be compared, separated by commas",
+            )
+    return tuple(declared[name].name for name in names)
+
+
+def _can_be_compared(data_type: DataType) -> bool:
+    return not any(isinstance(part, MapType) for part in types_in(data_type))
+
+
+@dataclass(slots=True, kw_only=True)
+class UniqueInserts:
+    """Watch of the keys that a MERGE inserts.
+
+    Attributes:
+        write: its transaction.
+        columns: of the key.
+        statement_ids: of the clauses that insert.
+        compared: write ids of the table that were compared already; at first those that the MERGE
+            has seen, None if they have still to be asked for.
+    """
+
+    write: WriteTransaction
+    columns: Sequence[str]
+    statement_ids: Sequence[int]
+    compared: ValidWriteIdList | None = None
+
+    def compare(self) -> Mapping[TableName, ValidWriteIdList]:
+        """See ``Watch``; raise CONCURRENT_WRITE if others have added rows with the same keys, by
+        whatever statement. Keys with a NULL in them are never the same.
+        """
+        table, metastore = self.write.table, self.write.session.metastore
+        name = table.database, table.name
+        txns = metastore.valid_txns()
+        now = metastore.valid_write_ids(*name, txns)
+        before = self.compared or metastore.valid_write_ids(*name, self.write.txns)
+        others = committed_since(before, now)
+        if others and self._share_a_key(others, txns):
+            raise WriteConflictError(
+                "CONCURRENT_WRITE",
+                f"transaction {self.write.txn_id} was aborted: others have added rows to "
+                f"{table.full_name} with a key ({', '.join(self.columns)}) that it inserts, and "
+                f"committed first ({UNIQUE_PROPERTY}); run the statement again",
+                {
+                    "txnId": str(self.write.txn_id),
+                    "winnerTxnId": "",
+                    "object": table.full_name,
+                },
+            )
+        self.compared = now
+        return {name: now}
+
+    def _share_a_key(self, others: frozenset[int], txns: ValidTxnList) -> bool:
+        write, table = self.write, self.write.table
+        places: Sequence[Partition] = [Partition(values=(), location=table.location)]
+        if table.partition_columns:
+            places = write.partitions()
+        theirs = changes_of(write.session, places, others)
+        own = [
+            replace(c, inserts=tuple(d for d in c.inserts if d.statement_id in self.statement_ids))
+            for c in changes_of(write.session, tuple(write.touched.values()), {write.write_id})
+        ]
+        if not any(c.inserts or c.replaced for c in theirs) or not any(c.inserts for c in own):
+            return False
+        if any(c.replaced for c in theirs):
+            return True
+        keys = [
+            inserted_rows(write.session, table, found, ids, txns, write.listings).select(
+                *[F.col(quote(name)).alias(f"{side}_{i}") for i, name in enumerate(self.columns)]
+            )
+            for side, found, ids in (("own", own, {write.write_id}), ("their", theirs, others))
+        ]
+        same = [F.col(f"own_{i}") == F.col(f"their_{i}") for i in range(len(self.columns))]
+        joined = keys[0].join(keys[1], reduce(and_, same), "left_semi")
+        return bool(joined.limit(1).count())

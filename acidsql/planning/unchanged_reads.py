@@ -1,0 +1,179 @@
+"""SERIALIZABLE: what a statement has read must not have changed when it commits.
+
+Its required rows are compared: first by partitions, then by the conditions that all required rows
+meet, of which those of the rows that others have inserted and deleted are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+from acidsql import bridge
+from acidsql.errors import WriteConflictError
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.limits import limits
+from acidsql.metastore.comparison import TableName
+from acidsql.metastore.model import Partition, Table
+from acidsql.planning.changes_since import (
+    PartitionChanges,
+    changes_of,
+    committed_since,
+    deleted_row_ids,
+    inserted_rows,
+    rows_before,
+)
+from acidsql.planning.statement import StatementSnapshot
+from acidsql.scan.record import ScanRecord
+from acidsql.schema.acid_file import ROW_ID_COLUMN
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.settings import Isolation, isolation
+from acidsql.syntax.lexer import quote
+from acidsql.transaction.current import current_transaction
+
+_KEY = StructType(
+    [
+        StructField("__write_id", LongType()),
+        StructField("__bucket", IntegerType()),
+        StructField("__row_id", LongType()),
+    ]
+)
+
+
+def watch_query(session: AcidSession, snapshot: StatementSnapshot) -> None:
+    """Have a transaction of several statements watch what one of its queries is about to read, if
+    it writes and is SERIALIZABLE.
+    """
+    transaction = current_transaction(session)
+    if transaction is None or transaction.read_only:
+        return
+    if isolation(session.spark) is Isolation.SERIALIZABLE:
+        snapshot.finds_rows = True
+        reads = UnchangedReads(txn_id=transaction.txn_id, snapshot=snapshot)
+        transaction.watches.append(reads)
+
+
+@dataclass(slots=True, kw_only=True)
+class UnchangedReads:
+    """Watch of the tables that a statement has read.
+
+    Attributes:
+        txn_id: its transaction.
+        snapshot: from which it has read.
+        compared: write ids that were compared already, by table.
+    """
+
+    txn_id: int
+    snapshot: StatementSnapshot
+    compared: dict[TableName, ValidWriteIdList] = field(default_factory=dict)
+
+    def compare(self) -> Mapping[TableName, ValidWriteIdList]:
+        """See ``Watch``; raise CONCURRENT_WRITE if rows that were required are others now."""
+        metastore = self.snapshot.session.metastore
+        txns = metastore.valid_txns()
+        watched: dict[TableName, ValidWriteIdList] = {}
+        for record in self.snapshot.scans:
+            table = record.snapshot.table
+            name = table.database, table.name
+            if name not in watched:
+                if metastore.find_table(*name) is None:
+                    raise self._conflict(table)
+                # Before the directories are listed: what commits then is looked at the next time.
+                watched[name] = metastore.valid_write_ids(*name, txns)
+            before = self.compared.get(name, record.snapshot.write_ids)
+            write_ids = committed_since(before, watched[name])
+            if write_ids and _Reading(self.snapshot.session, record, write_ids, txns).has_changed():
+                raise self._conflict(table)
+        self.compared = watched
+        return watched
+
+    def _conflict(self, table: Table) -> WriteConflictError:
+        return WriteConflictError(
+            "CONCURRENT_WRITE",
+            f"transaction {self.txn_id} was aborted: what it had read of {table.full_name} has "
+            "changed, and it is SERIALIZABLE (spark.acidsql.isolation); run the statement again",
+            {"txnId": str(self.txn_id), "winnerTxnId": "", "object": table.full_name},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Scan of a table, with the write ids that others have committed since."""
+
+    session: AcidSession
+    record: ScanRecord
+    write_ids: Collection[int]
+    txns: ValidTxnList
+
+    def has_changed(self) -> bool:
+        """Return whether required rows were inserted or deleted, or may have been."""
+        read = {p.values: p for p in self.record.snapshot.partitions}
+        now = self._partitions()
+        if read.keys() - {p.values for p in now}:
+            return True  # dropped, or renamed
+        required = self.record.required
+        found = [
+            c
+            for c in changes_of(self.session, now, self.write_ids)
+            # One that was not read was not required; a new one may be.
+            if c.partition.values in read or required.partitions is None or c.is_new
+        ]
+        if not found:
+            return False
+        condition = self._condition()
+        if condition is None or any(c.replaced for c in found):
+            return True
+        return self._has_inserted(found, condition) or any(
+            self._has_deleted(c, condition) for c in found if c.deletes
+        )
+
+    def _partitions(self) -> Sequence[Partition]:
+        table = self.record.snapshot.table
+        if not table.partition_columns:
+            return [Partition(values=(), location=table.location)]
+        return self.session.metastore.partitions(table.database, table.name)
+
+    def _condition(self) -> Column | None:
+        """Return a condition that all required rows meet; None if there is none but true."""
+        required, table = self.record.required, self.record.snapshot.table
+        if table.insert_only:
+            return None
+        if required.partitions is not None and not required.partition_conditions:
+            return None
+        names = {c.name: quote(c.name) for c in (*table.columns, *table.partition_columns)}
+        both = [c for c in (required.partition_conditions, required.conditions) if c]
+        spark = self.session.spark
+        conditions = [bridge.condition_of(spark, each, names) for each in both]
+        return reduce(and_, conditions) if conditions else None
+
+    def _has_inserted(self, found: Sequence[PartitionChanges], condition: Column) -> bool:
+        if not any(c.inserts for c in found):
+            return False
+        snapshot = self.record.snapshot
+        rows = inserted_rows(
+            self.session, snapshot.table, found, self.write_ids, self.txns, snapshot.listings
+        )
+        return _has_rows(rows.where(condition))
+
+    def _has_deleted(self, changes: PartitionChanges, condition: Column) -> bool:
+        """Return whether required rows were deleted in a partition."""
+        keys = deleted_row_ids(self.session, changes, limits().watched_events)
+        if keys is None:
+            return True
+        values = changes.partition.values
+        before = rows_before(
+            self.session, self.record.snapshot, values, self.record.required
+        ).where(condition)
+        gone = self.session.spark.createDataFrame(keys, _KEY)
+        key = [f"{ROW_ID_COLUMN}.{part}" for part in ("writeid", "bucketid", "rowid")]
+        same = [before[k] == gone[name] for k, name in zip(key, _KEY.names, strict=True)]
+        return _has_rows(before.join(gone, reduce(and_, same), "left_semi"))
+
+
+def _has_rows(frame: DataFrame) -> bool:
+    return bool(frame.limit(1).count())

@@ -1,0 +1,86 @@
+"""Statements that are run again by themselves after a conflict with another transaction."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.errors import WriteConflictError
+from acidsql.limits import limits
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import current
+from acidsql.session.settings import retries
+from acidsql.transaction.current import current_transaction
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+_given_up: ContextVar[threading.Event | None] = ContextVar("acidsql_given_up", default=None)
+
+
+@contextmanager
+def no_retries_after(event: threading.Event) -> Iterator[None]:
+    """Let an event end the retries of the statements that this thread runs in the block, also in
+    the pause before one. For threads that no signal interrupts.
+    """
+    token = _given_up.set(event)
+    try:
+        yield
+    finally:
+        _given_up.reset(token)
+
+
+def run_again_after_conflicts(
+    session: AcidSession, attempt: Callable[[], Answer], frames: Iterable[DataFrame] = ()
+) -> Answer:
+    """Run a statement; if it loses a conflict, run it again as a whole, on a new snapshot.
+
+    The loser has been rolled back, so nobody has seen what it computed. It is run again up to
+    ``spark.acidsql.retries`` times, after a random pause whose upper bound doubles. Other errors,
+    such as an unknown outcome of the commit, end it. So does any error within a transaction of
+    several statements, whose snapshot stays the same.
+
+    Args:
+        session: the session.
+        attempt: runs the statement from its beginning.
+        frames: DataFrames that it reads.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+        WriteConflictError: CONCURRENT_WRITE, of the last attempt.
+    """
+    if current_transaction(session) is not None:
+        return attempt()
+    given_up = _given_up.get() or threading.Event()
+    done = 0
+    while True:
+        try:
+            return attempt()
+        except WriteConflictError as error:
+            if done >= retries(session.spark) or not _may_run_again(frames):
+                raise
+            # Full jitter: the losers of one conflict do not meet again.
+            bound = min(limits().longest_retry_seconds, limits().first_retry_seconds * 2**done)
+            if given_up.wait(random.uniform(0.0, bound)):
+                raise
+            done += 1
+            logger.info("retry %d after %s", done, error)
+        current().begin_again()
+
+
+def _may_run_again(frames: Iterable[DataFrame]) -> bool:
+    """Return whether a statement that has lost a conflict may be run again without being asked.
+
+    Not if values of its DataFrames were observed (``DataFrame.observe``), and other ones would be
+    computed now.
+    """
+    return not any(map(bridge.is_observed_once, frames))

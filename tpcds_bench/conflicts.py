@@ -1,0 +1,172 @@
+"""Suite ``conflicts``: small UPDATEs of different rows by several writers, of one table or each of
+its own.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from tpcds_bench import product
+from tpcds_bench.report import Section
+from tpcds_bench.session import spark_session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+_CONFLICT = "CONCURRENT_WRITE"
+GOAL = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """Size of a run.
+
+    Args:
+        updates: of all writers together, each of another row.
+        writers: threads with sessions of their own.
+        rows: of each table.
+        rounds: rounds of both ways.
+    """
+
+    updates: int
+    writers: int
+    rows: int
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """Work of all writers, one way.
+
+    Args:
+        rate: updates a second.
+        conflicts: updates that lost a conflict.
+        errors: of the other updates that failed.
+        wrong: number of rows that are not as they should be.
+    """
+
+    rate: float
+    conflicts: int
+    errors: tuple[str, ...]
+    wrong: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictResult:
+    """Rounds of both ways, in their order.
+
+    Args:
+        together: all writers update one table.
+        apart: each updates a table of its own.
+    """
+
+    together: tuple[Round, ...]
+    apart: tuple[Round, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Median of the rates on one table, divided by that of tables of their own."""
+        return median(r.rate for r in self.together) / median(r.rate for r in self.apart)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether no update was lost, failed or was turned away."""
+        rounds = (*self.together, *self.apart)
+        return not any(r.conflicts or r.errors or r.wrong for r in rounds)
+
+
+def run(work: Path, size: Size, *, driver_memory: str) -> ConflictResult:
+    """Run all rounds in one Spark application, without retries."""
+    settings = {"spark.acidsql.retries": "0"}
+    found: dict[bool, list[Round]] = {True: [], False: []}
+    with spark_session(work, driver_memory=driver_memory, settings=settings) as spark:
+        _round(spark, "warm", Size(updates=4 * size.writers, writers=size.writers, rows=100,
+                                   rounds=1), together=True)  # fmt: skip
+        for number in range(size.rounds):
+            for together in (False, True) if number % 2 else (True, False):
+                name = f"{'one' if together else 'own'}_{number}"
+                found[together].append(_round(spark, name, size, together=together))
+    return ConflictResult(together=tuple(found[True]), apart=tuple(found[False]))
+
+
+def _round(spark: SparkSession, name: str, size: Size, *, together: bool) -> Round:
+    tables = [name] if together else [f"{name}_{i}" for i in range(size.writers)]
+    for table in tables:
+        product.execute(
+            spark,
+            f"CREATE TABLE {table} (id INT, balance INT) STORED AS ORC "
+            "TBLPROPERTIES ('transactional' = 'true')",
+        )
+        product.execute(
+            spark, f"INSERT INTO {table} SELECT CAST(id AS INT), 0 FROM range({size.rows})"
+        )
+    # Rows far from each other and in no order, as those of customers are.
+    ids = random.Random(name).sample(range(size.rows), size.updates)
+    shares = [ids[i :: size.writers] for i in range(size.writers)]
+    sessions = [spark.newSession() for _ in shares]
+    started = time.monotonic()
+    with ThreadPoolExecutor(size.writers) as pool:
+        failed = pool.map(_update, sessions, [tables[i % len(tables)] for i in range(len(shares))],
+                          shares)  # fmt: skip
+        errors = [error for own in failed for error in own]
+    seconds = time.monotonic() - started
+    conflicts = sum(error.startswith(_CONFLICT) for error in errors)
+    done = sum(
+        product.query(spark, f"SELECT sum(balance) FROM {table}").collect()[0][0]
+        for table in tables
+    )
+    return Round(
+        rate=(size.updates - len(errors)) / seconds,
+        conflicts=conflicts,
+        errors=tuple(error for error in errors if not error.startswith(_CONFLICT)),
+        wrong=abs(size.updates - len(errors) - done),
+    )
+
+
+def _update(spark: SparkSession, table: str, ids: Sequence[int]) -> list[str]:
+    """Update rows one by one; return the errors."""
+    errors = []
+    for number in ids:
+        try:
+            product.execute(spark, f"UPDATE {table} SET balance = balance + 1 WHERE id = {number}")
+        except PySparkException as error:
+            errors.append(f"{error.getCondition()}: {str(error)[:200]}")
+    return errors
+
+
+def sections(size: Size, result: ConflictResult) -> tuple[Section, ...]:
+    """Return the report on a run."""
+    rows = [
+        (
+            way,
+            round(median(r.rate for r in rounds), 2),
+            sum(r.conflicts for r in rounds),
+            sum(len(r.errors) for r in rounds),
+            sum(r.wrong for r in rounds),
+        )
+        for way, rounds in (("one table", result.together), ("own tables", result.apart))
+    ]
+    return (
+        Section(
+            title="Updates of different rows by several writers",
+            text=(
+                f"{size.updates} UPDATEs, each of another row, by {size.writers} threads with"
+                f" sessions of one Spark application, on one table of {size.rows} rows without"
+                f" partitions, or each thread on a table of its own; {size.rounds} rounds. The"
+                f" ratio of the two rates is {result.ratio:.2f}; the goal is {GOAL}, without a"
+                " conflict."
+            ),
+            headers=("writers on", "updates/s", "conflicts", "errors", "wrong rows"),
+            rows=tuple(rows),
+        ),
+    )
