@@ -14,8 +14,9 @@ from acidsql.commands import transactions
 from acidsql.errors import TransactionStateError
 from acidsql.session.metrics import current
 from acidsql.session.owner_thread import acting_for
-from acidsql.transaction import explicit
 from acidsql.transaction.explicit import ExplicitTransaction
+from acidsql.transaction.start import roll_back_abandoned
+from acidsql.transaction.start import start as begin
 
 
 class TransactionHandle:
@@ -142,5 +143,5 @@ def transaction(spark: SparkSession, *, read_only: bool = False) -> TransactionH
     """
     with api.working(spark) as session:
         current().operation = "START TRANSACTION"
-        explicit.roll_back_abandoned(session)
-        return TransactionHandle(spark, explicit.start(session, read_only=read_only))
+        roll_back_abandoned(session)
+        return TransactionHandle(spark, begin(session, read_only=read_only))

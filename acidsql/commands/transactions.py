@@ -11,9 +11,10 @@ from acidsql.errors import TransactionStateError
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
 from acidsql.syntax import statements as ast
-from acidsql.transaction import explicit
 from acidsql.transaction.current import current_transaction, refuse_in_transaction
 from acidsql.transaction.explicit import ExplicitTransaction
+from acidsql.transaction.start import roll_back_abandoned
+from acidsql.transaction.start import start as begin
 
 # Statements that change no table, or change rows.
 _ALLOWED = (
@@ -49,7 +50,7 @@ def start(session: AcidSession, statement: ast.StartTransaction) -> DataFrame:
     Raises:
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun one already.
     """
-    explicit.start(session, read_only=statement.read_only)
+    begin(session, read_only=statement.read_only)
     return result.nothing(session.spark)
 
 
@@ -98,7 +99,7 @@ def check_statement(session: AcidSession, statement: ast.Statement | None) -> No
     Raises:
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.
     """
-    explicit.roll_back_abandoned(session)
+    roll_back_abandoned(session)
     if current_transaction(session) is None or _is_allowed(statement):
         return
     refuse_in_transaction(session, current().operation)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from acidsql.compaction.copying import copy_undeleted, merge_few_deletes
 from acidsql.compaction.rewriting import write_buckets_of
-from acidsql.errors import FormatError, WriteConflictError
+from acidsql.errors import WriteConflictError
 from acidsql.format.bucket_codec import MAX_STATEMENT_ID, decode_statement
 from acidsql.format.names import (
     STAGING_PREFIX,
@@ -31,6 +31,7 @@ from acidsql.format.names import (
 from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.limits import limits
+from acidsql.metastore import failures
 from acidsql.metastore.model import CompactionType, Partition, Table
 from acidsql.metastore.names import object_name
 from acidsql.scan.directories import DeleteFile, delete_files
@@ -155,15 +156,10 @@ def _complete(transaction: ExplicitTransaction, place: Place) -> None:
     ]
     snapshot = _snapshot_of(transaction, listings, place, replaced)
     staging = child(place.table.location, f"{STAGING_PREFIX}{transaction.txn_id}", "complete")
-    number = next_statement_id(frozenset(d.name for d in place.directories))
+    number = next_statement_id(d.name for d in place.directories)
     if number > MAX_STATEMENT_ID:
-        raise FormatError(
-            "TOO_MANY_STATEMENTS",
-            f"transaction {transaction.txn_id} has no statement id left for "
-            f"{place.table.full_name}, of which it needs one to commit: write less in one "
-            "transaction",
-            {"txnId": str(transaction.txn_id)},
-        )
+        most = MAX_STATEMENT_ID + 1
+        raise failures.too_many_statements(transaction.txn_id, place.table, most)
     names = [
         make(place.write_id, place.write_id, number) for make in (delta_name, delete_delta_name)
     ]

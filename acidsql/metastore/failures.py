@@ -7,6 +7,7 @@ import re
 from acidsql.errors import (
     AcidAnalysisError,
     AcidLookupError,
+    FormatError,
     TransactionStateError,
     WriteConflictError,
     quoted_name,
@@ -171,6 +172,18 @@ def txn_committed(txn_id: int) -> TransactionStateError:
         "TXN_COMMITTED",
         f"transaction {txn_id} is committed already; begin a new transaction, or undo it by a new "
         "statement",
+        {"txnId": str(txn_id)},
+    )
+
+
+def too_many_statements(txn_id: int, table: Table, most: int) -> FormatError:
+    """Return the error for a transaction that has used up its statement ids
+    (TOO_MANY_STATEMENTS).
+    """
+    return FormatError(
+        "TOO_MANY_STATEMENTS",
+        f"transaction {txn_id} has no statement id left for {table.full_name}, of which there are "
+        f"{most}: write to it in several transactions",
         {"txnId": str(txn_id)},
     )
 

@@ -353,14 +353,13 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
     several = current_transaction(session)
     if several is not None:
         with several.query() as listings:
-            earlier = several.earlier()
             yield StatementSnapshot(
                 session=session,
                 txns=several.txns,
                 listings=listings,
                 expires=_expiry(session, several.lease),
                 repeatable=True,
-                added={name: own.partitions for name, own in earlier.items()},
+                added={name: own.partitions for name, own in several.written.items()},
                 uncommitted=several.uncommitted(),
             )
         return

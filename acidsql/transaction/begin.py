@@ -41,6 +41,14 @@ class Written:
     directories: frozenset[str] = frozenset()
     partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
 
+    def __add__(self, later: Written) -> Written:
+        """Return what both wrote."""
+        return Written(
+            statement_ids=max(self.statement_ids, later.statement_ids),
+            directories=self.directories | later.directories,
+            partitions={**self.partitions, **later.partitions},
+        )
+
 
 NOTHING_WRITTEN = Written()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,15 +22,20 @@ from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.changes import CatalogChange, RecordCounts
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.history import RecordedStatement, WriteCounts
-from acidsql.metastore.model import LockType, Table, TxnType
+from acidsql.metastore.model import LockType, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.leases import Lease
 from acidsql.session.metrics import Phase, current, phase
-from acidsql.session.owner_thread import owner_thread
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.transaction import current as open_transactions
-from acidsql.transaction.begin import OpenedTransaction, Written, allocate, check_settings
+from acidsql.transaction.begin import (
+    NOTHING_WRITTEN,
+    OpenedTransaction,
+    Written,
+    allocate,
+    check_settings,
+)
 from acidsql.transaction.comparison import Watch, comparison, deleted_rows
 from acidsql.transaction.held_locks import HeldLocks
 from acidsql.transaction.merged_changes import merged
@@ -66,7 +71,7 @@ class StatementPart(Transaction):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ExplicitTransaction:
-    """Transaction of several statements; made by ``start``.
+    """Transaction of several statements; made by ``start.start``.
 
     Attributes:
         session: the session.
@@ -77,6 +82,7 @@ class ExplicitTransaction:
         owner: thread whose statements belong to it.
         copies: deletes what its queries have copied, when the lease ends.
         writes: what the statements that succeeded did to their tables, in their order.
+        written: what they wrote, by the full name of a table.
         changes: of the catalog by these statements.
         statements: statements that wrote to a table, by its full name.
         tables: tables of which it has a write id, by their full names.
@@ -95,6 +101,7 @@ class ExplicitTransaction:
     owner: threading.Thread
     copies: ExitStack
     writes: list[WriteTransaction] = field(default_factory=list)
+    written: dict[str, Written] = field(default_factory=dict)
     changes: list[CatalogChange] = field(default_factory=list)
     statements: dict[str, list[RecordedStatement]] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
@@ -116,29 +123,9 @@ class ExplicitTransaction:
         """Whether it goes on, as far as this client knows."""
         return self.opened.status is Status.OPEN
 
-    def earlier(self) -> dict[str, Written]:
-        """Return what the statements so far wrote, by the full name of a table."""
-        found: dict[str, Written] = {}
-        for name in {write.table.full_name for write in self.writes}:
-            own = [write for write in self.writes if write.table.full_name == name]
-            paths = frozenset(path for write in own for path in write.placed)
-            found[name] = Written(
-                statement_ids=next_statement_id(paths),
-                directories=paths,
-                partitions={
-                    p.values: replace(p, columns=None)
-                    for write in own
-                    for p in (
-                        *write.added,
-                        *(t for t in write.touched.values() if t.columns is not None),
-                    )
-                },
-            )
-        return found
-
     def uncommitted(self) -> frozenset[str]:
         """Return the full names of the tables in which it has put directories."""
-        return frozenset(write.table.full_name for write in self.writes if write.placed)
+        return frozenset(name for name, own in self.written.items() if own.directories)
 
     @contextmanager
     def query(self) -> Iterator[Listings]:
@@ -217,7 +204,7 @@ class ExplicitTransaction:
             write_ids=write_ids,
             seen={},
             number=self._number,
-            earlier=self.earlier(),
+            earlier=dict(self.written),
         )
 
     def _know(self, table: Table) -> None:
@@ -235,7 +222,9 @@ class ExplicitTransaction:
         for write, intent in zip(begun.writes, intents, strict=True):
             self.writes.append(write)
             self.opened.reverts.append(write.undo)
-            self.statements.setdefault(write.table.full_name, []).append(intent.statement)
+            name = write.table.full_name
+            self.written[name] = self.written.get(name, NOTHING_WRITTEN) + _written_by(write)
+            self.statements.setdefault(name, []).append(intent.statement)
 
     def _take_back(
         self,
@@ -312,7 +301,9 @@ class ExplicitTransaction:
                 with Interruptible(), phase(Phase.COMMIT):
                     self.require_open()
                     prepare(self)
-                    if not self.read_only:
+                    if self.read_only:
+                        self.opened.status = Status.COMMITTED
+                    else:
                         self.opened.commit(self._changes(), self._comparison())
             except BaseException as error:
                 lost = lost_to(self.opened, error)
@@ -336,8 +327,7 @@ class ExplicitTransaction:
         return self.completed.setdefault(table.full_name, self._placed(table))
 
     def _placed(self, table: Table) -> set[str]:
-        own = (write for write in self.writes if write.table.full_name == table.full_name)
-        return {path for write in own for path in write.placed}
+        return set(self.written.get(table.full_name, NOTHING_WRITTEN).directories)
 
     def _changes(self) -> list[CatalogChange]:
         """Return the changes of the catalog that the commit makes."""
@@ -377,7 +367,9 @@ class ExplicitTransaction:
             self._end()
 
     def _roll_back(self, error: BaseException | None) -> None:
-        if not self.read_only and self.opened.status is not Status.ROLLED_BACK:
+        if self.read_only:
+            self.opened.status = Status.ROLLED_BACK
+        elif self.opened.status is not Status.ROLLED_BACK:
             self.opened.roll_back(error)
 
     def _end(self) -> None:
@@ -392,67 +384,24 @@ class ExplicitTransaction:
         self.session.has_written |= not self.read_only
 
 
-def start(session: AcidSession, *, read_only: bool) -> ExplicitTransaction:
-    """Begin a transaction, to which the statements of this thread belong until it ends.
-
-    Raises:
-        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun one already.
-    """
-    open_transactions.refuse_in_transaction(session, "START TRANSACTION")
-    metastore, leases = session.metastore, session.leases
-    leases.prune()
-    with DeferredSignals(), ExitStack() as undo, phase(Phase.BEGIN):
-        # The lease is the older transaction: cleaners wait for it as long as a DataFrame reads.
-        lease_id = metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
-        copies = ExitStack()
-        lease = leases.begin(lease_id, copies.close, of_statement=False)
-        undo.callback(leases.end_statement, lease, kept=False)
-        session.heartbeater.add(lease_id, owner_thread())
-        txn_id = lease_id
-        if not read_only:
-            txn_id = metastore.open_txn(session.user, session.host, TxnType.DEFAULT)
-        opened = Transaction(session=session, txn_id=txn_id, at_end=ExitStack())
-        if not read_only:
-            undo.callback(opened.roll_back)
-            session.heartbeater.add(txn_id, owner_thread())
-            undo.callback(session.heartbeater.remove, txn_id)
-        current().txn_id = txn_id
-        started = ExplicitTransaction(
-            session=session,
-            opened=opened,
-            lease=lease,
-            txns=metastore.valid_txns(txn_id),
-            read_only=read_only,
-            owner=owner_thread(),
-            copies=copies,
-        )
-        if open_transactions.enter(started):
-            session.at_close.callback(_roll_back_all, session)
-        undo.pop_all()
-    return started
+def _written_by(write: WriteTransaction) -> Written:
+    """Return what one statement wrote to a table."""
+    widened = (p for p in write.touched.values() if p.columns is not None)
+    return Written(
+        statement_ids=next_statement_id(write.placed),
+        directories=frozenset(write.placed),
+        partitions={p.values: replace(p, columns=None) for p in (*write.added, *widened)},
+    )
 
 
-def roll_back_abandoned(session: AcidSession) -> None:
-    """Roll back the transactions of threads that have ended."""
-    for transaction in open_transactions.transactions_of(session):
-        if not transaction.owner.is_alive():
-            logger.warning("txn %s: its thread has ended; rolled back", transaction.txn_id)
-            transaction.rollback()
-
-
-def next_statement_id(paths: frozenset[str]) -> int:
+def next_statement_id(paths: Iterable[str]) -> int:
     """Return the lowest statement id above those in the names of directories.
 
-    >>> next_statement_id(frozenset({"/t/delta_0000005_0000005_0002"}))
+    >>> next_statement_id(["/t/delta_0000005_0000005_0002"])
     3
     """
     parsed = (parse_directory(path.rpartition("/")[2]) for path in paths)
     return max((d.statement_id or 0 for d in parsed if d), default=-1) + 1
-
-
-def _roll_back_all(session: AcidSession) -> None:
-    for transaction in open_transactions.transactions_of(session):
-        transaction.rollback()
 
 
 def _delete_quietly(session: AcidSession, path: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from acidsql.errors import AcidLookupError, AcidSqlError, FormatError
+from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import MAX_STATEMENT_ID
 from acidsql.format.names import STAGING_PREFIX, base_name, delete_delta_name, delta_name
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore import failures
 from acidsql.metastore.changes import (
     AlterPartitions,
     CatalogChange,
@@ -28,6 +29,7 @@ from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
 from acidsql.storage.staging import Target
 from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.transaction import added_partitions
 from acidsql.transaction.begin import NOTHING_WRITTEN, OpenedTransaction, Written, begin
 from acidsql.transaction.comparison import Watch, comparison, deleted_rows
 from acidsql.transaction.current import current_transaction
@@ -130,12 +132,7 @@ class WriteTransaction:
         """
         found = self._written.statement_ids + within
         if found > MAX_STATEMENT_ID:
-            raise FormatError(
-                "TOO_MANY_STATEMENTS",
-                f"transaction {self.txn_id} has no statement id left for {self.table.full_name}, "
-                f"of which there are {MAX_STATEMENT_ID + 1}: COMMIT it, and go on in another",
-                {"txnId": str(self.txn_id)},
-            )
+            raise failures.too_many_statements(self.txn_id, self.table, MAX_STATEMENT_ID + 1)
         return found
 
     def publish(self, finished: Sequence[FinishedDirectory]) -> None:
@@ -302,44 +299,11 @@ class WriteTransaction:
         """Delete what was placed, which nobody saw, and partitions that were made for it."""
         for path in self.placed:
             self.session.files.delete(path)
-        if self.session.metastore.capabilities.learns_writes_from_locks:
-            self._forget_added()
-        else:
-            for partition in self.added:
-                self._delete_empty(partition.location)
-
-    def _forget_added(self) -> None:
-        """Drop the partitions that this transaction added, unless another one uses them.
-
-        Another transaction may be publishing into them; it adds its partitions after that. So they
-        are dropped first, and those that are not empty by then are added again.
-        """
-        metastore, table = self.session.metastore, self.table
-        for partition in self.added:
-            with suppress(
-                AcidLookupError
-            ):  # it failed before they were added, or another dropped it
-                metastore.drop_partitions(table.database, table.name, [partition.values])
-        used = [p for p in self.added if not self._delete_empty(p.location)]
-        metastore.add_partitions(table.database, table.name, used)
-
-    def _delete_empty(self, location: str) -> bool:
-        """Delete the directory of a partition if it is empty, and those above it that are empty
-        then.
-
-        Returns:
-            Whether it was deleted.
-        """
-        gone = self.session.files.delete_if_empty(location)
-        if gone:
-            self.delete_empty_above(location)
-        return gone
+        added_partitions.take_back(self.session, self.table, self.added)
 
     def delete_empty_above(self, location: str) -> None:
         """Delete the empty directories between the table's directory and a partition's."""
-        above = location.rpartition("/")[0]
-        if above.startswith(f"{self.table.location}/"):
-            self._delete_empty(above)
+        added_partitions.delete_empty_above(self.session, self.table, location)
 
 
 def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:

@@ -23,6 +23,7 @@ _FIRST_PAGE = "README.md"
 _OTHER_PAGES = (
     "docs/tutorial.md",  # before the others: it shows transaction ids
     "docs/cookbook.md",
+    "docs/transactions.md",
     "docs/check.md",
     "docs/dialects.md",
     "docs/enable.md",

@@ -18,7 +18,6 @@ _NO_PROMISE = (
     "### ",
     "What acidsql promises about",
     "To be able to run a statement again",
-    "There are no transactions of several statements",
     "This takes the disk at its word",
     "| what came back | the statement",
     "| at the same time | result",

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 import acidsql
@@ -99,7 +100,7 @@ def test_rollback_leaves_nothing(lab: Lab) -> None:
         txn.rollback()
     assert lab.state(t) == before
     for frame in frames:  # they would show what never was committed
-        with pytest.raises(PySparkException):
+        with pytest.raises(Py4JJavaError, match="FILE_NOT_EXIST"):
             frame.collect()
     with pytest.raises(ZeroDivisionError):
         _delete_and_fail(lab, t)
@@ -115,7 +116,7 @@ def test_a_delete_alone_is_not_shown_after_its_rollback(lab: Lab) -> None:
     assert [tuple(row) for row in rows.collect()] == [(2,)]
     lab.sql("ROLLBACK")
     for frame in (rows.select("id"), count):
-        with pytest.raises(PySparkException):
+        with pytest.raises(Py4JJavaError, match="FILE_NOT_EXIST"):
             frame.collect()
 
 

@@ -83,6 +83,6 @@ def test_the_text_of_several_statements_is_bounded() -> None:
 
 
 def test_statement_ids_count_on() -> None:
-    assert next_statement_id(frozenset()) == 0
+    assert next_statement_id([]) == 0
     names = {"/t/delta_0000005_0000005_0001", "/t/k=1/delete_delta_0000005_0000005_0007"}
-    assert next_statement_id(frozenset(names)) == 8
+    assert next_statement_id(names) == 8

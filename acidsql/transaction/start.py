@@ -1,0 +1,70 @@
+"""Start of transactions of several statements, and end of those that nobody else ends."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+
+from acidsql.deferred_signals import DeferredSignals
+from acidsql.metastore.model import TxnType
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, current, phase
+from acidsql.session.owner_thread import owner_thread
+from acidsql.transaction import current as open_transactions
+from acidsql.transaction.explicit import ExplicitTransaction
+from acidsql.transaction.transaction import Transaction
+
+logger = logging.getLogger(__name__)
+
+
+def start(session: AcidSession, *, read_only: bool) -> ExplicitTransaction:
+    """Begin a transaction, to which the statements of this thread belong until it ends.
+
+    Raises:
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun one already.
+    """
+    open_transactions.refuse_in_transaction(session, "START TRANSACTION")
+    metastore, leases = session.metastore, session.leases
+    leases.prune()
+    with DeferredSignals(), ExitStack() as undo, phase(Phase.BEGIN):
+        # The lease is the older transaction: cleaners wait for it as long as a DataFrame reads.
+        lease_id = metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
+        copies = ExitStack()
+        lease = leases.begin(lease_id, copies.close, of_statement=False)
+        undo.callback(leases.end_statement, lease, kept=False)
+        session.heartbeater.add(lease_id, owner_thread())
+        txn_id = lease_id
+        if not read_only:
+            txn_id = metastore.open_txn(session.user, session.host, TxnType.DEFAULT)
+        opened = Transaction(session=session, txn_id=txn_id, at_end=ExitStack())
+        if not read_only:
+            undo.callback(opened.roll_back)
+            session.heartbeater.add(txn_id, owner_thread())
+            undo.callback(session.heartbeater.remove, txn_id)
+        current().txn_id = txn_id
+        started = ExplicitTransaction(
+            session=session,
+            opened=opened,
+            lease=lease,
+            txns=metastore.valid_txns(txn_id),
+            read_only=read_only,
+            owner=owner_thread(),
+            copies=copies,
+        )
+        if open_transactions.enter(started):
+            session.at_close.callback(_roll_back_all, session)
+        undo.pop_all()
+    return started
+
+
+def roll_back_abandoned(session: AcidSession) -> None:
+    """Roll back the transactions of threads that have ended."""
+    for transaction in open_transactions.transactions_of(session):
+        if not transaction.owner.is_alive():
+            logger.warning("txn %s: its thread has ended; rolled back", transaction.txn_id)
+            transaction.rollback()
+
+
+def _roll_back_all(session: AcidSession) -> None:
+    for transaction in open_transactions.transactions_of(session):
+        transaction.rollback()
