@@ -61,7 +61,8 @@ def statements(number: int, size: Size, table: str) -> Iterator[str]:
                 (
                     f"MERGE INTO {table} a USING (SELECT {some} AS id, 'merged' AS note) s"
                     f" ON a.{branch} AND a.id = s.id WHEN MATCHED THEN UPDATE SET note = s.note"
-                    f" WHEN NOT MATCHED THEN INSERT VALUES (s.id, 0, s.note, {number})"
+                    f" WHEN NOT MATCHED THEN INSERT (id, balance, note, branch)"
+                    f" VALUES (s.id, 0, s.note, {number})"
                 ),
             )
         )
