@@ -47,7 +47,7 @@ from acidsql.transaction.explicit import ExplicitTransaction, next_statement_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What a transaction wrote to a table without partitions, or to one partition.
+    """Directories that a transaction wrote to a table without partitions, or to one partition.
 
     Attributes:
         write_id: of the transaction in the table.

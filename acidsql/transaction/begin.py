@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What earlier statements of a transaction wrote to a table.
+    """Writes of the earlier statements of a transaction to a table.
 
     Attributes:
         statement_ids: number of statement ids that they have used.

@@ -125,9 +125,12 @@ class ExplicitTransaction:
             current().txn_id = self.txn_id
             self._number += 1
             listings = Listings(self.session.files, self.lease.txn_id, f"{self._number}_")
-            self.copies.callback(listings.delete_copies)
-            with self.session.leases.resumed(self.lease):
-                yield listings
+            try:
+                with self.session.leases.resumed(self.lease):
+                    yield listings
+            finally:
+                if listings.has_copies:
+                    self.copies.callback(listings.delete_copies)
 
     @contextmanager
     def statement(self, intents: Sequence[WriteIntent]) -> Iterator[OpenedTransaction]:

@@ -117,7 +117,7 @@ class WriteTransaction:
 
     @property
     def _written(self) -> Written:
-        """What earlier statements of the transaction wrote to the table."""
+        """Writes of the earlier statements of the transaction to the table."""
         return (self.earlier or {}).get(self.table.full_name, NOTHING_WRITTEN)
 
     def statement_id(self, within: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True)
+def ended(lab: Lab) -> Iterator[None]:
+    """Roll back what a test has left open."""
+    yield
+    if transaction_mark(lab.spark):
+        lab.sql("ROLLBACK")
 
 
 def condition_of(run: Callable[[], Any]) -> str | None:
@@ -145,8 +153,8 @@ def test_a_failed_statement_takes_back_itself_alone(
     lab.sql("START TRANSACTION")
     lab.sql(f"INSERT INTO {t} VALUES (1, 0, 1), (2, 1, 2)")
     tree = lab.tree(t)
-    with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
-        lab.sql(f"UPDATE {t} SET v = 1 / v")
+    with pytest.raises(PySparkException, match="broken"):
+        lab.sql(f"UPDATE {t} SET v = CAST(raise_error('broken') AS INT) WHERE k = 2")
     original, places = FileSystem.rename, []
 
     def rename(files: FileSystem, source: str, target: str) -> None:
