@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
+from acidsql import bridge
 from acidsql.compaction.copying import copy_undeleted, merge_few_deletes
 from acidsql.compaction.rewriting import write_buckets_of
 from acidsql.errors import WriteConflictError
@@ -42,7 +43,8 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.storage.tails import ORIGINAL_WRITE_ID
-from acidsql.transaction.explicit import ExplicitTransaction, next_statement_id
+from acidsql.transaction.explicit import ExplicitTransaction
+from acidsql.transaction.written import next_statement_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +157,7 @@ def _complete(transaction: ExplicitTransaction, place: Place) -> None:
         )
     ]
     snapshot = _snapshot_of(transaction, listings, place, replaced)
+    job = f"COMMIT {place.table.full_name}, txn {transaction.txn_id}"
     staging = child(place.table.location, f"{STAGING_PREFIX}{transaction.txn_id}", "complete")
     number = next_statement_id(d.name for d in place.directories)
     if number > MAX_STATEMENT_ID:
@@ -164,7 +167,8 @@ def _complete(transaction: ExplicitTransaction, place: Place) -> None:
         make(place.write_id, place.write_id, number) for make in (delta_name, delete_delta_name)
     ]
     staged = [child(staging, name) for name in names]
-    _write(session, snapshot, place, staged, child(staging, "anew"))
+    with bridge.job_description(session.spark, job):
+        _write(session, snapshot, place, staged, child(staging, "anew"))
     unsynced = Unsynced(root=place.table.location)
     for path in staged:
         if not session.files.exists(path):

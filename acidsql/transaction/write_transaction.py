@@ -30,12 +30,13 @@ from acidsql.storage.listings import Listings
 from acidsql.storage.staging import Target
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction import added_partitions
-from acidsql.transaction.begin import NOTHING_WRITTEN, OpenedTransaction, Written, begin
+from acidsql.transaction.begin import OpenedTransaction, begin
 from acidsql.transaction.current import current_transaction
 from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_id_check import check_write_id_is_new
 from acidsql.transaction.write_intent import WriteIntent
+from acidsql.transaction.written import NOTHING_WRITTEN, Written
 
 logger = logging.getLogger(__name__)
 
