@@ -18,6 +18,7 @@ from acidsql.metastore.model import TxnState, TxnType
 from acidsql.storage.filesystem import FileSystem
 from acidsql.transaction import write_transaction
 from acidsql.transaction.current import transaction_mark
+from tests.limits import set_limits
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -291,3 +292,47 @@ def test_statement_ids_count_on_up_to_a_limit(lab: Lab, monkeypatch: pytest.Monk
     assert condition_of(lambda: lab.sql(f"INSERT INTO {t} VALUES (3)")) == "TOO_MANY_STATEMENTS"
     lab.sql("COMMIT")
     assert lab.directories(t) == [f"delta_0000001_0000001_000{i}" for i in range(3)]
+
+
+@pytest.mark.slow
+def test_rows_that_a_rebalance_has_moved_are_a_conflict(lab: Lab, other: Lab) -> None:
+    t = lab.create("id INT, v INT", values="(1, 0), (2, 0)")
+    other.sql(f"INSERT INTO {t} VALUES (3, 0)")
+    lab.sql("START TRANSACTION")
+    assert len(lab.rows(t)) == 3
+    other.sql(f"ALTER TABLE {t} COMPACT 'rebalance'")
+    lab.sql(f"UPDATE {t} SET v = 1 WHERE id = 3")
+    assert condition_of(lambda: lab.sql("COMMIT")) == "CONCURRENT_WRITE"
+    assert lab.rows(t) == [(1, 0), (2, 0), (3, 0)]
+
+
+@pytest.mark.slow
+def test_spark_takes_out_the_rows_where_they_are_many(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id INT, v INT", partitioned="p INT")
+    lab.sql("START TRANSACTION")
+    lab.sql(f"INSERT INTO {t} SELECT CAST(id AS INT), 0, CAST(id % 2 AS INT) FROM range(50)")
+    lab.sql(f"UPDATE {t} SET v = 1 WHERE id % 5 = 0")
+    lab.sql(f"DELETE FROM {t} WHERE id % 3 = 0")
+    expected = lab.rows(t, "*, row__id")
+    set_limits(monkeypatch, compaction_events=0, driver_events=0)
+    lab.sql("COMMIT")
+    assert lab.rows(t, "*, row__id") == expected
+    assert not [name for name in lab.tree(t) if "delete_delta" in name]
+    assert acidsql.check(lab.spark, t, full=True).collect() == []
+
+
+@pytest.mark.slow
+def test_merges_that_insert_conflict_also_within_transactions(lab: Lab, other: Lab) -> None:
+    t = lab.create("id INT, v INT", partitioned="p INT", values="(1, 0, 1)")
+    merge = (
+        f"MERGE INTO {t} USING (SELECT 9 AS k) s ON {t}.id = s.k "
+        "WHEN NOT MATCHED THEN INSERT VALUES (s.k, 0, 2)"
+    )
+    lab.sql("START TRANSACTION")
+    lab.sql(merge)
+    lab.sql(f"UPDATE {t} SET v = 1 WHERE p = 1")
+    other.sql(merge)
+    assert condition_of(lambda: lab.sql("COMMIT")) == "CONCURRENT_WRITE"
+    assert lab.rows(t) == [(1, 0, 1), (9, 0, 2)]
