@@ -27,6 +27,7 @@ from acidsql.format.names import (
     DirectoryKind,
     delete_delta_name,
     delta_name,
+    parse_bucket_file,
     parse_directory,
 )
 from acidsql.format.selection import AcidState
@@ -171,7 +172,8 @@ def _complete(transaction: ExplicitTransaction, place: Place) -> None:
         _write(session, snapshot, place, staged, child(staging, "anew"))
     unsynced = Unsynced(root=place.table.location)
     for path in staged:
-        if not session.files.exists(path):
+        # Spark leaves an empty directory where there is nothing to write.
+        if not any(map(parse_bucket_file, session.files.names(path))):
             continue
         session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
         target = child(place.partition.location, path.rpartition("/")[2])
