@@ -24,6 +24,14 @@ class TransactionHandle:
 
     It belongs to the thread that began it, whose statements are part of it whichever way they are
     run. Other threads may use its methods: their statements run one after the other.
+
+    >>> with acidsql.transaction(spark) as txn:
+    ...     deleted = txn.sql("DELETE FROM pet WHERE id = 1")
+    ...     print(txn.table("pet").collect())
+    ...     txn.rollback()
+    [Row(id=2, name='Tom')]
+    >>> txn.is_open, acidsql.table(spark, "pet").count()
+    (False, 2)
     """
 
     def __init__(self, spark: SparkSession, transaction: ExplicitTransaction) -> None:

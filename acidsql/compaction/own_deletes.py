@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
+from acidsql import bridge
 from acidsql.compaction.copying import copy_undeleted, merge_few_deletes
 from acidsql.compaction.rewriting import write_buckets_of
 from acidsql.errors import WriteConflictError
@@ -26,6 +27,7 @@ from acidsql.format.names import (
     DirectoryKind,
     delete_delta_name,
     delta_name,
+    parse_bucket_file,
     parse_directory,
 )
 from acidsql.format.selection import AcidState
@@ -42,12 +44,13 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.storage.tails import ORIGINAL_WRITE_ID
-from acidsql.transaction.explicit import ExplicitTransaction, next_statement_id
+from acidsql.transaction.explicit import ExplicitTransaction
+from acidsql.transaction.written import next_statement_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What a transaction wrote to a table without partitions, or to one partition.
+    """Directories that a transaction wrote to a table without partitions, or to one partition.
 
     Attributes:
         write_id: of the transaction in the table.
@@ -155,6 +158,7 @@ def _complete(transaction: ExplicitTransaction, place: Place) -> None:
         )
     ]
     snapshot = _snapshot_of(transaction, listings, place, replaced)
+    job = f"COMMIT {place.table.full_name}, txn {transaction.txn_id}"
     staging = child(place.table.location, f"{STAGING_PREFIX}{transaction.txn_id}", "complete")
     number = next_statement_id(d.name for d in place.directories)
     if number > MAX_STATEMENT_ID:
@@ -164,10 +168,12 @@ def _complete(transaction: ExplicitTransaction, place: Place) -> None:
         make(place.write_id, place.write_id, number) for make in (delta_name, delete_delta_name)
     ]
     staged = [child(staging, name) for name in names]
-    _write(session, snapshot, place, staged, child(staging, "anew"))
+    with bridge.job_description(session.spark, job):
+        _write(session, snapshot, place, staged, child(staging, "anew"))
     unsynced = Unsynced(root=place.table.location)
     for path in staged:
-        if not session.files.exists(path):
+        # Spark leaves an empty directory where there is nothing to write.
+        if not any(map(parse_bucket_file, session.files.names(path))):
             continue
         session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
         target = child(place.partition.location, path.rpartition("/")[2])

@@ -69,6 +69,11 @@ class Listings:
             self._copies[path] = child(staging, f"{self._label}copy_{len(self._copies)}")
         return Copy(self._copies[path], is_new)
 
+    @property
+    def has_copies(self) -> bool:
+        """Whether there is a directory for copies."""
+        return bool(self._staging)
+
     def delete_copies(self) -> None:
         """Delete all copies."""
         for staging in self._staging:

@@ -12,7 +12,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.paths import can_exist
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
-from acidsql.metastore.model import LockType, Operation, Partition
+from acidsql.metastore.model import LockType, Operation
 from acidsql.scan.snapshot import keep_write_ids_ahead
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
@@ -22,35 +22,10 @@ from acidsql.storage.filesystem import child
 from acidsql.transaction.recorded import recorded
 from acidsql.transaction.transaction import Transaction, transaction
 from acidsql.transaction.write_intent import WriteIntent
+from acidsql.transaction.written import Written
 
 if TYPE_CHECKING:
     from acidsql.transaction.write_transaction import WriteTransaction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What earlier statements of a transaction wrote to a table.
-
-    Attributes:
-        statement_ids: number of statement ids that they have used.
-        directories: paths of the directories that they put into the table.
-        partitions: partitions that they made, or gave all columns of the table, by values.
-    """
-
-    statement_ids: int = 0
-    directories: frozenset[str] = frozenset()
-    partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
-
-    def __add__(self, later: Written) -> Written:
-        """Return what both wrote."""
-        return Written(
-            statement_ids=max(self.statement_ids, later.statement_ids),
-            directories=self.directories | later.directories,
-            partitions={**self.partitions, **later.partitions},
-        )
-
-
-NOTHING_WRITTEN = Written()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,31 +17,26 @@ from typing import TYPE_CHECKING
 
 from acidsql.deferred_signals import DeferredSignals, Interruptible
 from acidsql.errors import AcidSqlError, TransactionStateError
-from acidsql.format.names import STAGING_PREFIX, parse_directory
+from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.changes import CatalogChange, RecordCounts
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.history import RecordedStatement, WriteCounts
-from acidsql.metastore.model import LockType, Table
+from acidsql.metastore.model import LockRequest, LockType, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.leases import Lease
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.transaction import current as open_transactions
-from acidsql.transaction.begin import (
-    NOTHING_WRITTEN,
-    OpenedTransaction,
-    Written,
-    allocate,
-    check_settings,
-)
+from acidsql.transaction.begin import OpenedTransaction, allocate, check_settings
 from acidsql.transaction.comparison import Watch, comparison, deleted_rows
 from acidsql.transaction.held_locks import HeldLocks
 from acidsql.transaction.merged_changes import merged
 from acidsql.transaction.recorded import recorded, with_files
 from acidsql.transaction.transaction import Status, Transaction, lost_to
 from acidsql.transaction.write_intent import WriteIntent
+from acidsql.transaction.written import NOTHING_WRITTEN, Written, changes_whole_table, written_by
 
 if TYPE_CHECKING:
     from acidsql.transaction.write_transaction import WriteTransaction
@@ -87,6 +82,8 @@ class ExplicitTransaction:
         statements: statements that wrote to a table, by its full name.
         tables: tables of which it has a write id, by their full names.
         locks: those that it holds.
+        whole_tables: requests of statements that changed no rows and yet conflict with changes
+            anywhere in the table: a MERGE that only inserted.
         completed: directories of tables whose directories were replaced before the commit.
         has_ended: whether it was committed or rolled back.
         watches: what its queries have read and may not have changed at the commit.
@@ -107,6 +104,7 @@ class ExplicitTransaction:
     tables: dict[str, Table] = field(default_factory=dict)
     abort: TransactionStateError | None = None
     locks: HeldLocks = field(default_factory=HeldLocks)
+    whole_tables: set[LockRequest] = field(default_factory=set)
     completed: dict[str, set[str]] = field(default_factory=dict)
     has_ended: bool = False
     watches: list[Watch] = field(default_factory=list)
@@ -139,9 +137,12 @@ class ExplicitTransaction:
             current().txn_id = self.txn_id
             self._number += 1
             listings = Listings(self.session.files, self.lease.txn_id, f"{self._number}_")
-            self.copies.callback(listings.delete_copies)
-            with self.session.leases.resumed(self.lease):
-                yield listings
+            try:
+                with self.session.leases.resumed(self.lease):
+                    yield listings
+            finally:
+                if listings.has_copies:
+                    self.copies.callback(listings.delete_copies)
 
     @contextmanager
     def statement(self, intents: Sequence[WriteIntent]) -> Iterator[OpenedTransaction]:
@@ -223,8 +224,10 @@ class ExplicitTransaction:
             self.writes.append(write)
             self.opened.reverts.append(write.undo)
             name = write.table.full_name
-            self.written[name] = self.written.get(name, NOTHING_WRITTEN) + _written_by(write)
+            self.written[name] = self.written.get(name, NOTHING_WRITTEN) + written_by(write)
             self.statements.setdefault(name, []).append(intent.statement)
+            if changes_whole_table(write):
+                self.whole_tables.add(intent.request())
 
     def _take_back(
         self,
@@ -304,6 +307,7 @@ class ExplicitTransaction:
                     if self.read_only:
                         self.opened.status = Status.COMMITTED
                     else:
+                        self._enter_whole_tables()
                         self.opened.commit(self._changes(), self._comparison())
             except BaseException as error:
                 lost = lost_to(self.opened, error)
@@ -313,6 +317,13 @@ class ExplicitTransaction:
                 raise
             finally:
                 self._end()
+
+    def _enter_whole_tables(self) -> None:
+        """Enter again into the write set what later statements, which named their partitions, have
+        removed from it.
+        """
+        if self.whole_tables:
+            self.session.metastore.lock(self.txn_id, tuple(self.whole_tables))
 
     def put(self, table: Table, path: str) -> None:
         """Note that a directory is about to be put into a table before the commit."""
@@ -382,26 +393,6 @@ class ExplicitTransaction:
         self.session.heartbeater.add(self.lease.txn_id)
         self.session.leases.end_statement(self.lease, kept=bool(self.lease.indexes))
         self.session.has_written |= not self.read_only
-
-
-def _written_by(write: WriteTransaction) -> Written:
-    """Return what one statement wrote to a table."""
-    widened = (p for p in write.touched.values() if p.columns is not None)
-    return Written(
-        statement_ids=next_statement_id(write.placed),
-        directories=frozenset(write.placed),
-        partitions={p.values: replace(p, columns=None) for p in (*write.added, *widened)},
-    )
-
-
-def next_statement_id(paths: Iterable[str]) -> int:
-    """Return the lowest statement id above those in the names of directories.
-
-    >>> next_statement_id(["/t/delta_0000005_0000005_0002"])
-    3
-    """
-    parsed = (parse_directory(path.rpartition("/")[2]) for path in paths)
-    return max((d.statement_id or 0 for d in parsed if d), default=-1) + 1
 
 
 def _delete_quietly(session: AcidSession, path: str) -> None:

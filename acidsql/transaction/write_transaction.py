@@ -30,13 +30,14 @@ from acidsql.storage.listings import Listings
 from acidsql.storage.staging import Target
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction import added_partitions
-from acidsql.transaction.begin import NOTHING_WRITTEN, OpenedTransaction, Written, begin
+from acidsql.transaction.begin import OpenedTransaction, begin
 from acidsql.transaction.comparison import Watch, comparison, deleted_rows
 from acidsql.transaction.current import current_transaction
 from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_id_check import check_write_id_is_new
 from acidsql.transaction.write_intent import WriteIntent
+from acidsql.transaction.written import NOTHING_WRITTEN, Written
 
 logger = logging.getLogger(__name__)
 
@@ -120,7 +121,7 @@ class WriteTransaction:
 
     @property
     def _written(self) -> Written:
-        """What earlier statements of the transaction wrote to the table."""
+        """Writes of the earlier statements of the transaction to the table."""
         return (self.earlier or {}).get(self.table.full_name, NOTHING_WRITTEN)
 
     def statement_id(self, within: int) -> int:

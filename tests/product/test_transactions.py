@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,20 @@ from acidsql.metastore.model import TxnState, TxnType
 from acidsql.storage.filesystem import FileSystem
 from acidsql.transaction import write_transaction
 from acidsql.transaction.current import transaction_mark
+from tests.limits import set_limits
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True)
+def ended(lab: Lab) -> Iterator[None]:
+    """Roll back what a test has left open."""
+    yield
+    if transaction_mark(lab.spark):
+        lab.sql("ROLLBACK")
 
 
 def condition_of(run: Callable[[], Any]) -> str | None:
@@ -145,8 +154,8 @@ def test_a_failed_statement_takes_back_itself_alone(
     lab.sql("START TRANSACTION")
     lab.sql(f"INSERT INTO {t} VALUES (1, 0, 1), (2, 1, 2)")
     tree = lab.tree(t)
-    with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
-        lab.sql(f"UPDATE {t} SET v = 1 / v")
+    with pytest.raises(PySparkException, match="broken"):
+        lab.sql(f"UPDATE {t} SET v = CAST(raise_error('broken') AS INT) WHERE k = 2")
     original, places = FileSystem.rename, []
 
     def rename(files: FileSystem, source: str, target: str) -> None:
@@ -316,3 +325,48 @@ def test_a_query_of_a_serializable_transaction_must_stay_true(
             assert lab.rows(total) == []
     finally:
         lab.spark.conf.unset("spark.acidsql.isolation")
+
+
+@pytest.mark.slow
+def test_rows_that_a_rebalance_has_moved_are_a_conflict(lab: Lab, other: Lab) -> None:
+    t = lab.create("id INT, v INT", values="(1, 0), (2, 0)")
+    other.sql(f"INSERT INTO {t} VALUES (3, 0)")
+    lab.sql("START TRANSACTION")
+    assert len(lab.rows(t)) == 3
+    other.sql(f"ALTER TABLE {t} COMPACT 'rebalance'")
+    lab.sql(f"UPDATE {t} SET v = 1 WHERE id = 3")
+    assert condition_of(lambda: lab.sql("COMMIT")) == "CONCURRENT_WRITE"
+    assert lab.rows(t) == [(1, 0), (2, 0), (3, 0)]
+
+
+@pytest.mark.slow
+def test_spark_takes_out_the_rows_where_they_are_many(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id INT, v INT", partitioned="p INT")
+    lab.sql("START TRANSACTION")
+    lab.sql(f"INSERT INTO {t} SELECT CAST(id AS INT), 0, CAST(id % 2 AS INT) FROM range(50)")
+    lab.sql(f"UPDATE {t} SET v = 1 WHERE id % 5 = 0")
+    lab.sql(f"DELETE FROM {t} WHERE id % 3 = 0")
+    expected = lab.rows(t, "*, row__id")
+    set_limits(monkeypatch, compaction_events=0, driver_events=0)
+    lab.sql("COMMIT")
+    assert lab.rows(t, "*, row__id") == expected
+    assert not [name for name in lab.tree(t) if "delete_delta" in name]
+    assert acidsql.check(lab.spark, t, full=True).collect() == []
+
+
+@pytest.mark.slow
+def test_merges_that_insert_conflict_also_within_transactions(lab: Lab, other: Lab) -> None:
+    unique = {"acidsql.merge.unique": "id"}
+    t = lab.create("id INT, v INT", partitioned="p INT", properties=unique, values="(1, 0, 1)")
+    merge = (
+        f"MERGE INTO {t} USING (SELECT 9 AS k) s ON {t}.id = s.k "
+        "WHEN NOT MATCHED THEN INSERT VALUES (s.k, 0, 2)"
+    )
+    lab.sql("START TRANSACTION")
+    lab.sql(merge)
+    lab.sql(f"UPDATE {t} SET v = 1 WHERE p = 1")
+    other.sql(merge)
+    assert condition_of(lambda: lab.sql("COMMIT")) == "CONCURRENT_WRITE"
+    assert lab.rows(t) == [(1, 0, 1), (9, 0, 2)]

@@ -40,3 +40,13 @@ def test_acid_words_are_keywords() -> None:
     assert kinds["compact"] is Keyword
     assert kinds["merge"] in Keyword
     assert kinds["salary"] is Name
+
+
+def test_the_prompt_shows_an_open_transaction(tmp_path: Path) -> None:
+    marks = ["", "*", "!"]
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = make_prompt(
+            history=tmp_path / "history", completer=DummyCompleter(), mark=lambda: marks.pop(0)
+        )
+    assert callable(prompt.message)
+    assert [prompt.message() for _ in range(3)] == ["acidsql> ", "acidsql*> ", "acidsql!> "]

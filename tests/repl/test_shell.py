@@ -7,8 +7,10 @@ import threading
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+import acidsql
 from acidsql.repl.runner import Result, fetch, run_statement
 from acidsql.repl.shell import Ending, Settings, Shell
+from acidsql.transaction.current import transaction_mark
 
 pytestmark = pytest.mark.spark
 
@@ -98,3 +100,28 @@ def test_commands(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     assert shell.run_input("\\nosuch") is Ending.FAILED
     assert "no such command: \\nosuch" in capsys.readouterr().err
     assert shell.run_input("\\q") is Ending.EXIT
+
+
+def test_statements_of_a_shell_share_a_transaction_that_its_end_rolls_back(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(format_name="csv", limit=3, timing=False, progress=False, tracebacks=False)
+
+    def execute(session: SparkSession, text: str, _dialect: str) -> DataFrame:
+        return acidsql.sql(session, text)
+
+    shell = Shell(spark=spark, execute=execute, settings=settings)
+    properties = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+    assert shell.run_batch(f"CREATE TABLE in_shell (id INT) {properties}; BEGIN") is Ending.DONE
+    assert transaction_mark(spark) == "*"
+    shell.run_batch("INSERT INTO in_shell VALUES (1); SELECT count(*) AS n FROM in_shell")
+    shell.leave()
+    assert transaction_mark(spark) == ""
+    printed = capsys.readouterr()
+    assert printed.out.endswith("n\n1\n")
+    assert printed.err == (
+        "warning: the open transaction was rolled back: it was not committed before the end\n"
+    )
+    shell.leave()
+    assert shell.run_batch("SELECT * FROM in_shell; DROP TABLE in_shell") is Ending.DONE
+    assert capsys.readouterr().err == ""

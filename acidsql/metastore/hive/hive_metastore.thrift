@@ -20,6 +20,7 @@ exception ConfigValSecurityException { 1: string message }
 exception NoSuchTxnException { 1: string message }
 exception TxnAbortedException { 1: string message }
 exception NoSuchLockException { 1: string message }
+exception TxnOpenException { 1: string message }
 
 enum PrincipalType { USER = 1, ROLE = 2, GROUP = 3 }
 enum SerdeType { HIVE = 1, SCHEMA_REGISTRY = 2 }
@@ -486,6 +487,10 @@ struct CheckLockRequest {
   2: optional i64 txnid
 }
 
+struct UnlockRequest {
+  1: required i64 lockid
+}
+
 struct ShowLocksRequest {
   1: optional string dbname
   2: optional string tablename
@@ -869,6 +874,7 @@ service ThriftHiveMetastore {
     throws (1: NoSuchTxnException o1, 2: TxnAbortedException o2)
   LockResponse check_lock(1: CheckLockRequest rqst)
     throws (1: NoSuchTxnException o1, 2: TxnAbortedException o2, 3: NoSuchLockException o3)
+  void unlock(1: UnlockRequest rqst) throws (1: NoSuchLockException o1, 2: TxnOpenException o2)
   ShowLocksResponse show_locks(1: ShowLocksRequest rqst)
 
   CompactionResponse compact2(1: CompactionRequest rqst)

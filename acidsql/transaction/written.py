@@ -1,0 +1,71 @@
+"""Writes of the statements of a transaction, as its later statements have to know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from acidsql.format.names import parse_directory
+from acidsql.metastore.model import Operation, Partition
+
+if TYPE_CHECKING:
+    from acidsql.transaction.write_transaction import WriteTransaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Writes of the earlier statements of a transaction to a table.
+
+    Attributes:
+        statement_ids: number of statement ids that they have used.
+        directories: paths of the directories that they put into the table.
+        partitions: partitions that they made, or gave all columns of the table, by values.
+    """
+
+    statement_ids: int = 0
+    directories: frozenset[str] = frozenset()
+    partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
+
+    def __add__(self, later: Written) -> Written:
+        """Return what both wrote."""
+        return Written(
+            statement_ids=max(self.statement_ids, later.statement_ids),
+            directories=self.directories | later.directories,
+            partitions={**self.partitions, **later.partitions},
+        )
+
+
+NOTHING_WRITTEN = Written()
+
+
+def written_by(write: WriteTransaction) -> Written:
+    """Return what one statement wrote to a table."""
+    widened = (p for p in write.touched.values() if p.columns is not None)
+    return Written(
+        statement_ids=next_statement_id(write.placed),
+        directories=frozenset(write.placed),
+        partitions={p.values: replace(p, columns=None) for p in (*write.added, *widened)},
+    )
+
+
+def next_statement_id(paths: Iterable[str]) -> int:
+    """Return the lowest statement id above those in the names of directories.
+
+    >>> next_statement_id(["/t/delta_0000005_0000005_0002"])
+    3
+    """
+    parsed = (parse_directory(path.rpartition("/")[2]) for path in paths)
+    return max((d.statement_id or 0 for d in parsed if d), default=-1) + 1
+
+
+def changes_whole_table(write: WriteTransaction) -> bool:
+    """Return whether a statement conflicts with changes anywhere in its table though it changed no
+    rows: a MERGE that only inserted, where the metastore compares partitions.
+    """
+    changes = {Operation.UPDATE, Operation.DELETE}
+    if not write.touched or not write.intent.names_partitions_late:
+        return False
+    if write.session.metastore.capabilities.compares_rows:
+        return False
+    return write.intent.operation in changes and changes.isdisjoint(o for o, _ in write.named)
