@@ -74,7 +74,7 @@ def deleted_rows(
 
 
 class Watch(Protocol):
-    """What may not have changed when a transaction commits, beside the rows that it deletes."""
+    """Watch of what may not have changed at a commit, beside the rows that it deletes."""
 
     def compare(self) -> Mapping[TableName, ValidWriteIdList]:
         """Look at what others have committed since.
@@ -139,7 +139,9 @@ class Comparison:
         """
         deleted = self.deleted.get(rival.place)
         if deleted is None:
-            return False
+            # An UPDATE of a table without partitions that found no row; a partition is named only
+            # when it has delete events.
+            return rival.partition is not None
         place = rival.place
         if place not in self._own:
             files = self._files(deleted.directories)

@@ -23,7 +23,9 @@ EXCLUSIVE = LockRequest(
 class Time:
     """Clock that only sleeping moves; ``then`` is called once ``after`` seconds have passed."""
 
-    def __init__(self, after: float = float("inf"), then: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self, after: float = float("inf"), then: Callable[[], object] | None = None
+    ) -> None:
         self.now = 50.0
         self.sleeps: list[float] = []
         self._due = self.now + after
