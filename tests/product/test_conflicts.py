@@ -110,6 +110,10 @@ def test_a_compaction_between(
     # It has the lower write id: a compaction does not go beyond those that are open.
     early = threading.Thread(target=other.sql, args=(f"UPDATE {t} SET v = 22 WHERE id = 2",))
 
+    def pause() -> None:
+        reached.set()
+        go.wait(60)
+
     def compact() -> None:
         go.set()
         early.join()
@@ -122,7 +126,7 @@ def test_a_compaction_between(
             shutil.rmtree(kept)
 
     before_commit(compact)
-    before_commit(lambda: (reached.set(), go.wait(60)))
+    before_commit(pause)
     early.start()
     assert reached.wait(60)
     if conflicts:
