@@ -28,7 +28,7 @@ from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transaction.begin import OpenedTransaction, begin
-from acidsql.transaction.comparison import Comparison, Watch, deleted_rows
+from acidsql.transaction.comparison import Comparison, DeletedRows, Place, Watch, deleted_rows
 from acidsql.transaction.partition_directory import partition_directory
 from acidsql.transaction.transaction import Transaction
 from acidsql.transaction.write_id_check import check_write_id_is_new
@@ -336,11 +336,12 @@ def _comparison(writes: Sequence[WriteTransaction]) -> Callable[[], Compared] | 
     session, txn_id = writes[0].session, writes[0].txn_id
     if not session.metastore.capabilities.compares_rows:
         return None
-    deleted = {
-        place: found
-        for write in writes
-        for place, found in deleted_rows(write.table, write.touched, write.placed).items()
-    }
+    deleted: dict[Place, DeletedRows] = {}
+    for write in writes:
+        for place, found in deleted_rows(write.table, write.touched, write.placed).items():
+            # Several statements of one transaction may delete in one place.
+            earlier = deleted.get(place, replace(found, directories=()))
+            deleted[place] = replace(found, directories=earlier.directories + found.directories)
     watches = [watch for write in writes for watch in write.watches]
     return Comparison(session=session, txn_id=txn_id, deleted=deleted, watches=watches).compare
 
