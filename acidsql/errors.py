@@ -189,7 +189,7 @@ class ConcurrencyError(AcidSqlError, RuntimeError):
 
 
 class WriteConflictError(ConcurrencyError):
-    """Conflict of two transactions that changed the same partition; the first to commit wins."""
+    """Conflict of two transactions that changed the same rows; the first to commit wins."""
 
 
 class LockTimeoutError(ConcurrencyError):

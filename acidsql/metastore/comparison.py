@@ -44,7 +44,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What the client of a transaction has compared before its commit.
+    """Comparison that the client of a transaction has made before its commit.
 
     Attributes:
         disjoint: ids of transactions with whose changed rows it has none in common.

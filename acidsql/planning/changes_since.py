@@ -1,4 +1,4 @@
-"""What others have committed to a table since a snapshot, read from the directories that they made.
+"""Changes that others have committed to a table since a snapshot, read from their directories.
 
 These directories are still there while a transaction that is older than them is open, whatever was
 compacted since (``transaction.comparison``).
@@ -28,7 +28,7 @@ from acidsql.storage.listings import Listings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionChanges:
-    """What some write ids have changed in a partition, or in a table without partitions.
+    """Changes of some write ids in a partition, or in a table without partitions.
 
     Attributes:
         partition: the partition.
@@ -95,16 +95,18 @@ def inserted_rows(
     """Return the rows that some write ids have inserted and not deleted again.
 
     Args:
-        changes: of these write ids.
+        changes: of these write ids; at least one.
         write_ids: at least one.
         txns: transactions that are visible.
         listings: of the statement.
     """
     highest = max(write_ids)
+    # A delta of several transactions may have rows of others.
+    lowest = min(d.min_write_id for c in changes for d in (*c.inserts, *c.deletes))
     shown = ValidWriteIdList(
         table=table.full_name,
         high_water_mark=highest,
-        open=frozenset(range(min(write_ids), highest)) - frozenset(write_ids),
+        open=frozenset(range(lowest, highest)) - frozenset(write_ids),
     )
     partitions = tuple(
         PartitionSnapshot(

@@ -129,7 +129,9 @@ class _Reading:
         if condition is None or any(c.replaced for c in found):
             return True
         return self._has_inserted(found, condition) or any(
-            self._has_deleted(c, condition) for c in found if c.deletes
+            self._has_deleted(c, condition)
+            for c in found
+            if c.deletes and c.partition.values in read
         )
 
     def _partitions(self) -> Sequence[Partition]:
@@ -146,6 +148,7 @@ class _Reading:
         if required.partitions is not None and not required.partition_conditions:
             return None
         names = {c.name: quote(c.name) for c in (*table.columns, *table.partition_columns)}
+        names[ROW_ID_COLUMN] = ROW_ID_COLUMN
         both = [c for c in (required.partition_conditions, required.conditions) if c]
         spark = self.session.spark
         conditions = [bridge.condition_of(spark, each, names) for each in both]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.format.names import DirectoryKind, parse_directory
+from acidsql.format.names import AcidDirectory, DirectoryKind, parse_directory
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.metastore import failures
@@ -74,7 +74,7 @@ def deleted_rows(
 
 
 class Watch(Protocol):
-    """What may not have changed when a transaction commits, beside the rows that it deletes."""
+    """Watch of what may not have changed at a commit, beside the rows that it deletes."""
 
     def compare(self) -> Mapping[TableName, ValidWriteIdList]:
         """Look at what others have committed since.
@@ -118,8 +118,9 @@ class Comparison:
             for rival in self.session.metastore.rivals(self.txn_id)
             if rival.txn_id not in self.disjoint
         }
+        directories: dict[str, Sequence[AcidDirectory]] = {}
         for rival in found.values():
-            if self._meets(rival):
+            if self._meets(rival, directories):
                 raise failures.write_conflict(
                     self.txn_id,
                     rival.own_operation,
@@ -133,19 +134,29 @@ class Comparison:
             watched.update(watch.compare())
         return Compared(disjoint=frozenset(self.disjoint), watched=watched)
 
-    def _meets(self, rival: Rival) -> bool:
+    def _meets(self, rival: Rival, directories: dict[str, Sequence[AcidDirectory]]) -> bool:
         """Return whether a rival has changed rows that this transaction has changed too, or as many
         that it cannot be told.
+
+        Args:
+            rival: that has committed.
+            directories: of partitions that were listed since, by location.
         """
         deleted = self.deleted.get(rival.place)
         if deleted is None:
-            return False
+            # An UPDATE of a table without partitions that found no row; a partition is named only
+            # when it has delete events.
+            return rival.partition is not None
         place = rival.place
         if place not in self._own:
             files = self._files(deleted.directories)
             self._own[place] = _Deletes(session=self.session, files=files)
         own = self._own[place]
-        theirs = self._of_rival(deleted.location, rival.write_id)
+        if deleted.location not in directories:
+            parsed = map(parse_directory, self.session.files.names(deleted.location))
+            directories[deleted.location] = [d for d in parsed if d is not None]
+        listed = directories[deleted.location]
+        theirs = self._of_rival(deleted.location, listed, rival.write_id)
         if theirs is None or own.events + theirs.events > limits().compared_events:
             return True
         near = theirs.near(own)
@@ -155,10 +166,11 @@ class Comparison:
             self._own_keys[place] = own.keys(own.files)
         return self._own_keys[place].common(theirs.keys(near)) is not None
 
-    def _of_rival(self, location: str, write_id: int) -> _Deletes | None:
+    def _of_rival(
+        self, location: str, listed: Sequence[AcidDirectory], write_id: int
+    ) -> _Deletes | None:
         """Return the delete events of a write id in a partition; None if they are not there."""
-        parsed = map(parse_directory, self.session.files.names(location))
-        found = [d for d in parsed if d is not None and d.max_write_id >= write_id]
+        found = [d for d in listed if d.max_write_id >= write_id]
         deltas = [
             d for d in found if d.kind is DirectoryKind.DELETE_DELTA and d.min_write_id <= write_id
         ]
@@ -192,7 +204,12 @@ def comparison(
     """
     if not session.metastore.capabilities.compares_rows:
         return None
-    places = {place: rows for own in deleted for place, rows in own.items()}
+    places: dict[Place, DeletedRows] = {}
+    for own in deleted:
+        for place, rows in own.items():
+            # Several parts of one transaction may delete in one place.
+            earlier = places.get(place, replace(rows, directories=()))
+            places[place] = replace(rows, directories=earlier.directories + rows.directories)
     made = Comparison(session=session, txn_id=txn_id, deleted=places, watches=watches)
     return made.compare
 

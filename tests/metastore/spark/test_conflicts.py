@@ -14,7 +14,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.errors import LockTimeoutError, TransactionStateError, WriteConflictError
+from acidsql.errors import (
+    AcidAnalysisError,
+    LockTimeoutError,
+    TransactionStateError,
+    WriteConflictError,
+)
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.hive.store import HiveMetastore
@@ -332,3 +337,29 @@ def test_our_cleaner_waits_for_readers_of_others(client: Callable[[str], Client]
     (base,) = place.iterdir()
     assert base.name.startswith("base_0000003_v")
     assert len(ann.sql("SELECT * FROM t")) == 5
+
+
+def test_the_loser_on_a_server_is_run_again(
+    client: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = client("4.1.0"), client("4.1.0")
+    made(ann)
+    ann.spark.conf.set("spark.acidsql.retries", "3")
+    with in_the_middle(monkeypatch, ann, lambda: bob.sql("UPDATE t SET v = 'bob' WHERE id = 1")):
+        ann.sql("UPDATE t SET v = concat(v, '!') WHERE id < 3")
+    assert ann.sql("SELECT id, v FROM t") == [(1, "bob!"), (2, "b!"), (3, "c")]
+
+
+def test_what_a_server_cannot_compare_is_refused(client: Callable[[str], Client]) -> None:
+    ann = client("4.1.0")
+    made(ann)
+    ann.spark.conf.set("spark.acidsql.isolation", "serializable")
+    with pytest.raises(AcidAnalysisError, match=r"UNSUPPORTED_FEATURE\.SERIALIZABLE"):
+        ann.sql("DELETE FROM t")
+    ann.spark.conf.unset("spark.acidsql.isolation")
+    ann.sql("ALTER TABLE t SET TBLPROPERTIES ('acidsql.merge.unique' = 'id')")
+    with pytest.raises(AcidAnalysisError, match=r"UNSUPPORTED_FEATURE\.UNIQUE_INSERTS"):
+        ann.sql(
+            "MERGE INTO t USING (SELECT 4 AS id, 'd' AS v) s ON t.id = s.id "
+            "WHEN NOT MATCHED THEN INSERT *"
+        )
