@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -228,9 +229,7 @@ def sink(
     )
 
 
-def write_stream(
-    frame: DataFrame, table: str, checkpoint: str, **options: object
-) -> DataStreamWriter:
+def write_stream(frame: DataFrame, table: str, checkpoint: str, **options: Any) -> DataStreamWriter:
     """Return a stream writer that writes a streaming DataFrame into an ACID table; start it.
 
     Args:

@@ -166,7 +166,7 @@ def test_no_session_is_left_of_batches_and_old_ones_are_forgotten(
     "options",
     [{"mode": "upsert"}, {"mode": "merge"}, {"on": "id"}, {"mode": "complete", "order_by": "n"}],
 )
-def test_options_that_do_not_fit_are_refused(lab: Lab, options: dict[str, str]) -> None:
+def test_options_that_do_not_fit_are_refused(lab: Lab, options: dict[str, Any]) -> None:
     with pytest.raises(PySparkException) as caught:
         acidsql.sink("t", spark=lab.spark, **options)
     assert condition_of(caught.value) == "INVALID_SINK"
