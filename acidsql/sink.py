@@ -75,7 +75,7 @@ class Sink:
         stream = self.app_id or batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         if self.exactly_once and not stream:
             raise AcidAnalysisError(
-                "STREAM_WITHOUT_ID",
+                "INVALID_PARAMETER_VALUE.SINK",
                 "the batch is not of a streaming query, so nobody could tell that it is repeated: "
                 "use the sink with foreachBatch, or name the stream by app_id",
             )
@@ -200,7 +200,7 @@ def sink(
         spark: session in which the batches are written; by default the active one.
 
     Raises:
-        AcidAnalysisError: INVALID_SINK, an option that does not fit the mode.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.SINK, an option that does not fit the mode.
 
     >>> names = ["id", "name", "n"]
     >>> changes = spark.createDataFrame([(2, "Felix", 5), (2, "Tim", 4)], names)
@@ -248,4 +248,4 @@ def write_stream(frame: DataFrame, table: str, checkpoint: str, **options: Any) 
 
 
 def _invalid(message: str) -> AcidAnalysisError:
-    return AcidAnalysisError("INVALID_SINK", message)
+    return AcidAnalysisError("INVALID_PARAMETER_VALUE.SINK", message)

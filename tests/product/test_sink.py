@@ -169,7 +169,7 @@ def test_no_session_is_left_of_batches_and_old_ones_are_forgotten(
 def test_options_that_do_not_fit_are_refused(lab: Lab, options: dict[str, Any]) -> None:
     with pytest.raises(PySparkException) as caught:
         acidsql.sink("t", spark=lab.spark, **options)
-    assert condition_of(caught.value) == "INVALID_SINK"
+    assert condition_of(caught.value) == "INVALID_PARAMETER_VALUE.SINK"
 
 
 def test_a_batch_of_no_stream_needs_a_name(lab: Lab) -> None:
@@ -177,4 +177,4 @@ def test_a_batch_of_no_stream_needs_a_name(lab: Lab) -> None:
     write = acidsql.sink(t, spark=lab.spark)
     with pytest.raises(PySparkException) as caught:
         write(lab.spark.range(1), 0)
-    assert condition_of(caught.value) == "STREAM_WITHOUT_ID"
+    assert condition_of(caught.value) == "INVALID_PARAMETER_VALUE.SINK"
