@@ -1,9 +1,9 @@
 """Sink of Structured Streaming: each micro-batch is one transaction, and is committed once.
 
-A batch that is repeated after a crash is recognised by the id of its query and its own number.
-Both are a row of a small ACID table in the database of the target, ``acidsql_stream_batches``,
-which is inserted in the transaction of the batch. INSERTs conflict with nobody, so streams do not
-get in each other's way, on any metastore.
+A batch that is repeated after a crash is recognised by the id of its query, its target and its own
+number. They are a row of a small ACID table in the database of the target,
+``acidsql_stream_batches``, which is inserted in the transaction of the batch. INSERTs conflict with
+nobody, so streams do not get in each other's way, on any metastore.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Sink:
                 run_again_after_conflicts(session, lambda: self._commit(rows, stream, batch_id))
         finally:
             rows.unpersist()
-        if self.exactly_once and batch_id % limits().kept_batches == 0:
+        if self.exactly_once and batch_id and batch_id % limits().kept_batches == 0:
             self._forget(str(stream), batch_id - limits().kept_batches)
 
     def _commit(self, rows: DataFrame, stream: str | None, batch_id: int) -> None:
@@ -94,19 +94,17 @@ class Sink:
             with transaction(self.spark) as txn:
                 self._write(txn, rows)
             return
-        batches = self._batches()
+        batches, target = self._batches()
+        own = _of_stream(str(stream), target)
         with transaction(self.spark) as txn:
-            of_stream = f"query_id = {quoted_string(str(stream))}"
-            newest = txn.sql(f"SELECT max(batch_id) FROM {batches} WHERE {of_stream}").collect()
-            if newest[0][0] is not None and newest[0][0] >= batch_id:
-                logger.info("batch %s of stream %s is in %s already", batch_id, stream, self.table)
+            newest = txn.sql(f"SELECT max(batch_id) FROM {batches} WHERE {own}").collect()[0][0]
+            if newest is not None and newest >= batch_id:
+                logger.info("batch %s of stream %s is in %s already", batch_id, stream, target)
                 txn.rollback()
                 return
             self._write(txn, rows)
-            txn.sql(
-                f"INSERT INTO {batches} VALUES "
-                f"({quoted_string(str(stream))}, {int(batch_id)}, current_timestamp())"
-            )
+            names = f"{quoted_string(str(stream))}, {quoted_string(target)}"
+            txn.sql(f"INSERT INTO {batches} VALUES ({names}, {int(batch_id)}, current_timestamp())")
 
     def _write(self, txn: TransactionHandle, rows: DataFrame) -> None:
         match self.mode:
@@ -145,28 +143,35 @@ class Sink:
             changes=changes,
         )
 
-    def _batches(self) -> str:
-        """Return the name of the table of batches; create it if it is missing."""
+    def _batches(self) -> tuple[str, str]:
+        """Return the name of the table of batches, which is created if it is missing, and the full
+        name of the target.
+        """
         with api.working(self.spark) as session:
             target = acid_table(session, bridge.parse_name(self.spark, self.table))
             name = f"{quote(target.database)}.{quote(BATCHES)}"
             if session.metastore.find_table(target.database, BATCHES) is None:
                 api.sql(
                     self.spark,
-                    f"CREATE TABLE IF NOT EXISTS {name} "
-                    "(query_id STRING, batch_id BIGINT, committed TIMESTAMP) "
+                    f"CREATE TABLE IF NOT EXISTS {name} (query_id STRING, table_name STRING, "
+                    "batch_id BIGINT, committed TIMESTAMP) "
                     "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')",
                 )
-        return name
+        return name, target.full_name
 
     def _forget(self, stream: str, below: int) -> None:
         """Delete the rows of batches that are never repeated; another stream may be in the way."""
-        batches = self._batches()
-        old = f"query_id = {quoted_string(stream)} AND batch_id < {below}"
+        batches, target = self._batches()
+        old = f"{_of_stream(stream, target)} AND batch_id < {below}"
         try:
             api.sql(self.spark, f"DELETE FROM {batches} WHERE {old}")
         except WriteConflictError as error:
             logger.info("old batches of stream %s stay for now: %s", stream, error)
+
+
+def _of_stream(stream: str, target: str) -> str:
+    """Return the condition for the batches of a stream in one table."""
+    return f"query_id = {quoted_string(stream)} AND table_name = {quoted_string(target)}"
 
 
 def sink(

@@ -131,6 +131,22 @@ def test_a_batch_that_is_repeated_after_a_crash_is_written_once(
     assert [row[0] for row in lab.rows(t)] == [1, 2]
 
 
+def test_one_stream_writes_two_tables(lab: Lab, feed: Feed) -> None:
+    one, two = lab.create("id INT, v STRING, n INT, op STRING"), lab.create("id INT, v STRING")
+    first = acidsql.sink(one, spark=lab.spark)
+    second = acidsql.sink(two, mode="merge", on="id", spark=lab.spark)
+    feed.add(change(1, "a", 1))
+
+    def each(batch: DataFrame, batch_id: int) -> None:
+        first(batch, batch_id)
+        second(batch, batch_id)
+        first(batch, batch_id)
+
+    query = feed.frame.writeStream.foreachBatch(each).option("checkpointLocation", feed.checkpoint)
+    query.start().processAllAvailable()
+    assert len(lab.rows(one)) == len(lab.rows(two)) == 1
+
+
 def test_a_batch_that_loses_a_conflict_is_written_again_whole(
     lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
 ) -> None:
