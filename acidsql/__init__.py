@@ -22,6 +22,7 @@ from acidsql.enabled.switch import disable, enable
 from acidsql.errors import AcidSqlError
 from acidsql.format.health import Health
 from acidsql.session.metrics import StatementMetrics
+from acidsql.sink import Sink, sink, write_stream
 from acidsql.transaction_handle import TransactionHandle, transaction
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "AcidTable",
     "Health",
     "Maintenance",
+    "Sink",
     "StatementMetrics",
     "TransactionHandle",
     "check",
@@ -44,9 +46,11 @@ __all__ = [
     "release",
     "run_cleaner",
     "run_compaction",
+    "sink",
     "sql",
     "table",
     "transaction",
+    "write_stream",
 ]
 __version__ = "0.1.0"
 

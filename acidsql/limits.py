@@ -124,6 +124,7 @@ class Limits:
             this fraction of the transactions' time-out.
         collection_pauses: seconds to wait before each garbage collection for unreachable plans:
             Spark's threads hold a plan for a moment after its result came back.
+        kept_batches: number of batches of a stream after which those before them are forgotten.
         lease_collection_seconds: if a lease is older, and a cleaner may wait for it, the JVM is had
             to collect unreachable plans, at most once in this time.
         statement_characters: number of characters of a statement that the history of a table keeps.
@@ -204,6 +205,7 @@ class Limits:
     heartbeat_retry_part: float = 0.1
     heartbeat_timeout_part: float = 0.1
     collection_pauses: tuple[float, ...] = (0.0, 0.1)
+    kept_batches: int = 100
     lease_collection_seconds: float = 600.0
     statement_characters: int = 4_000
     small_file_bytes: int = 16_000_000

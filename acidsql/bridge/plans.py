@@ -188,6 +188,11 @@ def frame_of(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
     return DataFrame(java_frame(spark, spark._jsparkSession, plan), spark)
 
 
+def frame_in(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    """Return a DataFrame of another session of the application as one of this session."""
+    return frame_of(spark, logical_plan(frame))
+
+
 def java_frame(spark: SparkSession, session: JavaObject, plan: LogicalPlan) -> JavaObject:
     """Build the Java ``Dataset`` of a plan in a Java session; it is analysed, and run if it is a
     command.

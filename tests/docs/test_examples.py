@@ -24,6 +24,7 @@ _OTHER_PAGES = (
     "docs/tutorial.md",  # before the others: it shows transaction ids
     "docs/cookbook.md",
     "docs/transactions.md",
+    "docs/structured-streaming.md",
     "docs/check.md",
     "docs/dialects.md",
     "docs/enable.md",

@@ -14,6 +14,7 @@ from tests.faults import (
     metastore_server,
     pauses,
     server_calls,
+    streams,
 )
 from tests.faults.campaign import Family
 
@@ -29,5 +30,6 @@ _ALL = (
     metastore_server.FAMILY,
     server_calls.FAMILY,
     hdfs.FAMILY,
+    streams.FAMILY,
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}

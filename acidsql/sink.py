@@ -1,0 +1,256 @@
+"""Sink of Structured Streaming: each micro-batch is one transaction, and is committed once.
+
+A batch that is repeated after a crash is recognised by the id of its query, its target and its own
+number. They are a row of a small ACID table in the database of the target,
+``acidsql_stream_batches``, which is inserted in the transaction of the batch. INSERTs conflict with
+nobody, so streams do not get in each other's way, on any metastore.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import DataStreamWriter
+
+from acidsql import api, bridge
+from acidsql.errors import AcidAnalysisError, WriteConflictError
+from acidsql.limits import limits
+from acidsql.planning.name_resolution import acid_table
+from acidsql.syntax.lexer import quote
+from acidsql.syntax.literals import quoted_string
+from acidsql.transaction.retries import run_again_after_conflicts
+from acidsql.transaction_handle import TransactionHandle, transaction
+
+logger = logging.getLogger(__name__)
+
+BATCHES = "acidsql_stream_batches"
+"""Table of the batches that were committed."""
+
+_MODES = ("append", "merge", "complete")
+_DELETED, _POSITION = "__acidsql_deleted", "__acidsql_position"
+# Local property in which Spark keeps the id of a query, which its checkpoint remembers.
+_QUERY_ID = "sql.streaming.queryId"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink:
+    """Function for ``foreachBatch``; made by ``acidsql.sink``.
+
+    Attributes:
+        spark: session in which the statements of all batches run.
+        table: name of the target.
+        mode: what becomes of a batch: ``append``, ``merge`` or ``complete``.
+        on: key columns of ``merge``.
+        order_by: column of the batch; the row with its highest value of a key counts.
+        delete_when: condition over the batch's columns: rows that delete.
+        app_id: name of the stream; by default the id of its query.
+        exactly_once: whether repeated batches are recognised.
+    """
+
+    spark: SparkSession
+    table: str
+    mode: str
+    on: tuple[str, ...]
+    order_by: str | None
+    delete_when: str | None
+    app_id: str | None
+    exactly_once: bool
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        """Write a batch in one transaction, unless it is there already.
+
+        Args:
+            batch: rows of the batch, in a session that Spark has made for it.
+            batch_id: its number; it counts up within a query.
+
+        Raises:
+            AcidSqlError: see ``acidsql.sql``; the stream ends, and repeats the batch when it is
+                started again.
+        """
+        stream = self.app_id or batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+        if self.exactly_once and not stream:
+            raise AcidAnalysisError(
+                "INVALID_PARAMETER_VALUE.SINK",
+                "the batch is not of a streaming query, so nobody could tell that it is repeated: "
+                "use the sink with foreachBatch, or name the stream by app_id",
+            )
+        rows = bridge.frame_in(self.spark, batch).persist()
+        try:
+            with api.working(self.spark) as session:
+                run_again_after_conflicts(session, lambda: self._commit(rows, stream, batch_id))
+        finally:
+            rows.unpersist()
+        if self.exactly_once and batch_id and batch_id % limits().kept_batches == 0:
+            self._forget(str(stream), batch_id - limits().kept_batches)
+
+    def _commit(self, rows: DataFrame, stream: str | None, batch_id: int) -> None:
+        """Write the rows and the number of the batch in one transaction."""
+        if not self.exactly_once:
+            with transaction(self.spark) as txn:
+                self._write(txn, rows)
+            return
+        batches, target = self._batches()
+        own = _of_stream(str(stream), target)
+        with transaction(self.spark) as txn:
+            newest = txn.sql(f"SELECT max(batch_id) FROM {batches} WHERE {own}").collect()[0][0]
+            if newest is not None and newest >= batch_id:
+                logger.info("batch %s of stream %s is in %s already", batch_id, stream, target)
+                txn.rollback()
+                return
+            self._write(txn, rows)
+            names = f"{quoted_string(str(stream))}, {quoted_string(target)}"
+            txn.sql(f"INSERT INTO {batches} VALUES ({names}, {int(batch_id)}, current_timestamp())")
+
+    def _write(self, txn: TransactionHandle, rows: DataFrame) -> None:
+        match self.mode:
+            case "append":
+                txn.sql(f"INSERT INTO {self.table} BY NAME SELECT * FROM {{rows}}", rows=rows)
+            case "complete":
+                txn.sql(f"DELETE FROM {self.table}")
+                txn.sql(f"INSERT INTO {self.table} BY NAME SELECT * FROM {{rows}}", rows=rows)
+            case _:
+                self._merge(txn, rows)
+
+    def _merge(self, txn: TransactionHandle, rows: DataFrame) -> None:
+        """Merge the newest row of each key into the target."""
+        changes = rows
+        if self.order_by is not None:
+            of_key = Window.partitionBy(*self.on).orderBy(F.col(self.order_by).desc_nulls_last())
+            numbered = changes.withColumn(_POSITION, F.row_number().over(of_key))
+            changes = numbered.where(f"{_POSITION} = 1").drop(_POSITION)
+        deletes = F.lit(False)
+        if self.delete_when is not None:
+            deletes = F.coalesce(F.expr(self.delete_when), F.lit(False))
+        changes = changes.withColumn(_DELETED, deletes)
+        given = {name.lower(): name for name in rows.columns}
+        named = [name for name in txn.table(self.table).columns if name.lower() in given]
+        sources = [f"s.{quote(given[name.lower()])}" for name in named]
+        keys = {key.lower() for key in self.on}
+        others = [pair for pair in zip(named, sources, strict=True) if pair[0].lower() not in keys]
+        matches = " AND ".join(f"t.{quote(key)} = s.{quote(key)}" for key in self.on)
+        values = ", ".join(f"t.{quote(name)} = {source}" for name, source in others)
+        update = f"WHEN MATCHED THEN UPDATE SET {values} " if others else ""
+        delete = f"WHEN MATCHED AND s.{_DELETED} THEN DELETE " if self.delete_when else ""
+        txn.sql(
+            f"MERGE INTO {self.table} AS t USING {{changes}} AS s ON {matches} {delete}{update}"
+            f"WHEN NOT MATCHED AND NOT s.{_DELETED} THEN INSERT "
+            f"({', '.join(map(quote, named))}) VALUES ({', '.join(sources)})",
+            changes=changes,
+        )
+
+    def _batches(self) -> tuple[str, str]:
+        """Return the name of the table of batches, which is created if it is missing, and the full
+        name of the target.
+        """
+        with api.working(self.spark) as session:
+            target = acid_table(session, bridge.parse_name(self.spark, self.table))
+            name = f"{quote(target.database)}.{quote(BATCHES)}"
+            if session.metastore.find_table(target.database, BATCHES) is None:
+                api.sql(
+                    self.spark,
+                    f"CREATE TABLE IF NOT EXISTS {name} (query_id STRING, table_name STRING, "
+                    "batch_id BIGINT, committed TIMESTAMP) "
+                    "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')",
+                )
+        return name, target.full_name
+
+    def _forget(self, stream: str, below: int) -> None:
+        """Delete the rows of batches that are never repeated; another stream may be in the way."""
+        batches, target = self._batches()
+        old = f"{_of_stream(stream, target)} AND batch_id < {below}"
+        try:
+            api.sql(self.spark, f"DELETE FROM {batches} WHERE {old}")
+        except WriteConflictError as error:
+            logger.info("old batches of stream %s stay for now: %s", stream, error)
+
+
+def _of_stream(stream: str, target: str) -> str:
+    """Return the condition for the batches of a stream in one table."""
+    return f"query_id = {quoted_string(stream)} AND table_name = {quoted_string(target)}"
+
+
+def sink(
+    table: str,
+    *,
+    mode: str = "append",
+    on: str | Sequence[str] = (),
+    order_by: str | None = None,
+    delete_when: str | None = None,
+    app_id: str | None = None,
+    exactly_once: bool = True,
+    spark: SparkSession | None = None,
+) -> Sink:
+    """Return a function for ``foreachBatch`` that writes each batch into an ACID table.
+
+    A batch is one transaction. If the stream is started again after a crash, at whatever point, the
+    batch that Spark repeats is recognised and left out.
+
+    Args:
+        table: the target, as in SQL.
+        mode: ``append`` inserts the rows; ``merge`` updates, deletes and inserts rows by their key;
+            ``complete`` replaces all rows, for the output mode of that name.
+        on: key columns of ``merge``.
+        order_by: of ``merge``: a column of the batch. Of several changes of a key the one with the
+            highest value counts; without it a second change of a key is an error.
+        delete_when: of ``merge``: a condition over columns of the batch. Rows for which it is true
+            delete their key. Columns of the batch that the table does not have are not written.
+        app_id: name of the stream; by default the id of its query, which lasts as long as its
+            checkpoint.
+        exactly_once: False writes repeated batches again, and keeps no table of batches.
+        spark: session in which the batches are written; by default the active one.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.SINK, an option that does not fit the mode.
+
+    >>> names = ["id", "name", "n"]
+    >>> changes = spark.createDataFrame([(2, "Felix", 5), (2, "Tim", 4)], names)
+    >>> write = acidsql.sink("pet", mode="merge", on="id", order_by="n", app_id="pets")
+    >>> write(changes, 0)
+    >>> write(changes, 0)  # a repeated batch
+    >>> acidsql.sql(spark, "SELECT row__id.writeid, * FROM pet WHERE id = 2").collect()
+    [Row(writeid=3, id=2, name='Felix')]
+    """
+    keys = (on,) if isinstance(on, str) else tuple(on)
+    if mode not in _MODES:
+        raise _invalid(f"mode is {mode!r}: use one of {', '.join(_MODES)}")
+    if mode == "merge" and not keys:
+        raise _invalid("mode is 'merge' and there is no key: name its columns by on=")
+    if mode != "merge" and (keys or order_by or delete_when):
+        raise _invalid(f"on, order_by and delete_when are of mode 'merge', not of {mode!r}")
+    return Sink(
+        spark=spark or SparkSession.active(),
+        table=table,
+        mode=mode,
+        on=keys,
+        order_by=order_by,
+        delete_when=delete_when,
+        app_id=app_id,
+        exactly_once=exactly_once,
+    )
+
+
+def write_stream(frame: DataFrame, table: str, checkpoint: str, **options: Any) -> DataStreamWriter:
+    """Return a stream writer that writes a streaming DataFrame into an ACID table; start it.
+
+    Args:
+        frame: the streaming DataFrame.
+        table: the target, as in SQL.
+        checkpoint: directory of the query's checkpoint.
+        **options: those of ``sink``.
+    """
+    write = sink(table, **{"spark": frame.sparkSession, **options})
+    kind = {"append": "append", "merge": "update", "complete": "complete"}[write.mode]
+    return (
+        frame.writeStream.foreachBatch(write)
+        .outputMode(kind)
+        .option("checkpointLocation", checkpoint)
+    )
+
+
+def _invalid(message: str) -> AcidAnalysisError:
+    return AcidAnalysisError("INVALID_PARAMETER_VALUE.SINK", message)

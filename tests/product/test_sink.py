@@ -1,0 +1,196 @@
+"""Tests of the sink of Structured Streaming: modes, repeated batches, failures in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame
+
+import acidsql
+from acidsql.session.acid_session import AcidSession
+from acidsql.sink import BATCHES
+from tests.limits import set_limits
+from tests.product.conditions import condition_of
+
+if TYPE_CHECKING:
+    from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = "id INT, v STRING, n INT, op STRING"
+
+
+class Feed:
+    """Stream of JSON files, a file a batch."""
+
+    def __init__(self, lab: Lab, home: Path) -> None:
+        self._lab, self._home, self._number = lab, home, 0
+        (home / "in").mkdir()
+
+    def add(self, *rows: dict[str, Any]) -> None:
+        """Add a file."""
+        self._number += 1
+        lines = "\n".join(map(json.dumps, rows))
+        (self._home / "in" / f"{self._number:04}.json").write_text(lines)
+
+    @property
+    def frame(self) -> DataFrame:
+        """The streaming DataFrame."""
+        reader = self._lab.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+        return reader.json(str(self._home / "in"))
+
+    @property
+    def checkpoint(self) -> str:
+        """Directory of the query's checkpoint."""
+        return str(self._home / "checkpoint")
+
+    def run(self, table: str, **options: Any) -> None:
+        """Process what is there."""
+        frame = options.pop("frame", self.frame)
+        writer = acidsql.write_stream(frame, table, self.checkpoint, **options)
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+
+@pytest.fixture
+def feed(lab: Lab, tmp_path: Path) -> Iterator[Feed]:
+    yield Feed(lab, tmp_path)
+    lab.sql(f"DROP TABLE IF EXISTS {BATCHES}")
+
+
+def change(number: int, value: str, position: int, op: str = "u") -> dict[str, Any]:
+    return {"id": number, "v": value, "n": position, "op": op}
+
+
+def test_batches_are_appended_each_in_a_transaction(lab: Lab, feed: Feed) -> None:
+    t = lab.create("id INT, v STRING, n INT, op STRING")
+    feed.add(change(1, "a", 1), change(2, "b", 2))
+    feed.add(change(3, "c", 3))
+    feed.run(t)
+    assert lab.sql(f"SELECT row__id.writeid, id FROM {t} ORDER BY id") == [(1, 1), (1, 2), (2, 3)]
+    feed.add(change(4, "d", 4))
+    feed.run(t)
+    assert lab.sql(f"SELECT max(id), count(*) FROM {t}") == [(4, 4)]
+    assert lab.sql(f"SELECT batch_id FROM {BATCHES} ORDER BY 1") == [(0,), (1,), (2,)]
+
+
+def test_changes_are_merged_the_newest_of_each_key(lab: Lab, feed: Feed) -> None:
+    t = lab.create("id INT, v STRING", values="(1, 'old'), (2, 'old')")
+    feed.add(change(1, "x", 1), change(1, "y", 2), change(2, "z", 3, "d"), change(3, "n", 4))
+    feed.add(change(3, "gone", 5, "d"), change(4, "never", 6, "d"), change(1, "w", 7))
+    feed.run(t, mode="merge", on="id", order_by="n", delete_when="op = 'd'")
+    assert lab.rows(t) == [(1, "w")]
+
+
+def test_a_second_change_of_a_key_is_an_error_without_an_order(lab: Lab, feed: Feed) -> None:
+    t = lab.create("id INT, v STRING", values="(1, 'old')")
+    feed.add(change(1, "x", 1), change(1, "y", 2))
+    with pytest.raises(StreamingQueryException, match="MERGE_CARDINALITY_VIOLATION"):
+        feed.run(t, mode="merge", on="id")
+    assert lab.rows(t) == [(1, "old")]
+    assert lab.sql(f"SELECT * FROM {BATCHES}") == []
+
+
+def test_complete_output_replaces_all_rows(lab: Lab, feed: Feed) -> None:
+    t = lab.create("v STRING, total BIGINT")
+    feed.add(change(1, "a", 1), change(2, "b", 5))
+    feed.run(t, mode="complete", frame=feed.frame.groupBy("v").agg({"n": "sum"}).toDF("v", "total"))
+    assert lab.rows(t) == [("a", 1), ("b", 5)]
+    feed.add(change(1, "a", 2))
+    feed.run(t, mode="complete", frame=feed.frame.groupBy("v").agg({"n": "sum"}).toDF("v", "total"))
+    assert lab.rows(t) == [("a", 3), ("b", 5)]
+
+
+@pytest.mark.parametrize("when", ["before the commit", "after the commit"])
+def test_a_batch_that_is_repeated_after_a_crash_is_written_once(
+    lab: Lab, feed: Feed, when: str
+) -> None:
+    t = lab.create("id INT, v STRING, n INT, op STRING")
+    feed.add(change(1, "a", 1))
+    feed.run(t)
+    feed.add(change(2, "b", 2))
+    write = acidsql.sink(t, spark=lab.spark)
+
+    def failing(batch: DataFrame, batch_id: int) -> None:
+        if when == "after the commit":
+            write(batch, batch_id)
+        raise RuntimeError("power failure")
+
+    query = feed.frame.writeStream.foreachBatch(failing)
+    with pytest.raises(StreamingQueryException, match="power failure"):
+        query.option("checkpointLocation", feed.checkpoint).start().processAllAvailable()
+    feed.run(t)
+    assert [row[0] for row in lab.rows(t)] == [1, 2]
+    # The rows of a batch that was aborted or cleaned before it is repeated are written again.
+    lab.compact(t, "major")
+    feed.run(t)
+    assert [row[0] for row in lab.rows(t)] == [1, 2]
+
+
+def test_one_stream_writes_two_tables(lab: Lab, feed: Feed) -> None:
+    one, two = lab.create("id INT, v STRING, n INT, op STRING"), lab.create("id INT, v STRING")
+    first = acidsql.sink(one, spark=lab.spark)
+    second = acidsql.sink(two, mode="merge", on="id", spark=lab.spark)
+    feed.add(change(1, "a", 1))
+
+    def each(batch: DataFrame, batch_id: int) -> None:
+        first(batch, batch_id)
+        second(batch, batch_id)
+        first(batch, batch_id)
+
+    query = feed.frame.writeStream.foreachBatch(each).option("checkpointLocation", feed.checkpoint)
+    query.start().processAllAvailable()
+    assert len(lab.rows(one)) == len(lab.rows(two)) == 1
+
+
+def test_a_batch_that_loses_a_conflict_is_written_again_whole(
+    lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
+) -> None:
+    t = lab.create("id INT, v STRING", values="(1, 'old')")
+    write = acidsql.sink(t, mode="merge", on="id", app_id="s", spark=lab.spark)
+    lab.spark.conf.set("spark.acidsql.retries", "1")
+    try:
+        write(lab.spark.createDataFrame([(9, "z")], "id INT, v STRING"), 0)
+        before_commit(lambda: other.sql(f"UPDATE {t} SET v = 'theirs' WHERE id = 1"))
+        write(lab.spark.createDataFrame([(1, "ours"), (2, "new")], "id INT, v STRING"), 1)
+    finally:
+        lab.spark.conf.unset("spark.acidsql.retries")
+        lab.sql(f"DROP TABLE {BATCHES}")
+    assert lab.rows(t) == [(1, "ours"), (2, "new"), (9, "z")]
+
+
+def test_no_session_is_left_of_batches_and_old_ones_are_forgotten(
+    lab: Lab, feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_limits(monkeypatch, kept_batches=2)
+    t = lab.create("id INT, v STRING, n INT, op STRING")
+    for number in range(5):
+        feed.add(change(number, "a", number))
+    AcidSession.of(lab.spark)
+    before = len(AcidSession._sessions)
+    feed.run(t)
+    assert len(AcidSession._sessions) == before
+    assert lab.sql(f"SELECT batch_id FROM {BATCHES} ORDER BY 1") == [(2,), (3,), (4,)]
+    assert lab.sql(f"SELECT count(*) FROM {t}") == [(5,)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"mode": "upsert"}, {"mode": "merge"}, {"on": "id"}, {"mode": "complete", "order_by": "n"}],
+)
+def test_options_that_do_not_fit_are_refused(lab: Lab, options: dict[str, Any]) -> None:
+    with pytest.raises(PySparkException) as caught:
+        acidsql.sink("t", spark=lab.spark, **options)
+    assert condition_of(caught.value) == "INVALID_PARAMETER_VALUE.SINK"
+
+
+def test_a_batch_of_no_stream_needs_a_name(lab: Lab) -> None:
+    t = lab.create("id INT")
+    write = acidsql.sink(t, spark=lab.spark)
+    with pytest.raises(PySparkException) as caught:
+        write(lab.spark.range(1), 0)
+    assert condition_of(caught.value) == "INVALID_PARAMETER_VALUE.SINK"
