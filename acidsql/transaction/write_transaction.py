@@ -142,8 +142,9 @@ class WriteTransaction:
             self.announce(self.intent.operation, [values])
         partition = self._known[values]
         check_partition(self.session, self.table, partition.location)
+        names = self.listings.get(partition.location).names
         check_write_id_is_new(
-            self.session, self.table, self.listings.get(partition.location), self.write_id
+            self.session.metastore, self.table, partition.location, names, self.write_id
         )
         if not self.placed:
             # An aborted one may be cleaned already, and nobody would remove what is moved now.

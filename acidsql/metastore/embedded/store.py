@@ -147,6 +147,14 @@ class EmbeddedMetastore(CatalogStore):
             )
         )
 
+    def open_batch(self, user: str, host: str, count: int) -> tuple[int, ...]:
+        return self._reaper.begin(
+            lambda connection, now, client: tuple(
+                transactions.open_txn(connection, user, host, TxnType.DEFAULT, now, client)
+                for _ in range(count)
+            )
+        )
+
     def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
         self._journal.check_free(new_places(changes))
         operations = file_operations(txn_id, changes, self._journal.exists)
@@ -218,6 +226,24 @@ class EmbeddedMetastore(CatalogStore):
                 kept = self._history_entries
                 history.enter(connection, txn_id, database, table, statement, kept)
             return write_id
+
+    def allocate_write_ids(
+        self,
+        txn_ids: Sequence[int],
+        database: str,
+        table: str,
+        statement: RecordedStatement | None = None,
+    ) -> tuple[int, ...]:
+        with self._database.write() as connection:
+            given = tuple(
+                write_ids.allocate(connection, txn_id, database, table) for txn_id in txn_ids
+            )
+            if statement is not None:
+                for txn_id in txn_ids:
+                    history.enter(
+                        connection, txn_id, database, table, statement, self._history_entries
+                    )
+            return given
 
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
         with self._database.read() as connection:
