@@ -188,3 +188,15 @@ def write_id_refused(txn_id: int, reason: str) -> TransactionStateError:
         f"transaction {txn_id} gets no write id, because it {reason}; begin a new transaction",
         {"txnId": str(txn_id)},
     )
+
+
+def stream_offset_changed(
+    stream: str, expected: int | None, found: int | None
+) -> TransactionStateError:
+    """Return the error for a stream that somebody else has read on (STREAM_OFFSET_CHANGED)."""
+    return TransactionStateError(
+        "STREAM_OFFSET_CHANGED",
+        f"the offset of stream {stream!r} is {found}, and this client went on from {expected}: "
+        "another client writes the same stream; end one of them",
+        {"stream": stream},
+    )

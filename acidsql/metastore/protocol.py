@@ -335,6 +335,13 @@ class Metastore(Protocol):
             The write ids in the order of the transactions, ascending.
         """
 
+    def stream_offset(self, database: str, table: str, stream: str) -> int | None:
+        """Return how far a stream has been read into a table, None if nothing was.
+
+        The change ``RecordOffset`` of a commit keeps it. A metastore that cannot keep it raises
+        UNSUPPORTED_FEATURE.STREAM_OFFSET.
+        """
+
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
         """Return the write ids of a table and its compactions, newest first, at most ``limit``.
 

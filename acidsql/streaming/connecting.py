@@ -30,6 +30,7 @@ def connect(  # noqa: PLR0913 - options have names
     agent: str = "acidsql",
     transaction_batch_size: int = 10,
     writer: RecordWriter | None = None,
+    stream: str | None = None,
     on_error: Literal["abort_transaction", "reject_record"] = "abort_transaction",
     on_rejected: Callable[[Rejection], None] | None = None,
     time_zone: str | None = None,
@@ -57,6 +58,9 @@ def connect(  # noqa: PLR0913 - options have names
         transaction_batch_size: number of transactions of a batch.
         writer: form of the records; by default dicts and tuples (``RowWriter``). Tables and batches
             of Arrow can always be written.
+        stream: name of the stream that the records come from. Its offset is kept with each commit
+            (``commit(offset=…)``), and is where to go on after an end of any kind (``offset``).
+            Only an embedded metastore keeps offsets.
         on_error: what a record that cannot be a row does: it aborts its transaction, or is left
             out.
         on_rejected: called with each record that is left out.
@@ -74,7 +78,7 @@ def connect(  # noqa: PLR0913 - options have names
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE, UNSUPPORTED_FEATURE.STREAMING_TABLE,
             UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE, UNSUPPORTED_DATATYPE,
-            PARTITION_VALUES_MISMATCH.
+            PARTITION_VALUES_MISMATCH, UNSUPPORTED_FEATURE.STREAM_OFFSET.
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
         MetastoreError: METASTORE_UNAVAILABLE.
     """
@@ -84,6 +88,7 @@ def connect(  # noqa: PLR0913 - options have names
         raise _invalid("on_error", on_error, f"give one of {', '.join(OnError)}")
     options = Options(
         agent=agent,
+        stream=stream,
         transaction_batch_size=transaction_batch_size,
         on_error=OnError(on_error),
         on_rejected=on_rejected,

@@ -22,7 +22,7 @@ from acidsql.errors import (
     TransactionStateError,
 )
 from acidsql.limits import limits
-from acidsql.metastore.changes import CatalogChange
+from acidsql.metastore.changes import CatalogChange, RecordOffset
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.streaming.assignment import Rules
@@ -65,6 +65,7 @@ class Options(NamedTuple):
     """Options of a connection; see ``connect``."""
 
     agent: str
+    stream: str | None
     transaction_batch_size: int
     on_error: OnError
     on_rejected: Callable[[Rejection], None] | None
@@ -104,6 +105,11 @@ class StreamingConnection:
         self._buffered_bytes = 0
         self._last_used = time.monotonic()
         self._watcher: threading.Thread | None = None
+        self._offset: int | None = None
+        if options.stream is not None:
+            self._offset = client.metastore.stream_offset(
+                table.database, table.name, options.stream
+            )
         self._bind(table)
         atexit.register(self.close)
 
@@ -179,15 +185,22 @@ class StreamingConnection:
             for record in records:
                 self.write(record)
 
-    def commit(self, *changes: CatalogChange) -> Committed:
+    @property
+    def offset(self) -> int | None:
+        """Offset of the connection's stream as it was committed last, None if none was."""
+        return self._offset
+
+    def commit(self, *, offset: int | None = None) -> Committed:
         """Commit the transaction: its rows are on the disk, and visible to everybody.
 
         Args:
-            changes: of the catalog, in the same step; an embedded metastore alone takes any.
+            offset: of the next record of the connection's stream, kept in the same step.
 
         Raises:
             AcidAnalysisError: INVALID_RECORD; the transaction was aborted.
-            TransactionStateError: TXN_ABORTED, NO_OPEN_TRANSACTION, CONNECTION_CLOSED.
+                INVALID_PARAMETER_VALUE, the connection has no stream.
+            TransactionStateError: TXN_ABORTED, NO_OPEN_TRANSACTION, CONNECTION_CLOSED;
+                STREAM_OFFSET_CHANGED, another client writes the same stream.
             MetastoreError: COMMIT_OUTCOME_UNKNOWN; whether it committed is not known.
         """
         with self._using():
@@ -198,15 +211,29 @@ class StreamingConnection:
                 batch.finish_writes()
                 batch.flush()
                 metastore, txn_id = self._client.metastore, batch.current.txn_id
-                made = batch.changes(changes)
+                made = batch.changes(self._offset_changes(offset))
                 if made:
                     metastore.prepare_commit(txn_id, made)
                 metastore.commit_txn(txn_id)
             batch.ended()
             self._in_transaction = False
+            self._offset = self._offset if offset is None else offset
             if not batch.has_next:
                 self._close_batch()
             return Committed(batch.current.write_id, self._rows, self._rejected)
+
+    def _offset_changes(self, offset: int | None) -> list[CatalogChange]:
+        if offset is None:
+            return []
+        stream = self._options.stream
+        if stream is None:
+            raise AcidAnalysisError(
+                "INVALID_PARAMETER_VALUE",
+                f"offset is {offset}, and the connection has no stream: give connect(stream=…)",
+                {"parameter": "offset"},
+            )
+        before = self._offset
+        return [RecordOffset(table=self._table, stream=stream, before=before, offset=offset)]
 
     def abort(self) -> None:
         """Abort the transaction; nobody sees its rows.

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -125,8 +126,12 @@ def _hash_function(data_type: pa.DataType, version: int) -> _Hash:
         if is_type(data_type):
             if version == 1:
                 return java
-            return int if octets is None else lambda value: murmur(octets(value))
+            return int if octets is None else partial(_murmur_of, octets)
     raise AssertionError(data_type)  # refused by check_bucket_columns
+
+
+def _murmur_of(octets: Callable[..., bytes], value: object) -> int:
+    return murmur(octets(value))
 
 
 def _days(value: date) -> int:

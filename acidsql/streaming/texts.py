@@ -66,7 +66,7 @@ def local_time(text: str, zone: ZoneInfo) -> datetime:
     if match is None:
         raise ValueError(text)
     fraction = (match["fraction"] or "").ljust(6, "0")[:6]
-    found = datetime(
+    found = datetime(  # noqa: DTZ001 - a local time
         int(match["year"]),
         int(match["month"] or 1),
         int(match["day"] or 1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import subprocess
 import sys
 from collections.abc import Callable
@@ -104,11 +104,11 @@ def test_values_of_all_types_are_those_of_insert(lab: Lab, stream: Connect) -> N
         "m MAP<STRING, BIGINT>, r STRUCT<p: INT, q: ARRAY<STRING>>"
     )
     table = lab.create(columns)
-    moment = datetime.datetime.fromisoformat("1970-01-01T00:00:00.123456")
-    long_ago = datetime.datetime.fromisoformat("1582-01-01")
+    moment = dt.datetime.fromisoformat("1970-01-01T00:00:00.123456")
+    long_ago = dt.datetime.fromisoformat("1582-01-01")
     record = (
         True, 1, -5, 2**40, 0.5, -1e300, Decimal("1.005"), "ä", "a", "abc", b"\x00\xff",
-        datetime.date(1500, 2, 28), moment, [1, None], {"k": 1}, {"p": 1, "q": ["x"]},
+        dt.date(1500, 2, 28), moment, [1, None], {"k": 1}, {"p": 1, "q": ["x"]},
     )  # fmt: skip
     with stream(table) as connection, connection.transaction():
         connection.write(record)
@@ -131,7 +131,7 @@ def test_rows_go_to_partitions_and_buckets(lab: Lab, stream: Connect) -> None:
     table = lab.create(
         "id BIGINT, s STRING", partitioned="p INT, q DATE", clustered="(s, id) INTO 3 BUCKETS"
     )
-    rows = [(n, f"s{n}", n % 2, datetime.date(2024, 1, 1 + n % 3)) for n in range(60)]
+    rows = [(n, f"s{n}", n % 2, dt.date(2024, 1, 1 + n % 3)) for n in range(60)]
     with stream(table) as connection, connection.transaction():
         connection.write(pa.table(_arrow(rows)))
     lab.sql(f"INSERT INTO {table} SELECT id + 1000, s, p, q FROM {table}")

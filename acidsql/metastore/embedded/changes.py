@@ -15,13 +15,14 @@ from acidsql.metastore.changes import (
     DropTable,
     RecordCompaction,
     RecordCounts,
+    RecordOffset,
     RecordStatistics,
     RecordWrites,
     RenamePartition,
     RenameTable,
     ShowTable,
 )
-from acidsql.metastore.embedded import catalog, statistics
+from acidsql.metastore.embedded import catalog, offsets, statistics
 
 
 def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
@@ -52,6 +53,9 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
         case DropPartitions(table=table, partitions=dropped):
             values = [partition.values for partition in dropped]
             catalog.drop_partitions(connection, table.database, table.name, values)
+        case RecordOffset(table=table):
+            table_id = catalog.table_id(connection, table.database, table.name)
+            offsets.record(connection, table_id, change.stream, change.before, change.offset)
         case DeleteLoadedFiles() | RecordCounts() | RecordCompaction():
             pass
 

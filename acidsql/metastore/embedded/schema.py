@@ -250,12 +250,25 @@ _VERSION_5 = (
     """,
 )
 
+_VERSION_6 = (
+    # Offsets of streams: how far a stream was read whose records are in a table.
+    f"""
+    CREATE TABLE stream_offsets (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        stream TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        PRIMARY KEY (table_id, stream)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
     _VERSION_3,
     _VERSION_4,
     _VERSION_5,
+    _VERSION_6,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

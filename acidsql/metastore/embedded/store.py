@@ -21,6 +21,7 @@ from acidsql.metastore.embedded import (
     compactions,
     history,
     locks,
+    offsets,
     transactions,
     write_ids,
     write_set,
@@ -244,6 +245,10 @@ class EmbeddedMetastore(CatalogStore):
                         connection, txn_id, database, table, statement, self._history_entries
                     )
             return given
+
+    def stream_offset(self, database: str, table: str, stream: str) -> int | None:
+        with self._database.read() as connection:
+            return offsets.find(connection, catalog.table_id(connection, database, table), stream)
 
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
         with self._database.read() as connection:

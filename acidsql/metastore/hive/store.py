@@ -339,6 +339,13 @@ class HiveMetastore:
         self._tables.remembered(database, table)
         return transactions.allocate_write_ids(self._server, self._own, txn_ids, database, table)
 
+    def stream_offset(self, database: str, table: str, stream: str) -> int | None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.STREAM_OFFSET",
+            f"a Hive Metastore cannot keep the offset of stream {stream!r} in {database}.{table} "
+            "together with a commit: keep it yourself, or use an embedded metastore",
+        )
+
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
         del database, table, limit
         return ()
