@@ -64,7 +64,8 @@ class Shelf:
         for path in root.rglob("bucket_*"):
             if path.name.endswith(SIDE_FILE_SUFFIX) or parse_directory(path.parent.name) is None:
                 continue
-            for _, _, _, _, write_id, row in pyorc.Reader(BytesIO(complete(path))):
+            content = complete(path)
+            for _, _, _, _, write_id, row in pyorc.Reader(BytesIO(content)) if content else ():
                 if seen.is_valid(write_id):
                     part = str(path.parent.parent.relative_to(root))
                     found.append((*row, part) if part != "." else tuple(row))
