@@ -247,7 +247,9 @@ class StreamingConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[Self]:
-        """Begin a transaction, and commit it at the end of the block; abort it if that raises."""
+        """Begin a transaction, and commit it at the end of the block, unless the block has done so;
+        abort it if that raises.
+        """
         self.begin()
         try:
             yield self
@@ -256,7 +258,9 @@ class StreamingConnection:
                 if self._in_transaction:
                     self._abort()
             raise
-        self.commit()
+        with self._lock:
+            if self._in_transaction:
+                self.commit()
 
     def close(self) -> None:
         """Abort the open transaction and the unused ones of the batch, and close the metastore."""
@@ -416,7 +420,7 @@ class StreamingConnection:
         try:
             yield
         except AcidAnalysisError as error:
-            self._abort(ends_batch=error.condition != _INVALID_RECORD)
+            self._abort(ends_batch=error.condition != "INVALID_RECORD")
             raise
         except MetastoreError as error:
             self._abort(ends_batch=True, unknown=error.condition == _COMMIT_UNKNOWN)
@@ -445,14 +449,13 @@ class StreamingConnection:
             logger.exception("a batch of %s was closed badly", self._table.full_name)
 
 
-_INVALID_RECORD = "INVALID_RECORD"
 _QUOTED = 200
 
 
 def _invalid(rejection: Rejection) -> AcidAnalysisError:
     parameters = {"position": str(rejection.position), "column": rejection.column or ""}
     return AcidAnalysisError(
-        _INVALID_RECORD,
+        "INVALID_RECORD",
         f"{rejection}: {str(rejection.record)[:_QUOTED]!r}; the transaction was aborted. Correct "
         "the record, or choose on_error='reject_record' to leave such records out",
         parameters,
