@@ -50,7 +50,7 @@ def connect(  # noqa: PLR0913 - options have names
     Args:
         metastore: path of the embedded metastore's file, or ``thrift://host:port`` of a Hive
             Metastore.
-        table: ``database.name``, or a name in the database ``default``.
+        table: ``db.t``, or a name in the database ``default``.
         partition: values of the one partition that all rows go to, by name or in the order of the
             partition columns; it is created if there is none. None: each record has the values
             of the partition columns too, a tuple at its end.

@@ -41,7 +41,7 @@ _COMMIT_UNKNOWN = "COMMIT_OUTCOME_UNKNOWN"
 
 
 class OnError(StrEnum):
-    """What a record that cannot be a row does."""
+    """Effect of a record that cannot be a row."""
 
     ABORT_TRANSACTION = "abort_transaction"
     REJECT_RECORD = "reject_record"
