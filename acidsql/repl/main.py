@@ -304,7 +304,7 @@ def maintain(
 @click.option(
     "--resume",
     metavar="NAME",
-    help="Keep the number of records read under this name, and leave out those that were committed.",
+    help="Keep the number of records read under this name; leave out those that were committed.",
 )
 @click.option("--time-zone", help="Zone of the table's local times; by default this machine's.")
 def ingest(  # noqa: PLR0913 - one argument for every option

@@ -1,8 +1,8 @@
 """Batch of transactions: they are opened together, and their rows share directories.
 
-The write ids of a batch have no gaps, so each partition has one directory ``delta_<min>_<max>`` with
-the rows of all its transactions (Hive: ``TransactionBatch``). Readers take the rows of those that
-have committed.
+The write ids of a batch have no gaps, so each partition has one directory ``delta_<min>_<max>``
+with the rows of all its transactions (Hive: ``TransactionBatch``). Readers take the rows of those
+that have committed.
 """
 
 from __future__ import annotations

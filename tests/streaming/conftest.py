@@ -82,7 +82,9 @@ def complete(path: Path) -> bytes:
 def _columns(text: str) -> tuple[Column, ...]:
     pairs = (column.strip().split(" ", 1) for column in text.split(";") if column.strip())
     return tuple(
-        Column(name=name, type=declared.removesuffix(" not null"), nullable="not null" not in declared)
+        Column(
+            name=name, type=declared.removesuffix(" not null"), nullable="not null" not in declared
+        )
         for name, declared in pairs
     )
 

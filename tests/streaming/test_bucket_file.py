@@ -21,7 +21,9 @@ from acidsql.streaming.bucket_file import BucketFile, insert_events
 SCHEMA = pa.schema([("n", pa.int32()), ("s", pa.string())])
 rows = st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.text(max_size=5)), max_size=8)
 # Each transaction appends some parts, and is flushed or discarded.
-transactions = st.lists(st.tuples(st.lists(rows.filter(bool), max_size=3), st.booleans()), max_size=6)
+transactions = st.lists(
+    st.tuples(st.lists(rows.filter(bool), max_size=3), st.booleans()), max_size=6
+)
 
 
 def _events(write_id: int, first: int, values: list[tuple[int, str]]) -> pa.Table:

@@ -47,15 +47,16 @@ def test_the_transactions_of_a_batch_share_a_directory(shelf: Shelf) -> None:
     assert [txn.state for txn in shelf.metastore.open_txns()] == [TxnState.ABORTED] * 2
     entries = shelf.metastore.history("default", "t", None)
     assert {(e.operation, e.statement) for e in entries} == {("STREAMING INSERT", "by tests")}
-    assert [e.counts.inserted for e in reversed(entries) if e.state is TxnState.COMMITTED] == [1] * 4
+    assert [e.counts.inserted for e in reversed(entries) if e.state is TxnState.COMMITTED] == [
+        1
+    ] * 4
 
 
 def test_an_aborted_transaction_leaves_no_rows(shelf: Shelf) -> None:
     shelf.create("id int")
     with shelf.connect() as connection:
         with pytest.raises(ZeroDivisionError), connection.transaction():
-            connection.write((1,))
-            raise ZeroDivisionError
+            connection.write_all((1 // divisor,) for divisor in (1, 0))
         with connection.transaction():
             connection.write((2,))
         connection.begin()
@@ -92,7 +93,9 @@ def test_a_bad_record_aborts_its_transaction(shelf: Shelf) -> None:
             connection.write((0, 1))
         connection.begin()
         connection.write_all([(1, Decimal(1)), (2, "x"), (3, 3)])
-        with pytest.raises(AcidAnalysisError, match=r"record 3, column n, cannot take a value") as e:
+        with pytest.raises(
+            AcidAnalysisError, match=r"record 3, column n, cannot take a value"
+        ) as e:
             connection.commit()
         assert _condition(e) == "INVALID_RECORD"
         assert e.value.getMessageParameters() == {"position": "3", "column": "n"}
@@ -185,7 +188,9 @@ def test_row_ids_begin_anew_with_each_transaction_and_bucket(shelf: Shelf) -> No
         for _, write_id, bucket, row_id, *_ in pyorc.Reader(path.open("rb"))
     ]
     assert len(set(keys)) == len(keys) == 24
-    by_writer = {pair: sorted(k for *p, k in keys if tuple(p) == pair) for pair in {k[:2] for k in keys}}
+    by_writer = {
+        pair: sorted(k for *p, k in keys if tuple(p) == pair) for pair in {k[:2] for k in keys}
+    }
     assert all(ids == list(range(len(ids))) for ids in by_writer.values())
     assert {bucket >> 16 & 0xFFF for _, bucket, _ in keys} == {0, 1}
 
@@ -221,9 +226,7 @@ def test_threads_write_into_one_transaction(shelf: Shelf) -> None:
     assert len(shelf.rows()) == 400
 
 
-def test_a_lost_transaction_ends_its_batch(
-    shelf: Shelf, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_lost_transaction_ends_its_batch(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
     shelf.create("id int")
     with shelf.connect() as connection, caplog.at_level(logging.CRITICAL):
         connection.begin()

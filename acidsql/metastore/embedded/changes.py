@@ -43,7 +43,7 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
             catalog.drop_database(connection, name)
         case AddPartitions(table=table, partitions=added):
             catalog.add_partitions(connection, table.database, table.name, added)
-        case RecordWrites() | RecordStatistics():
+        case RecordWrites() | RecordStatistics() | RecordOffset():
             _record(connection, change)
         case AlterPartitions(table=table, after=changed):
             catalog.alter_partitions(connection, table.database, table.name, changed)
@@ -53,16 +53,18 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
         case DropPartitions(table=table, partitions=dropped):
             values = [partition.values for partition in dropped]
             catalog.drop_partitions(connection, table.database, table.name, values)
-        case RecordOffset(table=table):
-            table_id = catalog.table_id(connection, table.database, table.name)
-            offsets.record(connection, table_id, change.stream, change.before, change.offset)
         case DeleteLoadedFiles() | RecordCounts() | RecordCompaction():
             pass
 
 
-def _record(connection: sqlite3.Connection, change: RecordWrites | RecordStatistics) -> None:
+def _record(
+    connection: sqlite3.Connection, change: RecordWrites | RecordStatistics | RecordOffset
+) -> None:
     table = change.table
     table_id = catalog.table_id(connection, table.database, table.name)
+    if isinstance(change, RecordOffset):
+        offsets.record(connection, table_id, change.stream, change.before, change.offset)
+        return
     if isinstance(change, RecordStatistics):
         statistics.record(connection, table_id, change.computed)
         return
