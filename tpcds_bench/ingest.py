@@ -107,8 +107,9 @@ def sections(results: Sequence[Result]) -> tuple[Section, ...]:
         Section(
             title="Streaming ingest",
             text=(
-                "Rows of BIGINT, STRING, DECIMAL(10,2) and DATE into a table without partitions, by"
-                " one client of an embedded metastore; each commit is on the disk. Medians of rounds."
+                "Rows of BIGINT, STRING, DECIMAL(10,2) and DATE into a table without partitions,"
+                " by one client of an embedded metastore; each commit is on the disk."
+                " Medians of rounds."
             ),
             headers=("rows of a transaction", "records", "rows/s", "ms/transaction", "memory, MB"),
             rows=[

@@ -52,7 +52,7 @@ def test_hive_reads_an_open_batch(hive: Hive, stream: Connect, t: str) -> None:
             with connection.transaction():
                 connection.write({"id": number, "s": "x" * number, **record})
             assert _rows(hive, f"SELECT id, s, d, m['k'] FROM {t}") == [
-                (str(n), "x" * n, "1.50", "1") for n in range(1, number + 1)
+                (str(n), "x" * n, "1.5", "1") for n in range(1, number + 1)
             ]
             assert hive.run(f"SELECT count(*) FROM {t}") == [(str(number),)]
         connection.begin()
