@@ -147,7 +147,13 @@ def _acid_files(session: AcidSession, survey: Survey, contents: Contents) -> Ite
 
 
 def _noted(session: AcidSession, listing: Listing, name: str) -> int | None:
-    return last_length(session.files.read(child(listing.path, name + SIDE_FILE_SUFFIX)))
+    path = child(listing.path, name)
+    try:
+        return last_length(session.files.read(path + SIDE_FILE_SUFFIX))
+    except OSError:
+        if session.files.exists(path + SIDE_FILE_SUFFIX):
+            raise
+        return session.files.size(path)  # the client has ended the file since the listing
 
 
 def _side_file_problems(listing: Listing, name: str, length: int | None) -> Iterator[Problem]:

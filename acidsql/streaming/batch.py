@@ -154,14 +154,14 @@ class TransactionBatch:
         found = metastore.find_table(table.database, table.name)
         if found is None or _shape(found) != _shape(table):
             return True
+        if not all(path.is_dir() for path in self._directories.values()):
+            return True  # a partition was dropped
         following = metastore.next_write_id(table.database, table.name)
         if following == self._next_write_id:
             return False
         self._next_write_id = following
-        return any(
-            not path.is_dir() or _has_base_above(path.parent, self.members[0].write_id)
-            for path in self._directories.values()
-        )
+        lowest = self.members[0].write_id
+        return any(_has_base_above(path.parent, lowest) for path in self._directories.values())
 
     def append(self, place: Place, rows: pa.Table) -> None:
         """Append rows of the current transaction to the file of their destination.

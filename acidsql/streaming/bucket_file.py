@@ -138,8 +138,14 @@ class BucketFile:
         self._write_tail()
 
     def close(self) -> None:
-        """End the file: readers take its end from now on. A file without rows is deleted."""
+        """End the file: readers take its end from now on. A file without rows is deleted.
+
+        Somebody may have dropped its partition, or compacted and cleaned it: then nothing is left
+        to do.
+        """
         self.discard()
+        if not self._path.exists():
+            return
         if not self._flushed:
             self._path.unlink(missing_ok=True)
         elif self._end != self._flushed:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import islice
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from zoneinfo import ZoneInfo
@@ -170,20 +171,20 @@ class StreamingConnection:
         with self._using():
             self._require_transaction()
             with self._aborting():
-                if isinstance(record, pa.Table | pa.RecordBatch):
-                    self._convert_pending()
-                    self._write_arrow(record)
-                    return
-                self._pending.append(record)
-                self._position += 1
-                if len(self._pending) >= limits().streaming_records:
-                    self._convert_pending()
+                self._add(record)
 
     def write_all(self, records: Iterable[Any]) -> None:
-        """Write records, or batches of Arrow, one after the other; see ``write``."""
-        with self._using():
-            for record in records:
-                self.write(record)
+        """Write records, or batches of Arrow, one after the other; see ``write``.
+
+        Other threads can write while the next ones are awaited.
+        """
+        following = iter(records)
+        while some := list(islice(following, limits().streaming_records)):
+            with self._using():
+                self._require_transaction()
+                with self._aborting():
+                    for record in some:
+                        self._add(record)
 
     @property
     def offset(self) -> int | None:
@@ -219,7 +220,7 @@ class StreamingConnection:
             self._in_transaction = False
             self._offset = self._offset if offset is None else offset
             if not batch.has_next:
-                self._close_batch()
+                self._close_quietly()
             return Committed(batch.current.write_id, self._rows, self._rejected)
 
     def _offset_changes(self, offset: int | None) -> list[CatalogChange]:
@@ -321,6 +322,13 @@ class StreamingConnection:
         if batch is not None:
             batch.close()
 
+    def _close_quietly(self) -> None:
+        """Close the batch after a commit, which stands, or after an error, which is raised."""
+        try:
+            self._close_batch()
+        except (AcidSqlError, OSError):
+            logger.exception("a batch of %s was closed badly", self._table.full_name)
+
     def _watch(self) -> None:
         """Close a batch that nobody has used for a while: its transactions hold back cleaners."""
         with self._idle:
@@ -331,10 +339,7 @@ class StreamingConnection:
                 elif self._batch is None or self._in_transaction:
                     self._idle.wait(self._options.idle_timeout)
                 else:
-                    try:
-                        self._close_batch()
-                    except (AcidSqlError, OSError):
-                        logger.exception("an idle batch of %s was closed badly", self._table)
+                    self._close_quietly()
 
     def _bind(self, table: Table) -> None:
         """Prepare to convert records to the columns of a table."""
@@ -348,6 +353,16 @@ class StreamingConnection:
         if self._partition is None:
             targets += [Target(column=c, type=parse_type(c.type)) for c in table.partition_columns]
         self._converter = Converter(targets, self._writer, self._options.time_zone)
+
+    def _add(self, record: Any) -> None:
+        if isinstance(record, pa.Table | pa.RecordBatch):
+            self._convert_pending()
+            self._write_arrow(record)
+            return
+        self._pending.append(record)
+        self._position += 1
+        if len(self._pending) >= limits().streaming_records:
+            self._convert_pending()
 
     # -- rows -----------------------------------------------------------------------------------
     def _convert_pending(self) -> None:
@@ -439,14 +454,8 @@ class StreamingConnection:
             batch.ended()
         else:
             batch.abort()
-        if not ends_batch and batch.has_next:
-            return
-        try:
-            self._close_batch()
-        except (AcidSqlError, OSError):
-            if not ends_batch:
-                raise
-            logger.exception("a batch of %s was closed badly", self._table.full_name)
+        if ends_batch or not batch.has_next:
+            self._close_quietly()
 
 
 _QUOTED = 200

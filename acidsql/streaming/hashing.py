@@ -118,7 +118,9 @@ def _hash_codes(values: pa.Array, declared: ColumnType, version: int) -> npt.NDA
     hash_code = _hash_function(declared.arrow, version)
     distinct = [hash_code(value) for value in encoded.dictionary.to_pylist()]
     codes = np.array([*distinct, 0], np.int64)
-    return codes[pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)]
+    indices = pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)
+    hashed: npt.NDArray[np.int64] = codes[indices]
+    return hashed
 
 
 def _hash_function(data_type: pa.DataType, version: int) -> _Hash:
