@@ -37,7 +37,7 @@ class Piece(NamedTuple):
     """Record, or batch of Arrow, with the number of records in it."""
 
     record: Any
-    count: int
+    records: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class Ingest:
                 with self._lock:
                     self._raise_failure()
                     self._write(piece)
-                bar.update(piece.count)
+                bar.update(piece.records)
             with self._lock:
                 self._raise_failure()
                 self._commit()
@@ -138,8 +138,8 @@ class Ingest:
             self._connection.begin()
             self._begun = time.monotonic()
         self._connection.write(piece.record)
-        self.read += piece.count
-        self._in_transaction += piece.count
+        self.read += piece.records
+        self._in_transaction += piece.records
         if self._in_transaction >= self._rows:
             self._commit()
 
@@ -171,10 +171,10 @@ class Ingest:
 def skip(pieces: Iterator[Piece], count: int) -> Iterator[Piece]:
     """Leave out the first records, which were committed before; a batch is cut if necessary."""
     for piece in pieces:
-        if piece.count <= count:
-            count -= piece.count
+        if piece.records <= count:
+            count -= piece.records
         elif count:
-            return itertools.chain([Piece(piece.record[count:], piece.count - count)], pieces)
+            return itertools.chain([Piece(piece.record[count:], piece.records - count)], pieces)
         else:
             return itertools.chain([piece], pieces)
     return iter(())

@@ -6,7 +6,8 @@ Hive's Streaming Data Ingest V2 in Python; see ``connect``.
 from __future__ import annotations
 
 from acidsql.streaming.connecting import connect
-from acidsql.streaming.connection import Committed, OnError, StreamingConnection
+from acidsql.streaming.connection import StreamingConnection
+from acidsql.streaming.options import Committed, OnError
 from acidsql.streaming.records import Rejection
 from acidsql.streaming.writers import DelimitedWriter, JsonWriter, RegexWriter, RowWriter
 

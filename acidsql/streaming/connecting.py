@@ -15,7 +15,8 @@ from acidsql.metastore.model import FileFormat, Table, TableType
 from acidsql.streaming.assignment import Refused, Rules, assign_objects, partition_texts
 from acidsql.streaming.client import Client, open_client
 from acidsql.streaming.column_types import parse_type
-from acidsql.streaming.connection import OnError, Options, StreamingConnection
+from acidsql.streaming.connection import StreamingConnection
+from acidsql.streaming.options import OnError, Options
 from acidsql.streaming.records import Rejection
 from acidsql.streaming.writers import RecordWriter, RowWriter
 

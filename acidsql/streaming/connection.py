@@ -6,13 +6,11 @@ import atexit
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from itertools import islice
 from types import TracebackType
-from typing import Any, NamedTuple, Self
-from zoneinfo import ZoneInfo
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -26,53 +24,16 @@ from acidsql.limits import limits
 from acidsql.metastore.changes import CatalogChange, RecordOffset
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
-from acidsql.streaming.assignment import Rules
-from acidsql.streaming.batch import STREAMING, Place, TransactionBatch, open_batch
+from acidsql.streaming.batch import STREAMING, TransactionBatch, open_batch
 from acidsql.streaming.client import Client
-from acidsql.streaming.column_types import parse_type
-from acidsql.streaming.hashing import check_bucket_columns
-from acidsql.streaming.records import Converter, Rejection, Target
-from acidsql.streaming.routing import destinations
+from acidsql.streaming.options import Committed, Options
+from acidsql.streaming.row_buffer import RowBuffer
 from acidsql.streaming.writers import RecordWriter
 
 logger = logging.getLogger(__name__)
 
 _ATTEMPTS = 3
 _COMMIT_UNKNOWN = "COMMIT_OUTCOME_UNKNOWN"
-
-
-class OnError(StrEnum):
-    """Effect of a record that cannot be a row."""
-
-    ABORT_TRANSACTION = "abort_transaction"
-    REJECT_RECORD = "reject_record"
-
-
-class Committed(NamedTuple):
-    """Result of a commit.
-
-    Attributes:
-        write_id: of the transaction.
-        rows: number of its rows.
-        rejected: number of records that were left out of it.
-    """
-
-    write_id: int
-    rows: int
-    rejected: int
-
-
-class Options(NamedTuple):
-    """Options of a connection; see ``connect``."""
-
-    agent: str
-    stream: str | None
-    transaction_batch_size: int
-    on_error: OnError
-    on_rejected: Callable[[Rejection], None] | None
-    time_zone: ZoneInfo
-    lock_timeout: float
-    idle_timeout: float
 
 
 class StreamingConnection:
@@ -92,18 +53,12 @@ class StreamingConnection:
     ) -> None:
         self._client = client
         self._partition = partition
-        self._writer = writer
         self._options = options
         self._lock = threading.RLock()
         self._idle = threading.Condition(self._lock)
         self._batch: TransactionBatch | None = None
         self._in_transaction = False
         self._closed = False
-        self._position = 0
-        self._rows = self._rejected = 0
-        self._pending: list[Any] = []
-        self._buffered: dict[Place, list[pa.Table]] = {}
-        self._buffered_bytes = 0
         self._last_used = time.monotonic()
         self._watcher: threading.Thread | None = None
         self._offset: int | None = None
@@ -111,11 +66,12 @@ class StreamingConnection:
             self._offset = client.metastore.stream_offset(
                 table.database, table.name, options.stream
             )
-        self._bind(table)
+        self._buffer = RowBuffer(table, partition, writer, options, self._spill)
         atexit.register(self.close)
 
     def __repr__(self) -> str:
-        return f"StreamingConnection({self._table.full_name!r}, agent={self._options.agent!r})"
+        name = self._buffer.table.full_name
+        return f"StreamingConnection({name!r}, agent={self._options.agent!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -133,7 +89,7 @@ class StreamingConnection:
         """Number of records that were given to the connection; the next one has this number plus
         one.
         """
-        return self._position
+        return self._buffer.position
 
     @property
     def in_transaction(self) -> bool:
@@ -154,7 +110,7 @@ class StreamingConnection:
                     "the connection has an open transaction: commit or abort it first",
                 )
             batch = self._begin()
-            self._rows = self._rejected = 0
+            self._buffer.clear()
             self._in_transaction = True
             return batch.current.write_id
 
@@ -171,7 +127,7 @@ class StreamingConnection:
         with self._using():
             self._require_transaction()
             with self._aborting():
-                self._add(record)
+                self._buffer.add(record)
 
     def write_all(self, records: Iterable[Any]) -> None:
         """Write records, or batches of Arrow, one after the other; see ``write``.
@@ -184,7 +140,7 @@ class StreamingConnection:
                 self._require_transaction()
                 with self._aborting():
                     for record in some:
-                        self._add(record)
+                        self._buffer.add(record)
 
     @property
     def offset(self) -> int | None:
@@ -207,8 +163,8 @@ class StreamingConnection:
         with self._using():
             batch = self._require_transaction()
             with self._aborting():
-                self._convert_pending()
-                self._spill(batch)
+                self._buffer.convert_pending()
+                self._spill()
                 batch.finish_writes()
                 batch.flush()
                 metastore, txn_id = self._client.metastore, batch.current.txn_id
@@ -221,7 +177,7 @@ class StreamingConnection:
             self._offset = self._offset if offset is None else offset
             if not batch.has_next:
                 self._close_quietly()
-            return Committed(batch.current.write_id, self._rows, self._rejected)
+            return Committed(batch.current.write_id, self._buffer.rows, self._buffer.rejected)
 
     def _offset_changes(self, offset: int | None) -> list[CatalogChange]:
         if offset is None:
@@ -234,7 +190,8 @@ class StreamingConnection:
                 {"parameter": "offset"},
             )
         before = self._offset
-        return [RecordOffset(table=self._table, stream=stream, before=before, offset=offset)]
+        table = self._buffer.table
+        return [RecordOffset(table=table, stream=stream, before=before, offset=offset)]
 
     def abort(self) -> None:
         """Abort the transaction; nobody sees its rows.
@@ -294,18 +251,18 @@ class StreamingConnection:
             self._batch.abort()
         raise TransactionStateError(
             "TXN_ABORTED",
-            f"{self._table.full_name} is changed by others again and again, each time a batch of "
+            f"{self._buffer.table.full_name} is changed by others again and again, each time a batch of "
             "transactions is opened for it: try again later",
         )
 
     def _open_batch(self) -> TransactionBatch:
-        database, name = self._table.database, self._table.name
+        database, name = self._buffer.table.database, self._buffer.table.name
         found = self._client.metastore.table(database, name)
-        if found != self._table:
-            self._bind(found)
+        if found != self._buffer.table:
+            self._buffer.bind(found)
         batch = open_batch(
             self._client,
-            self._table,
+            self._buffer.table,
             self._partition,
             self._options.transaction_batch_size,
             RecordedStatement(operation=STREAMING, text=f"by {self._options.agent}"),
@@ -327,7 +284,7 @@ class StreamingConnection:
         try:
             self._close_batch()
         except (AcidSqlError, OSError):
-            logger.exception("a batch of %s was closed badly", self._table.full_name)
+            logger.exception("a batch of %s was closed badly", self._buffer.table.full_name)
 
     def _watch(self) -> None:
         """Close a batch that nobody has used for a while: its transactions hold back cleaners."""
@@ -341,70 +298,10 @@ class StreamingConnection:
                 else:
                     self._close_quietly()
 
-    def _bind(self, table: Table) -> None:
-        """Prepare to convert records to the columns of a table."""
-        self._table = table
-        self._types = [parse_type(column.type) for column in table.columns]
-        check_bucket_columns(table, self._types)
-        targets = [
-            Target(column=column, type=declared)
-            for column, declared in zip(table.columns, self._types, strict=True)
-        ]
-        if self._partition is None:
-            targets += [Target(column=c, type=parse_type(c.type)) for c in table.partition_columns]
-        self._converter = Converter(targets, self._writer, self._options.time_zone)
-
-    def _add(self, record: Any) -> None:
-        if isinstance(record, pa.Table | pa.RecordBatch):
-            self._convert_pending()
-            self._write_arrow(record)
-            return
-        self._pending.append(record)
-        self._position += 1
-        if len(self._pending) >= limits().streaming_records:
-            self._convert_pending()
-
-    # -- rows -----------------------------------------------------------------------------------
-    def _convert_pending(self) -> None:
-        records, self._pending = self._pending, []
-        if records:
-            first = self._position - len(records) + 1
-            self._take(*self._converter.convert(records, first))
-
-    def _write_arrow(self, rows: pa.Table | pa.RecordBatch) -> None:
-        table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
-        first = self._position + 1
-        self._position += len(table)
-        step = max(1, len(table) if not table.nbytes else self._rows_per_buffer(table))
-        for start in range(0, len(table), step):
-            part = table.slice(start, step)
-            self._take(*self._converter.convert_arrow(part, first + start))
-
-    def _rows_per_buffer(self, table: pa.Table) -> int:
-        return int(len(table) * limits().streaming_buffer_bytes / table.nbytes) + 1
-
-    def _take(self, rows: pa.Table, rejected: Sequence[Rejection]) -> None:
-        """Keep rows until the commit, or write them to files where nobody sees them yet."""
-        for rejection in rejected:
-            if self._options.on_error is OnError.ABORT_TRANSACTION:
-                raise _invalid(rejection)
-            self._rejected += 1
-            logger.warning("%s: %s", self._table.full_name, rejection)
-            if self._options.on_rejected is not None:
-                self._options.on_rejected(rejection)
-        if not len(rows):
-            return
-        rules = Rules(zone=self._options.time_zone)
-        for place, own in destinations(rows, self._table, self._types, self._partition, rules):
-            self._buffered.setdefault(place, []).append(own)
-        self._rows += len(rows)
-        self._buffered_bytes += rows.nbytes
-        if self._buffered_bytes >= limits().streaming_buffer_bytes:
-            self._spill(self._require_transaction())
-
-    def _spill(self, batch: TransactionBatch) -> None:
-        buffered, self._buffered, self._buffered_bytes = self._buffered, {}, 0
-        for place, parts in buffered.items():
+    def _spill(self) -> None:
+        """Write rows to the files of the batch, where nobody sees them yet."""
+        batch = self._require_transaction()
+        for place, parts in self._buffer.take().items():
             batch.append(place, pa.concat_tables(parts))
 
     # -- states ---------------------------------------------------------------------------------
@@ -447,25 +344,10 @@ class StreamingConnection:
     def _abort(self, *, ends_batch: bool = False, unknown: bool = False) -> None:
         batch = self._require_transaction()
         self._in_transaction = False
-        self._pending.clear()
-        self._buffered.clear()
-        self._buffered_bytes = 0
+        self._buffer.clear()
         if unknown:
             batch.ended()
         else:
             batch.abort()
         if ends_batch or not batch.has_next:
             self._close_quietly()
-
-
-_QUOTED = 200
-
-
-def _invalid(rejection: Rejection) -> AcidAnalysisError:
-    parameters = {"position": str(rejection.position), "column": rejection.column or ""}
-    return AcidAnalysisError(
-        "INVALID_RECORD",
-        f"{rejection}: {str(rejection.record)[:_QUOTED]!r}; the transaction was aborted. Correct "
-        "the record, or choose on_error='reject_record' to leave such records out",
-        parameters,
-    )

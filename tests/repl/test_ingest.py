@@ -75,7 +75,7 @@ def test_batches_are_cut_where_the_offset_is() -> None:
     batch = pa.record_batch({"id": [1, 2, 3]})
     pieces = [Piece("a", 1), Piece(batch[:], 3), Piece("b", 1)]
     left = list(skip(iter(pieces), 2))
-    assert [piece.count for piece in left] == [2, 1]
+    assert [piece.records for piece in left] == [2, 1]
     assert left[0].record.to_pydict() == {"id": [2, 3]}
     assert list(skip(iter(pieces), 9)) == []
     assert list(skip(iter(pieces), 0)) == pieces

@@ -21,9 +21,17 @@ from acidsql.errors import (
     MetastoreError,
     TransactionStateError,
 )
+from acidsql.limits import Limits
 from acidsql.metastore.model import TxnState
-from acidsql.streaming import DelimitedWriter, JsonWriter, RegexWriter, Rejection, connect
-from acidsql.streaming import connection as connections
+from acidsql.streaming import (
+    DelimitedWriter,
+    JsonWriter,
+    RegexWriter,
+    Rejection,
+    connect,
+    row_buffer,
+)
+from acidsql.streaming import connection as connection_module
 from tests.streaming.conftest import Shelf
 
 
@@ -71,8 +79,9 @@ def test_an_aborted_transaction_leaves_no_rows(shelf: Shelf) -> None:
 def test_rows_that_do_not_fit_into_memory_are_written_before_the_commit(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = connections.limits().__class__(streaming_records=10, streaming_buffer_bytes=200)
-    monkeypatch.setattr(connections, "limits", lambda: small)
+    small = Limits(streaming_records=10, streaming_buffer_bytes=200)
+    for module in (connection_module, row_buffer):
+        monkeypatch.setattr(module, "limits", lambda: small)
     shelf.create("id int; s string")
     with shelf.connect() as connection:
         connection.begin()
