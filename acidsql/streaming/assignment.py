@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.streaming import texts
+from acidsql.streaming.arrow_types import is_binary, is_moment, is_number, is_text, spark_name
 from acidsql.streaming.column_types import ColumnType
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
@@ -136,7 +137,7 @@ def _inferred_numbers(values: Sequence[Any]) -> pa.Array:
 
 def _assign_atomic(values: pa.Array, target: pa.DataType, rules: Rules) -> pa.Array:
     source = values.type
-    if _is_text(source):
+    if is_text(source):
         text = values.cast(pa.string())
         if pa.types.is_string(target):
             return text
@@ -144,15 +145,15 @@ def _assign_atomic(values: pa.Array, target: pa.DataType, rules: Rules) -> pa.Ar
             return _parsed(text, target, rules)
     elif pa.types.is_string(target):
         return _as_text(values, rules)
-    elif _is_number(source) and _is_number(target):
+    elif is_number(source) and is_number(target):
         return _as_number(values, target)
-    elif _is_moment(source) and _is_moment(target):
+    elif is_moment(source) and is_moment(target):
         return _as_moment(values, target, rules.zone)
-    elif _is_binary(source) and pa.types.is_binary(target):
+    elif is_binary(source) and pa.types.is_binary(target):
         return values.cast(target)
     elif source == target:
         return values
-    raise Refused(f"cannot take a value of type {source} for {_spark_name(target)}")
+    raise Refused(f"cannot take a value of type {source} for {spark_name(target)}")
 
 
 def _as_number(values: pa.Array, target: pa.DataType) -> pa.Array:
@@ -206,7 +207,7 @@ def _as_text(values: pa.Array, rules: Rules) -> pa.Array:
     write = texts.writer(source)
     if write is not None:
         return _each(values, write, pa.string())
-    if _is_text(source) or _is_binary(source) or _is_number(source) or source in _PLAIN_TEXTS:
+    if is_text(source) or is_binary(source) or is_number(source) or source in _PLAIN_TEXTS:
         return values.cast(pa.string())
     raise Refused(f"cannot take a value of type {source} for STRING")
 
@@ -234,12 +235,12 @@ def _each(values: pa.Array, convert: Callable[[Any], object], target: pa.DataTyp
             made.append(None if value is None else convert(value))
         except (ValueError, OverflowError) as error:
             raise Refused(
-                f"cannot take {str(value)[:_QUOTED]!r} for {_spark_name(target)}"
+                f"cannot take {str(value)[:_QUOTED]!r} for {spark_name(target)}"
             ) from error
     try:
         return pa.array(made, target)
     except (pa.ArrowException, OverflowError) as error:
-        raise Refused(f"{_spark_name(target)} is too small: {_first_line(error)}") from error
+        raise Refused(f"{spark_name(target)} is too small: {_first_line(error)}") from error
 
 
 def _fitted(values: pa.Array, target: ColumnType) -> pa.Array:
@@ -345,57 +346,6 @@ def _check_fields(names: Sequence[str], target: ColumnType) -> None:
     unknown = [name for name in names if str(name).lower() not in known]
     if unknown:
         raise Refused(f"has no field {unknown[0]!r} in {target.text}")
-
-
-def _is_text(data_type: pa.DataType) -> bool:
-    return any(
-        is_type(data_type)
-        for is_type in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    )
-
-
-def _is_binary(data_type: pa.DataType) -> bool:
-    return any(
-        is_type(data_type)
-        for is_type in (
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_binary_view,
-            pa.types.is_fixed_size_binary,
-        )
-    )
-
-
-def _is_number(data_type: pa.DataType) -> bool:
-    return any(
-        is_type(data_type)
-        for is_type in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-    )
-
-
-def _is_moment(data_type: pa.DataType) -> bool:
-    return any(is_type(data_type) for is_type in (pa.types.is_date, pa.types.is_timestamp))
-
-
-def _spark_name(data_type: pa.DataType) -> str:
-    if pa.types.is_decimal(data_type):
-        return f"DECIMAL({data_type.precision},{data_type.scale})"
-    return _SPARK_NAMES.get(data_type, str(data_type))
-
-
-_SPARK_NAMES = {
-    pa.bool_(): "BOOLEAN",
-    pa.int8(): "TINYINT",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INT",
-    pa.int64(): "BIGINT",
-    pa.float32(): "FLOAT",
-    pa.float64(): "DOUBLE",
-    pa.string(): "STRING",
-    pa.binary(): "BINARY",
-    pa.date32(): "DATE",
-    pa.timestamp("us"): "TIMESTAMP",
-}
 
 
 def _first_line(error: BaseException) -> str:

@@ -36,8 +36,7 @@ from acidsql.metastore.changes import (
 )
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
-from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
-from acidsql.session.table_owner import check_owner, check_partition
+from acidsql.session.table_owner import check_partition
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.streaming.bucket_file import BucketFile, insert_events
 from acidsql.streaming.client import Client
@@ -47,9 +46,6 @@ from acidsql.transaction.write_id_check import check_write_id_is_new
 from acidsql.transaction.write_intent import insert_intent
 
 logger = logging.getLogger(__name__)
-
-# Operation in the history of a table.
-STREAMING = "STREAMING INSERT"
 
 _ORC_COMPRESS = "orc.compress"
 
@@ -61,7 +57,9 @@ class Place(NamedTuple):
     bucket: int
 
 
-class _Member(NamedTuple):
+class Member(NamedTuple):
+    """Transaction of a batch, and its write id."""
+
     txn_id: int
     write_id: int
 
@@ -87,7 +85,7 @@ class TransactionBatch:
     table: Table
     partition: tuple[str, ...] | None
     statement: RecordedStatement
-    members: tuple[_Member, ...]
+    members: tuple[Member, ...]
     used: int = 0
     is_broken: bool = False
     files: dict[Place, BucketFile] = field(default_factory=dict)
@@ -108,7 +106,7 @@ class TransactionBatch:
         return not self.is_broken and self.used < len(self.members)
 
     @property
-    def current(self) -> _Member:
+    def current(self) -> Member:
         """Transaction that was begun last."""
         return self.members[self.used - 1]
 
@@ -351,59 +349,6 @@ class TransactionBatch:
             if not self.client.files.delete_if_empty(above):
                 return
             above = parent(above)
-
-
-def open_batch(
-    client: Client,
-    table: Table,
-    partition: tuple[str, ...] | None,
-    size: int,
-    statement: RecordedStatement,
-) -> TransactionBatch:
-    """Open the transactions of a batch, and allocate their write ids.
-
-    Args:
-        client: of the metastore.
-        table: the table.
-        partition: values of the one partition; None for dynamic ones, and without partitions.
-        size: number of transactions; a server may give fewer.
-        statement: for the history of the table.
-    """
-    metastore = client.metastore
-    check_owner(client, table)
-    _learn_write_ids(client, table, partition)
-    txn_ids = metastore.open_batch(client.user, client.host, size)
-    for txn_id in txn_ids:
-        client.heartbeater.add(txn_id)
-    try:
-        write_ids = metastore.allocate_write_ids(txn_ids, table.database, table.name, statement)
-    except BaseException:
-        for txn_id in txn_ids:
-            client.heartbeater.remove(txn_id)
-        metastore.abort_txns(txn_ids)
-        raise
-    return TransactionBatch(
-        client=client,
-        table=table,
-        partition=partition,
-        statement=statement,
-        members=tuple(_Member(*pair) for pair in zip(txn_ids, write_ids, strict=True)),
-        unsynced=Unsynced(root=table.location),
-    )
-
-
-def _learn_write_ids(client: Client, table: Table, partition: tuple[str, ...] | None) -> None:
-    """Raise the table's write ids above those of its directories (``transaction.begin``)."""
-    if client.metastore.capabilities.is_id_authority:
-        return
-    place = table.location
-    if table.partition_columns:
-        if partition is None:
-            return
-        place = child(place, table.partition_name(partition))
-    if place not in client.learnt_places:
-        keep_write_ids_ahead(client.metastore, table, client.files.names(place))
-        client.learnt_places.add(place)
 
 
 def _shape(table: Table) -> Mapping[str, object]:

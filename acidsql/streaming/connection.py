@@ -24,8 +24,9 @@ from acidsql.limits import limits
 from acidsql.metastore.changes import CatalogChange, RecordOffset
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
-from acidsql.streaming.batch import STREAMING, TransactionBatch, open_batch
+from acidsql.streaming.batch import TransactionBatch
 from acidsql.streaming.client import Client
+from acidsql.streaming.opening import STREAMING, open_batch
 from acidsql.streaming.options import Committed, Options
 from acidsql.streaming.row_buffer import RowBuffer
 from acidsql.streaming.writers import RecordWriter
@@ -251,8 +252,8 @@ class StreamingConnection:
             self._batch.abort()
         raise TransactionStateError(
             "TXN_ABORTED",
-            f"{self._buffer.table.full_name} is changed by others again and again, each time a batch of "
-            "transactions is opened for it: try again later",
+            f"{self._buffer.table.full_name} is changed by others again and again, each time a "
+            "batch of transactions is opened for it: try again later",
         )
 
     def _open_batch(self) -> TransactionBatch:
