@@ -1,6 +1,6 @@
 """Streaming client that commits transactions until it is killed.
 
-``python streaming_program.py METASTORE TABLE``: each transaction has two rows; the number of
+``python -m tests.product.streaming_program METASTORE TABLE``: each transaction has two rows; the number of
 commits is printed after each.
 """
 

@@ -73,10 +73,12 @@ def test_a_killed_client_leaves_what_it_committed(lab: Lab) -> None:
     program = subprocess.Popen(
         [
             sys.executable,
-            str(Path(__file__).with_name("streaming_program.py")),
+            "-m",
+            "tests.product.streaming_program",
             lab.session.settings.metastore,
             table,
         ],
+        cwd=Path(__file__).parents[2],
         stdout=subprocess.PIPE,
         text=True,
     )
