@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from acidsql.acid_table import AcidTable
-from acidsql.api import (
-    check,
-    health,
-    location,
-    maintenance,
-    metrics,
-    release,
-    run_cleaner,
-    run_compaction,
-    sql,
-    table,
-)
-from acidsql.compaction.rounds import Maintenance
-from acidsql.enabled.switch import disable, enable
-from acidsql.errors import AcidSqlError
-from acidsql.format.health import Health
-from acidsql.session.metrics import StatementMetrics
-from acidsql.sink import Sink, sink, write_stream
-from acidsql.transaction_handle import TransactionHandle, transaction
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
+
+    from acidsql.acid_table import AcidTable
+    from acidsql.api import (
+        check,
+        health,
+        location,
+        maintenance,
+        metrics,
+        release,
+        run_cleaner,
+        run_compaction,
+        sql,
+        table,
+    )
+    from acidsql.compaction.rounds import Maintenance
+    from acidsql.enabled.switch import disable, enable
+    from acidsql.errors import AcidSqlError
+    from acidsql.format.health import Health
+    from acidsql.session.metrics import StatementMetrics
 
 __all__ = [
     "AcidSqlError",
@@ -53,6 +52,30 @@ __all__ = [
     "write_stream",
 ]
 __version__ = "0.1.0"
+
+# Module of each public name. They are loaded when a name is first used, because
+# ``acidsql.streaming`` needs none of them, and programs that use it should start quickly.
+_MODULES = {
+    "AcidSqlError": "acidsql.errors",
+    "AcidTable": "acidsql.acid_table",
+    "Health": "acidsql.format.health",
+    "Maintenance": "acidsql.compaction.rounds",
+    "StatementMetrics": "acidsql.session.metrics",
+    "disable": "acidsql.enabled.switch",
+    "enable": "acidsql.enabled.switch",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'acidsql' has no attribute {name!r}")
+    value = getattr(import_module(_MODULES.get(name, "acidsql.api")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

@@ -131,6 +131,9 @@ class Limits:
         small_file_bytes: a smaller file is small: ``hive.merge.smallfiles.avgsize``.
         explained_directories: EXPLAIN lists no more directories of a table than this.
         explained_characters: EXPLAIN shows no more characters of a condition than this.
+        streaming_records: a streaming client converts this number of records at once.
+        streaming_buffer_bytes: it keeps no more than this of the rows of a transaction in memory,
+            in Arrow's form; more are in its files, where nobody sees them yet.
         shell_poll_seconds: time between two looks of the shell at a running statement.
         progress_delay_seconds: a statement that takes longer has a progress bar.
     """
@@ -211,6 +214,8 @@ class Limits:
     small_file_bytes: int = 16_000_000
     explained_directories: int = 50
     explained_characters: int = 500
+    streaming_records: int = 10_000
+    streaming_buffer_bytes: int = 64 * _MIB
     shell_poll_seconds: float = 0.1
     progress_delay_seconds: float = 0.5
 

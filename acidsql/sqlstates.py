@@ -12,6 +12,7 @@ from types import MappingProxyType
 _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     # 08, 28: connection, authorization
     "08001": ("METASTORE_UNAVAILABLE",),
+    "08003": ("CONNECTION_CLOSED",),
     "28000": ("METASTORE_AUTHENTICATION",),
     # 0A: feature not supported
     "0A000": (
@@ -27,7 +28,8 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "UNSUPPORTED_ORIGINAL_FILES",
         "UNSUPPORTED_SPARK_VERSION",
     ),
-    # 22: values of parameters, settings and properties
+    # 22: data, values of parameters, settings and properties
+    "22000": ("INVALID_RECORD",),
     "22003": ("INVALID_BUCKET_COUNT",),
     "22022": (  # Spark's of INVALID_CONF_VALUE
         "INVALID_CONF_VALUE",
@@ -47,13 +49,13 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "23K01": ("MERGE_CARDINALITY_VIOLATION",),
     # 25: transaction state
     "25000": ("TXN_COMMITTED", "WRITE_ID_REFUSED"),
-    "25001": ("NOT_ALLOWED_IN_TRANSACTION",),
+    "25001": ("NOT_ALLOWED_IN_TRANSACTION", "TRANSACTION_ALREADY_OPEN"),
     "25006": ("READ_ONLY_TRANSACTION",),
-    "25P01": ("NO_ACTIVE_TRANSACTION", "NO_SUCH_TXN"),
+    "25P01": ("NO_ACTIVE_TRANSACTION", "NO_OPEN_TRANSACTION", "NO_SUCH_TXN"),
     "2BP01": ("SCHEMA_NOT_EMPTY",),
     # 40: the transaction was rolled back, and can be tried again
     "40000": ("TXN_ABORTED", "WRITE_ID_IN_USE"),
-    "40001": ("CONCURRENT_WRITE",),
+    "40001": ("CONCURRENT_WRITE", "STREAM_OFFSET_CHANGED"),
     "40003": ("COMMIT_OUTCOME_UNKNOWN",),
     # 42: names, syntax, analysis
     "42000": (

@@ -23,6 +23,7 @@ from tpcds_bench import (
     delete_files,
     deltas,
     durability,
+    ingest,
     joins,
     maintenance,
     memory,
@@ -381,6 +382,21 @@ def delete_files_command(settings: Settings, rows: int, rounds: int) -> bool:
     """Measure the writing of a delete file beside the same by pyorc, without Spark."""
     results = delete_files.run(rows=rows, rounds=rounds)
     settings.report("delete_files", delete_files.sections(rows, results), results)
+    return True
+
+
+@main.command("ingest")
+@rounds_option(3, per="size")
+@click.pass_obj
+def ingest_command(settings: Settings, rounds: int) -> bool:
+    """Measure streaming ingest by the size of its transactions, with dicts and with Arrow."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with (
+        settings.work() as work,
+        spark_session(work, driver_memory=settings.driver_memory) as spark,
+    ):
+        results = ingest.run(spark, work, rounds=rounds)
+    settings.report("ingest", ingest.sections(results), results)
     return True
 
 

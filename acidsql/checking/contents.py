@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from acidsql.checking import tails as of_tails
 from acidsql.checking.checksums import file_of_checksum, mismatch
-from acidsql.checking.names import SIDE_FILE, may_have_side_files
+from acidsql.checking.names import may_have_side_files
 from acidsql.checking.problems import KINDS, Problem, RowId
 from acidsql.checking.row_ids import Box, box_of, meeting
 from acidsql.checking.statistics import analyzed_problems, statistics_problems
@@ -19,6 +19,7 @@ from acidsql.checking.tails import AcidFile
 from acidsql.errors import FormatError
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
 from acidsql.format.names import (
+    SIDE_FILE_SUFFIX,
     VERSION_CONTENT,
     VERSION_FILE,
     AcidDirectory,
@@ -130,7 +131,10 @@ def _acid_files(session: AcidSession, survey: Survey, contents: Contents) -> Ite
             size = seen.listing.files[name].size
             if parsed is None:
                 continue
-            if may_have_side_files(seen.directory) and name + SIDE_FILE in seen.listing.names:
+            if (
+                may_have_side_files(seen.directory)
+                and name + SIDE_FILE_SUFFIX in seen.listing.names
+            ):
                 noted = _noted(session, seen.listing, name)
                 survey.add(seen.ordinal, _side_file_problems(seen.listing, name, noted))
                 if noted != size:
@@ -143,7 +147,13 @@ def _acid_files(session: AcidSession, survey: Survey, contents: Contents) -> Ite
 
 
 def _noted(session: AcidSession, listing: Listing, name: str) -> int | None:
-    return last_length(session.files.read(child(listing.path, name + SIDE_FILE)))
+    path = child(listing.path, name)
+    try:
+        return last_length(session.files.read(path + SIDE_FILE_SUFFIX))
+    except OSError:
+        if session.files.exists(path + SIDE_FILE_SUFFIX):
+            raise
+        return session.files.size(path)  # the client has ended the file since the listing
 
 
 def _side_file_problems(listing: Listing, name: str, length: int | None) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from acidsql.checking.problems import Problem
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, MAX_STATEMENT_ID
 from acidsql.format.names import (
     METADATA_FILE,
+    SIDE_FILE_SUFFIX,
     STAGING_PREFIX,
     VERSION_FILE,
     AcidDirectory,
@@ -23,7 +24,6 @@ from acidsql.format.names import (
 from acidsql.format.selection import ACID_PREFIXES, AcidState
 from acidsql.storage.directory import Listing, child
 
-SIDE_FILE = "_flush_length"
 # Hive writes so many digits of a bucket id, or more.
 _BUCKET_DIGITS = 5
 
@@ -258,7 +258,7 @@ def file_problems(
 
 def is_side_file(listing: Listing, name: str) -> bool:
     """Return whether a file notes the complete length of a bucket file."""
-    stem = name.removesuffix(SIDE_FILE)
+    stem = name.removesuffix(SIDE_FILE_SUFFIX)
     return stem != name and name in listing.files and parse_bucket_file(stem) is not None
 
 

@@ -9,7 +9,8 @@ from acidsql.commands.adopt_table import existing
 from acidsql.metastore.changes import AddPartitions, DropPartitions
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
-from acidsql.scan.snapshot import keep_write_ids_ahead, with_unknown_compactions
+from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
+from acidsql.scan.snapshot import with_unknown_compactions
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import MsckRepair
 from acidsql.transaction.write_intent import alter_intent

@@ -19,6 +19,8 @@ METADATA_FILE = "_metadata_acid"
 TRUNCATED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"truncated"}'
 COMPACTED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"compacted"}'
 STAGING_PREFIX = "_acidsql_staging_"
+# End of the name of a file with the length of a file that grows (OrcAcidUtils).
+SIDE_FILE_SUFFIX = "_flush_length"
 OWNER_FILE = "_acidsql_owner"
 # Directory of a table with what CHECK TABLE … REPAIR has moved out of the way.
 ASIDE = "_acidsql_aside"

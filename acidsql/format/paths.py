@@ -25,3 +25,8 @@ def parent(path: str) -> str:
     above = path.rpartition("/")[0]
     is_root = above.endswith(":") or ("/" not in above.partition("://")[2] and "://" in above)
     return f"{above}/" if is_root else above
+
+
+def child(path: str, *names: str) -> str:
+    """Return the path of ``names`` below ``path``."""
+    return "/".join([path.rstrip("/"), *names])

@@ -194,6 +194,22 @@ class RecordCompaction:
     counts: WriteCounts
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordOffset:
+    """Record how far a stream has been read whose records the transaction wrote to a table.
+
+    Attributes:
+        stream: name of the stream.
+        before: offset that the client goes on from; None if there was none.
+        offset: of the record after the last one that was written.
+    """
+
+    table: Table
+    stream: str
+    before: int | None
+    offset: int
+
+
 CatalogChange = (
     AlterTable
     | RenameTable
@@ -209,6 +225,7 @@ CatalogChange = (
     | DeleteLoadedFiles
     | RecordCounts
     | RecordCompaction
+    | RecordOffset
 )
 
 

@@ -233,3 +233,15 @@ def write_conflict(
         f"{verbs[1]} by transaction {winner}, which committed first; run the statement again",
         {"txnId": str(txn_id), "winnerTxnId": str(winner), "object": where},
     )
+
+
+def stream_offset_changed(
+    stream: str, expected: int | None, found: int | None
+) -> TransactionStateError:
+    """Return the error for a stream that somebody else has read on (STREAM_OFFSET_CHANGED)."""
+    return TransactionStateError(
+        "STREAM_OFFSET_CHANGED",
+        f"the offset of stream {stream!r} is {found}, and this client went on from {expected}: "
+        "another client writes the same stream; end one of them",
+        {"stream": stream},
+    )

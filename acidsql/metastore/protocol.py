@@ -215,6 +215,12 @@ class Metastore(Protocol):
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
         """Open a transaction and return its id; ids increase and are never given twice."""
 
+    def open_batch(self, user: str, host: str, count: int) -> tuple[int, ...]:
+        """Open transactions that write one after the other, all in one step; return their ids.
+
+        A server may limit their number, and give fewer.
+        """
+
     def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
         """Take the changes of the catalog that a transaction makes at its commit, which is next.
 
@@ -332,6 +338,29 @@ class Metastore(Protocol):
 
         Args:
             statement: what the transaction does to the table, for a metastore that keeps a history.
+        """
+
+    def allocate_write_ids(
+        self,
+        txn_ids: Sequence[int],
+        database: str,
+        table: str,
+        statement: RecordedStatement | None = None,
+    ) -> tuple[int, ...]:
+        """Allocate the write ids of open transactions for a table in one step, without gaps.
+
+        None of the transactions may have one yet. Nobody else gets a write id between two of them,
+        so one directory can hold the rows of them all.
+
+        Returns:
+            The write ids in the order of the transactions, ascending.
+        """
+
+    def stream_offset(self, database: str, table: str, stream: str) -> int | None:
+        """Return how far a stream has been read into a table, None if nothing was.
+
+        The change ``RecordOffset`` of a commit keeps it. A metastore that cannot keep it raises
+        UNSUPPORTED_FEATURE.STREAM_OFFSET.
         """
 
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:

@@ -20,10 +20,11 @@ from acidsql.format.names import (
     parse_bucket_file,
     parse_directory,
 )
-from acidsql.format.selection import ACID_PREFIXES, AcidState, max_write_id, select
+from acidsql.format.selection import ACID_PREFIXES, AcidState, select
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Column, Partition, Table
 from acidsql.metastore.protocol import Metastore
+from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
 from acidsql.storage.filesystem import FileSystem, Listing, child
 from acidsql.storage.listings import Listings
 
@@ -203,17 +204,6 @@ def with_nested_originals(files: FileSystem, listings: Listings, location: str) 
         else:
             found.append(name)
     return found
-
-
-def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str]) -> None:
-    """Raise the table's next write id above those in the names of its directories.
-
-    The metastore can be behind its directories if its file was lost, or restored from an older
-    copy; a write id must not be allocated twice.
-    """
-    highest = max_write_id(names)
-    if highest >= metastore.next_write_id(table.database, table.name):
-        metastore.seed_write_id(table.database, table.name, highest + 1)
 
 
 def with_unknown_compactions(

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.errors import FormatError
-from acidsql.format.names import AcidDirectory, DirectoryKind
+from acidsql.format.names import SIDE_FILE_SUFFIX, AcidDirectory, DirectoryKind
 from acidsql.scan.directories import DataDirectory, bucket_files
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 
-_SIDE_FILE = "_flush_length"
 _LONG = 8
 
 
@@ -72,20 +71,28 @@ def last_length(note: bytes) -> int | None:
 def _complete_lengths(session: AcidSession, listing: Listing) -> Mapping[str, int]:
     """Return the complete length in bytes of each file of a directory; {} if all files are
     complete.
+
+    A file that a client has open is not, even if its length is the one that is noted: it may grow
+    before it is read.
     """
     lengths: dict[str, int] = {}
     is_open = False
     for name in bucket_files(listing):
-        size = listing.files[name].size
-        lengths[name] = size
-        if name + _SIDE_FILE in listing.names:
+        lengths[name] = listing.files[name].size
+        if name + SIDE_FILE_SUFFIX in listing.names:
             lengths[name] = _noted(session, child(listing.path, name))
-            is_open |= lengths[name] != size
+            is_open = True
     return lengths if is_open else {}
 
 
 def _noted(session: AcidSession, path: str) -> int:
-    length = last_length(session.files.read(path + _SIDE_FILE))
+    try:
+        note = session.files.read(path + SIDE_FILE_SUFFIX)
+    except OSError:
+        if session.files.exists(path + SIDE_FILE_SUFFIX):
+            raise
+        return session.files.size(path)  # the client has ended the file since the listing
+    length = last_length(note)
     if length is None or length < 0:
         raise _unreadable(path, "its length is not noted yet")
     return length

@@ -10,13 +10,40 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from enum import Enum
+from typing import Protocol
 
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import OWNER_FILE
+from acidsql.format.paths import child
 from acidsql.metastore.model import Table, TableOwner
-from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import child
-from acidsql.storage.sync import sync
+from acidsql.metastore.protocol import Metastore
+from acidsql.storage.sync import Disk, sync
+
+
+class ClaimFiles(Disk, Protocol):
+    """Files that claims are read from and written to."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file."""
+
+    def write(self, path: str, content: bytes) -> None:
+        """Create a file, with its parent directories; it must not exist."""
+
+
+class Writer(Protocol):
+    """Whoever writes to tables of a metastore: an ``AcidSession``, a streaming connection."""
+
+    @property
+    def metastore(self) -> Metastore:
+        """The metastore."""
+
+    @property
+    def files(self) -> ClaimFiles:
+        """File system of the tables."""
+
+    @property
+    def owned_places(self) -> set[str]:
+        """Directories of tables that are known to belong to the metastore."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +60,7 @@ class _Claim:
     location: str
 
 
-def check_owner(session: AcidSession, table: Table) -> None:
+def check_owner(session: Writer, table: Table) -> None:
     """Check that a table's directory belongs to it, once for a place and session.
 
     Raises:
@@ -68,7 +95,7 @@ class Ownership(Enum):
     DAMAGED = "the file cannot be read"
 
 
-def ownership(session: AcidSession, table: Table) -> Ownership:
+def ownership(session: Writer, table: Table) -> Ownership:
     """Return whom a table's directory belongs to, and change nothing."""
     owner = session.metastore.table_owner(table.database, table.name)
     if owner is None or not session.files.exists(child(table.location, OWNER_FILE)):
@@ -81,7 +108,7 @@ def ownership(session: AcidSession, table: Table) -> Ownership:
     return Ownership.OTHER if is_other else Ownership.OWN
 
 
-def check_unowned(session: AcidSession, location: str) -> None:
+def check_unowned(session: Writer, location: str) -> None:
     """Check that the directory of a new table belongs to no other one, and lies in none.
 
     Raises:
@@ -93,7 +120,7 @@ def check_unowned(session: AcidSession, location: str) -> None:
         raise _another(location, found)
 
 
-def check_partition(session: AcidSession, table: Table, location: str) -> None:
+def check_partition(session: Writer, table: Table, location: str) -> None:
     """Check that a partition's directory does not lie in another table, once for a place and
     session.
 
@@ -138,7 +165,7 @@ def _another(location: str, found: _Claim) -> AcidAnalysisError:
     )
 
 
-def _claimed_above(session: AcidSession, location: str) -> _Claim | None:
+def _claimed_above(session: Writer, location: str) -> _Claim | None:
     """Return the claim on a directory or, on this machine, on one above it."""
     local = session.files.local(location)
     places = [location]
@@ -152,13 +179,13 @@ def _claimed_above(session: AcidSession, location: str) -> _Claim | None:
     return None
 
 
-def _real(session: AcidSession, location: str) -> str:
+def _real(session: Writer, location: str) -> str:
     """Return a directory's own path, without symbolic links."""
     local = session.files.local(location)
     return location if local is None else str(local.resolve())
 
 
-def _read(session: AcidSession, location: str) -> _Claim | None:
+def _read(session: Writer, location: str) -> _Claim | None:
     """Read the claim on a directory; None if there is none, or it is damaged."""
     path = child(location, OWNER_FILE)
     if not session.files.exists(path):
@@ -170,7 +197,7 @@ def _read(session: AcidSession, location: str) -> _Claim | None:
         return None
 
 
-def _write(session: AcidSession, location: str, claim: _Claim) -> None:
+def _write(session: Writer, location: str, claim: _Claim) -> None:
     path = child(location, OWNER_FILE)
     session.files.delete(path)
     try:
@@ -183,7 +210,7 @@ def _write(session: AcidSession, location: str, claim: _Claim) -> None:
         sync(session.files, [path], [location])
 
 
-def _check_is_still(session: AcidSession, table: Table, written: _Claim) -> None:
+def _check_is_still(session: Writer, table: Table, written: _Claim) -> None:
     """Take a claim back that came too late: the table was dropped, with its directory.
 
     Raises:

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from acidsql import bridge
+from acidsql.format.paths import child
+
+__all__ = ["FileVersion", "Listing", "child", "list_local", "listing_of"]
 
 
 class FileVersion(NamedTuple):
@@ -40,11 +43,6 @@ class Listing:
     def scanned(self, name: str, ordinal: int = 0) -> bridge.ScanFile:
         """Return one of the files for a scan; each of its rows has the number ``ordinal``."""
         return bridge.ScanFile(child(self.path, name), self.files[name].size, ordinal)
-
-
-def child(path: str, *names: str) -> str:
-    """Return the path of ``names`` below ``path``."""
-    return "/".join([path.rstrip("/"), *names])
 
 
 def list_local(path: str, local: Path) -> Listing:

@@ -12,13 +12,43 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from acidsql.errors import FormatError
-from acidsql.storage.filesystem import FileSystem, FileVersion
+from acidsql.metastore.file_moves import FileVersion
 from acidsql.storage.parallel import in_parallel
 
 # File systems that cannot sync directories refuse it in one of these ways; PostgreSQL goes on too.
 _NO_DIRECTORY_SYNC = frozenset({errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR})
+
+
+class Disk(Protocol):
+    """File system that may be on a local disk; ``FileSystem`` and ``LocalFiles`` are."""
+
+    @property
+    def synchronous(self) -> bool:
+        """Whether ``sync`` does anything."""
+
+    def local(self, path: str) -> Path | None:
+        """Return a path on the local disk, None if it is on another file system."""
+
+    def exists(self, path: str) -> bool:
+        """Return whether a file or directory exists."""
+
+    def make_directory(self, path: str) -> None:
+        """Create a directory and its parents; one that exists is left as it is."""
+
+    def move(self, source: str, target: str) -> bool:
+        """Rename; do nothing and return False without a source or a directory for the target."""
+
+    def version(self, path: str) -> FileVersion | None:
+        """Return the version of a file, or None if there is none."""
+
+    def delete(self, path: str) -> None:
+        """Delete a file, or a directory with all that is in it; it may be gone."""
+
+    def delete_if_empty(self, path: str) -> bool:
+        """Delete a directory if it is empty; return whether it does not exist any more."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,7 +83,7 @@ class Unsynced:
                 return
 
 
-def sync_all(files: FileSystem, unsynced: Iterable[Unsynced]) -> None:
+def sync_all(files: Disk, unsynced: Iterable[Unsynced]) -> None:
     """Sync everything that the tables of a transaction have to sync, and forget it.
 
     Raises:
@@ -67,7 +97,7 @@ def sync_all(files: FileSystem, unsynced: Iterable[Unsynced]) -> None:
         one.directories.clear()
 
 
-def sync(files: FileSystem, trees: Sequence[str] = (), directories: Sequence[str] = ()) -> None:
+def sync(files: Disk, trees: Sequence[str] = (), directories: Sequence[str] = ()) -> None:
     """Sync files and directories of the local disk, many at a time, which costs little more than
     one.
 
@@ -87,7 +117,7 @@ def sync(files: FileSystem, trees: Sequence[str] = (), directories: Sequence[str
     in_parallel(_sync, list(dict.fromkeys(found)))
 
 
-def make_directory(files: FileSystem, path: str) -> None:
+def make_directory(files: Disk, path: str) -> None:
     """Create a directory and its parents, and sync their names; one that exists is only synced.
 
     Raises:
@@ -104,7 +134,7 @@ def make_directory(files: FileSystem, path: str) -> None:
 class SyncedFiles:
     """Files of a metastore, whose directories are on the disk when they are made."""
 
-    def __init__(self, files: FileSystem) -> None:
+    def __init__(self, files: Disk) -> None:
         self._files = files
 
     def exists(self, path: str) -> bool:

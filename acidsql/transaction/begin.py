@@ -13,7 +13,7 @@ from acidsql.format.paths import can_exist
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.model import LockType, Operation
-from acidsql.scan.snapshot import keep_write_ids_ahead
+from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.settings import Isolation, isolation, retries

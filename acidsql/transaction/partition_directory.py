@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.format.paths import can_exist
+from acidsql.format.paths import can_exist, child
 from acidsql.metastore.model import Table
-from acidsql.storage.filesystem import child
 
 
 def partition_directory(table: Table, values: Sequence[str]) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from acidsql.errors import FormatError
 from acidsql.format.names import DirectoryKind, parse_directory
+from acidsql.format.paths import child
 from acidsql.metastore.model import Table
-from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import Listing, child
+from acidsql.metastore.protocol import Metastore
 
 
 def check_write_id_is_new(
-    session: AcidSession,
+    metastore: Metastore,
     table: Table,
-    listing: Listing,
+    location: str,
+    names: Sequence[str],
     write_id: int,
     own: Container[str] = (),
 ) -> None:
@@ -25,10 +26,11 @@ def check_write_id_is_new(
     hide what is about to be written; the locks let nobody make one meanwhile.
 
     Args:
-        session: the session.
+        metastore: of the table.
         table: the table.
-        listing: of the partition.
-        write_id: of the transaction.
+        location: of the partition.
+        names: in that directory.
+        write_id: of the transaction; the highest one of a batch.
         own: paths of the directories that the transaction itself has put there.
 
     Raises:
@@ -36,31 +38,30 @@ def check_write_id_is_new(
     """
     above = [
         d
-        for d in map(parse_directory, listing.names)
-        if d and d.max_write_id >= write_id and child(listing.path, d.name) not in own
+        for d in map(parse_directory, names)
+        if d and d.max_write_id >= write_id and child(location, d.name) not in own
     ]
     if not above:
         return
-    later = session.metastore.write_ids_after(table.database, table.name, write_id)
+    later = metastore.write_ids_after(table.database, table.name, write_id)
     for d in above:
         is_base = d.kind is DirectoryKind.BASE
         if is_base or d.min_write_id <= write_id or d.max_write_id not in later:
             reason = "a statement that began later has put it there. Run"
             if d.max_write_id not in later:
                 highest = max(d.max_write_id for d in above)
-                reason = _foreign(session, table, highest)
+                reason = _foreign(metastore, table, highest)
             raise FormatError(
                 "WRITE_ID_IN_USE",
-                f"{child(listing.path, d.name)} has write id {d.max_write_id}, and the metastore "
+                f"{child(location, d.name)} has write id {d.max_write_id}, and the metastore "
                 f"gave {write_id} to this transaction: {reason} the statement again",
             )
 
 
-def _foreign(session: AcidSession, table: Table, highest: int) -> str:
+def _foreign(metastore: Metastore, table: Table, highest: int) -> str:
     """Return what to do about a write id that the metastore has not given; it gives none up to
     ``highest`` any more, unless it knows better.
     """
-    metastore = session.metastore
     if metastore.capabilities.is_id_authority:
         return "somebody has put it there without asking the metastore. Move it away, and run"
     metastore.seed_write_id(table.database, table.name, highest + 1)

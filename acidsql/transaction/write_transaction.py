@@ -182,9 +182,15 @@ class WriteTransaction:
             self.announce(self.intent.operation, [values])
         partition = self._known[values]
         check_partition(self.session, self.table, partition.location)
-        listing = self.listings.get(partition.location)
-        own = self._written.directories
-        check_write_id_is_new(self.session, self.table, listing, self.write_id, own)
+        names = self.listings.get(partition.location).names
+        check_write_id_is_new(
+            self.session.metastore,
+            self.table,
+            partition.location,
+            names,
+            self.write_id,
+            self._written.directories,
+        )
         if not self.placed:
             # An aborted one may be cleaned already, and nobody would remove what is moved now.
             self.session.metastore.require_open(self.txn_id)

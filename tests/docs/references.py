@@ -28,7 +28,7 @@ _FOREIGN = frozenset(
         "Warehouse",
         # Spark, PySpark, ORC, Java, other packages of Python
         "Arrays", "DataFrame", "Dataset", "FilePartition", "OrcFilters", "Project",
-        "SparkSession", "Type", "java", "sources",
+        "Cast", "Double", "Murmur3", "SparkSession", "Type", "WriterImpl", "java", "sources",
         # Hive's Thrift interface, read at run time
         "hms",
         # variables of examples, columns
@@ -130,7 +130,7 @@ def _classes() -> dict[str, frozenset[str]]:
 def _names(owner: ast.Module | ast.ClassDef) -> set[str]:
     """Return the names that a module or class defines or imports, and attributes of ``self``."""
     found: set[str] = set()
-    for node in owner.body:
+    for node in _statements(owner):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found.add(node.name)
         elif isinstance(node, ast.ImportFrom | ast.Import):
@@ -145,6 +145,17 @@ def _names(owner: ast.Module | ast.ClassDef) -> set[str]:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
         }
     return found
+
+
+def _statements(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
+    """Yield the statements of a body, and those that only type checkers see."""
+    for node in owner.body:
+        is_for_checkers = (
+            isinstance(node, ast.If)
+            and isinstance(node.test, ast.Name)
+            and node.test.id == "TYPE_CHECKING"
+        )
+        yield from node.body if is_for_checkers and isinstance(node, ast.If) else [node]
 
 
 @cache

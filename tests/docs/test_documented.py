@@ -275,7 +275,7 @@ def test_documents_name_no_other_problem() -> None:
 
 
 def shell_options() -> set[str]:
-    commands = (shell.main, shell.main.commands["maintain"])
+    commands = (shell.main, shell.main.commands["maintain"], shell.main.commands["ingest"])
     given = {name for each in commands for option in each.params for name in option.opts}
     return given | {"-h", "--help"}
 

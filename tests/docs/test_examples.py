@@ -29,6 +29,7 @@ _OTHER_PAGES = (
     "docs/dialects.md",
     "docs/enable.md",
     "docs/notebook.md",
+    "docs/streaming.md",
     "docs/reference/statements.md",
     "docs/reference/python.md",
     "docs/reference/settings.md",

@@ -39,6 +39,28 @@ def test_transaction_keeps_its_write_id(metastore: Metastore) -> None:
     assert metastore.next_write_id("db", "t") == 3
 
 
+def test_write_ids_of_a_batch_have_no_gaps(metastore: Metastore) -> None:
+    written(metastore)
+    txn_ids = metastore.open_batch("ann", "host", 3)
+    assert list(txn_ids) == sorted(set(txn_ids))
+    written(metastore)
+    assert metastore.allocate_write_ids(txn_ids, "DB", "T") == (3, 4, 5)
+    assert metastore.heartbeat(txn_ids) == ()
+    assert metastore.allocate_write_id(txn_ids[1], "db", "t") == 4
+    metastore.commit_txn(txn_ids[1])
+    metastore.abort_txn(txn_ids[0])
+    ids = seen(metastore)
+    assert [ids.is_valid(w) for w in (3, 4, 5)] == [False, True, False]
+    assert metastore.open_batch("ann", "host", 1)[0] > txn_ids[-1]
+
+
+def test_a_batch_gets_no_write_ids_after_an_abort(metastore: Metastore) -> None:
+    txn_ids = metastore.open_batch("ann", "host", 2)
+    metastore.abort_txn(txn_ids[1])
+    with pytest.raises(TransactionStateError):
+        metastore.allocate_write_ids(txn_ids, "db", "t")
+
+
 def test_aborted_write_id_is_not_given_again(metastore: Metastore) -> None:
     txn_id, write_id = written(metastore)
     metastore.abort_txn(txn_id)

@@ -15,13 +15,14 @@ from acidsql.metastore.changes import (
     DropTable,
     RecordCompaction,
     RecordCounts,
+    RecordOffset,
     RecordStatistics,
     RecordWrites,
     RenamePartition,
     RenameTable,
     ShowTable,
 )
-from acidsql.metastore.embedded import catalog, statistics
+from acidsql.metastore.embedded import catalog, offsets, statistics
 
 
 def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
@@ -42,7 +43,7 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
             catalog.drop_database(connection, name)
         case AddPartitions(table=table, partitions=added):
             catalog.add_partitions(connection, table.database, table.name, added)
-        case RecordWrites() | RecordStatistics():
+        case RecordWrites() | RecordStatistics() | RecordOffset():
             _record(connection, change)
         case AlterPartitions(table=table, after=changed):
             catalog.alter_partitions(connection, table.database, table.name, changed)
@@ -56,9 +57,14 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
             pass
 
 
-def _record(connection: sqlite3.Connection, change: RecordWrites | RecordStatistics) -> None:
+def _record(
+    connection: sqlite3.Connection, change: RecordWrites | RecordStatistics | RecordOffset
+) -> None:
     table = change.table
     table_id = catalog.table_id(connection, table.database, table.name)
+    if isinstance(change, RecordOffset):
+        offsets.record(connection, table_id, change.stream, change.before, change.offset)
+        return
     if isinstance(change, RecordStatistics):
         statistics.record(connection, table_id, change.computed)
         return

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from typing import TypeVar
 
 from acidsql.errors import MetastoreError
 from acidsql.metastore.embedded import commit_abort, transactions
 from acidsql.metastore.embedded.client_lock import ClientLock
 from acidsql.metastore.embedded.database import Database
+
+_Begun = TypeVar("_Begun")
 
 
 class Reaper:
@@ -40,20 +43,20 @@ class Reaper:
         if expired:
             self.reap()
 
-    def begin(self, begin: Callable[[sqlite3.Connection, float, str], int]) -> int:
-        """Abort expired transactions, and begin one of this client in the same SQLite transaction.
+    def begin(self, begin: Callable[[sqlite3.Connection, float, str], _Begun]) -> _Begun:
+        """Abort expired transactions, and begin some of this client in the same SQLite transaction.
 
         Args:
-            begin: takes the time and this client's name; returns the transaction id.
+            begin: takes the time and this client's name; returns what this method returns.
         """
         with self._database.write() as connection:
             self._reap(connection)
-            txn_id = begin(connection, self._clock(), self._lock.name())
+            begun = begin(connection, self._clock(), self._lock.name())
         if not self._has_tidied:
             self._has_tidied = True
             with self._database.read() as connection:
                 self._lock.forget_ended(transactions.clients_at_work(connection))
-        return txn_id
+        return begun
 
     def name(self) -> str:
         """Return the name of this client (``ClientLock.name``)."""

@@ -254,6 +254,15 @@ _VERSION_6 = (
     # 1: delete events name the rows that were changed (UPDATE, DELETE, MERGE), so that two changes
     # of a partition can be compared by rows. 0: all of its rows count as changed.
     "ALTER TABLE write_set ADD COLUMN by_rows INTEGER NOT NULL DEFAULT 0",
+    # Offsets of streams: how far a stream was read whose records are in a table.
+    f"""
+    CREATE TABLE stream_offsets (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        stream TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        PRIMARY KEY (table_id, stream)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (

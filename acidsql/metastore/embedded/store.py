@@ -22,6 +22,7 @@ from acidsql.metastore.embedded import (
     compactions,
     history,
     locks,
+    offsets,
     transactions,
     write_ids,
     write_set,
@@ -149,6 +150,14 @@ class EmbeddedMetastore(CatalogStore):
             )
         )
 
+    def open_batch(self, user: str, host: str, count: int) -> tuple[int, ...]:
+        return self._reaper.begin(
+            lambda connection, now, client: tuple(
+                transactions.open_txn(connection, user, host, TxnType.DEFAULT, now, client)
+                for _ in range(count)
+            )
+        )
+
     def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
         self._journal.check_free(new_places(changes))
         operations = file_operations(txn_id, changes, self._journal.exists)
@@ -227,6 +236,28 @@ class EmbeddedMetastore(CatalogStore):
                 kept = self._history_entries
                 history.enter(connection, txn_id, database, table, statement, kept)
             return write_id
+
+    def allocate_write_ids(
+        self,
+        txn_ids: Sequence[int],
+        database: str,
+        table: str,
+        statement: RecordedStatement | None = None,
+    ) -> tuple[int, ...]:
+        with self._database.write() as connection:
+            given = tuple(
+                write_ids.allocate(connection, txn_id, database, table) for txn_id in txn_ids
+            )
+            if statement is not None:
+                for txn_id in txn_ids:
+                    history.enter(
+                        connection, txn_id, database, table, statement, self._history_entries
+                    )
+            return given
+
+    def stream_offset(self, database: str, table: str, stream: str) -> int | None:
+        with self._database.read() as connection:
+            return offsets.find(connection, catalog.table_id(connection, database, table), stream)
 
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
         with self._database.read() as connection:

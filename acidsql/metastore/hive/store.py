@@ -254,6 +254,9 @@ class HiveMetastore:
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
         return transactions.open_txn(self._server, self._own, user, host, txn_type)
 
+    def open_batch(self, user: str, host: str, count: int) -> tuple[int, ...]:
+        return transactions.open_batch(self._server, self._own, user, host, count)
+
     def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
         if needs_lock(changes):
             self.check_lock(txn_id)
@@ -338,6 +341,23 @@ class HiveMetastore:
     ) -> int:
         self._tables.remembered(database, table)
         return transactions.allocate_write_id(self._server, self._own, txn_id, database, table)
+
+    def allocate_write_ids(
+        self,
+        txn_ids: Sequence[int],
+        database: str,
+        table: str,
+        statement: RecordedStatement | None = None,  # noqa: ARG002 - nobody keeps it
+    ) -> tuple[int, ...]:
+        self._tables.remembered(database, table)
+        return transactions.allocate_write_ids(self._server, self._own, txn_ids, database, table)
+
+    def stream_offset(self, database: str, table: str, stream: str) -> int | None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.STREAM_OFFSET",
+            f"a Hive Metastore cannot keep the offset of stream {stream!r} in {database}.{table} "
+            "together with a commit: keep it yourself, or use an embedded metastore",
+        )
 
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
         del database, table, limit

@@ -30,13 +30,26 @@ _OPERATIONS = {"u": Operation.UPDATE, "d": Operation.DELETE}
 
 def open_txn(server: Server, own: OwnTxns, user: str, host: str, txn_type: TxnType) -> int:
     """Open a transaction (``Metastore.open_txn``); Hive 3.1 has no types of transactions."""
-    request = hms.OpenTxnRequest(num_txns=1, user=user, hostname=host, agentInfo=PROCESSOR)
+    (txn_id,) = _open(server, own, 1, user, host, txn_type)
+    return txn_id
+
+
+def open_batch(server: Server, own: OwnTxns, user: str, host: str, count: int) -> tuple[int, ...]:
+    """Open several transactions (``Metastore.open_batch``, ``hive.txn.max.open.batch``)."""
+    return _open(server, own, count, user, host, TxnType.DEFAULT)
+
+
+def _open(
+    server: Server, own: OwnTxns, count: int, user: str, host: str, txn_type: TxnType
+) -> tuple[int, ...]:
+    request = hms.OpenTxnRequest(num_txns=count, user=user, hostname=host, agentInfo=PROCESSOR)
     if server.is_hive4:
         request.txn_type = getattr(hms.TxnType, txn_type.name)
-    # Sent again after a broken connection it leaves a transaction behind, which is reaped.
-    (txn_id,) = server.call("open_txns", request).txn_ids
-    own.opened(OwnTxn(txn_id=txn_id, type=txn_type, user=user, host=host))
-    return int(txn_id)
+    # Sent again after a broken connection it leaves transactions behind, which are reaped.
+    txn_ids = tuple(map(int, server.call("open_txns", request).txn_ids))
+    for txn_id in txn_ids:
+        own.opened(OwnTxn(txn_id=txn_id, type=txn_type, user=user, host=host))
+    return txn_ids
 
 
 def commit_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
@@ -250,6 +263,33 @@ def allocate_write_id(server: Server, own: OwnTxns, txn_id: int, database: str, 
     if known is not None:
         known.write_ids[key] = given.writeId
     return int(given.writeId)
+
+
+def allocate_write_ids(
+    server: Server, own: OwnTxns, txn_ids: Sequence[int], database: str, table: str
+) -> tuple[int, ...]:
+    """Allocate write ids of several transactions in one call (``Metastore.allocate_write_ids``).
+
+    The server gives the ids of one call without gaps, in the order of the transactions
+    (AllocateTableWriteIdsFunction).
+    """
+    key = (lowered(database), lowered(table))
+    request = hms.AllocateTableWriteIdsRequest(
+        dbName=key[0], tableName=key[1], txnIds=list(txn_ids)
+    )
+    try:
+        answer = server.call("allocate_table_write_ids", request).txnToWriteIds
+    except MetastoreError:
+        # For a transaction that is not open the server's answer is an internal error.
+        for txn_id in txn_ids:
+            require_open(server, own, txn_id)
+        raise
+    given = {int(pair.txnId): int(pair.writeId) for pair in answer}
+    for txn_id, write_id in given.items():
+        known = own.find(txn_id)
+        if known is not None:
+            known.write_ids[key] = write_id
+    return tuple(given[txn_id] for txn_id in txn_ids)
 
 
 def _why_no_write_id(txn: OwnTxn) -> str | None:

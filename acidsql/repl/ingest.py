@@ -1,0 +1,190 @@
+"""``acidsql ingest``: rows from standard input into a table, without Spark.
+
+Exit codes: 0 all records are rows of the table; 1 it ended with an error, and what was committed
+before stays; 2 wrong usage; 3 records were left out; 130 cancelled with Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+from tqdm import tqdm
+
+from acidsql.streaming import (
+    DelimitedWriter,
+    JsonWriter,
+    RegexWriter,
+    Rejection,
+    RowWriter,
+    StreamingConnection,
+)
+from acidsql.streaming.writers import RecordWriter
+
+FORMATS = ("json", "csv", "regex", "arrow")
+_REJECTED = 3
+
+
+class Piece(NamedTuple):
+    """Record, or batch of Arrow, with the number of records in it."""
+
+    record: Any
+    records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Form of the input.
+
+    Attributes:
+        format: one of ``FORMATS``.
+        delimiter: between the fields of ``csv``.
+        null: text of a field of ``csv`` that is NULL.
+        header: whether the first line of ``csv`` has the names of the columns.
+        pattern: of ``regex``.
+    """
+
+    format: str
+    delimiter: str = ","
+    null: str = "\\N"
+    header: bool = False
+    pattern: re.Pattern[str] | None = None
+
+    def open(self, stream: BinaryIO) -> tuple[RecordWriter, Iterator[Piece]]:
+        """Return the writer of the records, and the records."""
+        if self.format == "arrow":
+            return RowWriter(), _batches(stream)
+        if self.format == "csv":
+            rows = csv.reader(_texts(stream), delimiter=self.delimiter, strict=True)
+            columns = tuple(next(rows, ())) if self.header else None
+            writer = DelimitedWriter(delimiter=self.delimiter, null=self.null, columns=columns)
+            return writer, (Piece(row, 1) for row in rows if row)
+        lines = (Piece(line, 1) for line in _texts(stream) if line.strip())
+        if self.pattern is not None:
+            return RegexWriter(pattern=self.pattern), lines
+        return JsonWriter(), lines
+
+
+def _texts(stream: BinaryIO) -> Iterator[str]:
+    return (line.decode() for line in stream)
+
+
+def _batches(stream: BinaryIO) -> Iterator[Piece]:
+    with pa.ipc.open_stream(stream) as reader:
+        for batch in reader:
+            yield Piece(batch, len(batch))
+
+
+class Ingest:
+    """Transfer of records into a table, with a commit after so many records or seconds.
+
+    Args:
+        connection: to the table.
+        rows: number of records of a transaction.
+        seconds: a transaction that is older is committed with the records that it has.
+        keeps_offset: whether the number of records read is kept with each commit.
+    """
+
+    def __init__(
+        self, connection: StreamingConnection, *, rows: int, seconds: float, keeps_offset: bool
+    ) -> None:
+        self._connection = connection
+        self._rows = rows
+        self._seconds = seconds
+        self._keeps_offset = keeps_offset
+        self._lock = threading.Lock()
+        self._done = threading.Event()
+        self._failure: BaseException | None = None
+        self._begun = 0.0
+        self._in_transaction = 0
+        self.read = connection.offset or 0 if keeps_offset else 0
+        self.committed = 0
+        self.rejected = 0
+
+    def run(self, pieces: Iterator[Piece], *, progress: bool) -> None:
+        """Write records until there are no more, and commit them all.
+
+        Args:
+            pieces: the records after those that were committed before.
+            progress: whether to show a progress bar.
+        """
+        clock = threading.Thread(target=self._commit_in_time, name="acidsql-ingest", daemon=True)
+        clock.start()
+        bar = tqdm(unit=" records", unit_scale=True, disable=not progress, initial=self.read)
+        try:
+            for piece in pieces:
+                with self._lock:
+                    self._raise_failure()
+                    self._write(piece)
+                bar.update(piece.records)
+            with self._lock:
+                self._raise_failure()
+                self._commit()
+        finally:
+            self._done.set()
+            clock.join()
+            bar.close()
+
+    def _write(self, piece: Piece) -> None:
+        if not self._connection.in_transaction:
+            self._connection.begin()
+            self._begun = time.monotonic()
+        self._connection.write(piece.record)
+        self.read += piece.records
+        self._in_transaction += piece.records
+        if self._in_transaction >= self._rows:
+            self._commit()
+
+    def _commit(self) -> None:
+        if not self._connection.in_transaction:
+            return
+        result = self._connection.commit(offset=self.read if self._keeps_offset else None)
+        self.committed += result.rows
+        self.rejected += result.rejected
+        self._in_transaction = 0
+
+    def _commit_in_time(self) -> None:
+        """Commit a transaction that waits for records for too long."""
+        while not self._done.wait(self._seconds / 2):
+            with self._lock:
+                if time.monotonic() - self._begun < self._seconds or self._failure is not None:
+                    continue
+                try:
+                    self._commit()
+                # The edge of a thread: the other one raises the error.
+                except Exception as error:  # noqa: BLE001
+                    self._failure = error
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+
+def skip(pieces: Iterator[Piece], count: int) -> Iterator[Piece]:
+    """Leave out the first records, which were committed before; a batch is cut if necessary."""
+    for piece in pieces:
+        if piece.records <= count:
+            count -= piece.records
+        elif count:
+            return itertools.chain([Piece(piece.record[count:], piece.records - count)], pieces)
+        else:
+            return itertools.chain([piece], pieces)
+    return iter(())
+
+
+def tell_rejected(rejection: Rejection) -> None:
+    """Write to standard error which record is left out, and why."""
+    sys.stderr.write(f"left out: {rejection}\n")
+
+
+def exit_code(ingest: Ingest) -> int:
+    """Return the exit code of a transfer that came to its end."""
+    return _REJECTED if ingest.rejected else 0

@@ -1,0 +1,127 @@
+"""Files of the local disk alone, for programs without Spark; ``FileSystem`` has all others too."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from acidsql.errors import FormatError
+from acidsql.format.paths import parent
+
+
+class _Version(NamedTuple):
+    size: int
+    modified: int
+
+
+class LocalFiles:
+    """Operations on paths of the local disk (``file:/…``), with the meaning that ``FileSystem``
+    gives them.
+
+    Args:
+        synchronous: whether ``sync`` writes through to the disk.
+    """
+
+    def __init__(self, *, synchronous: bool = True) -> None:
+        self.synchronous = synchronous
+
+    def local(self, path: str) -> Path | None:
+        """Return a path on the local disk, None if it is on another file system."""
+        return Path("/" + path[len("file:") :].lstrip("/")) if path.startswith("file:") else None
+
+    def exists(self, path: str) -> bool:
+        """Return whether a file or directory exists."""
+        return self._required(path).exists()
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """Return the names in a directory, sorted; one that does not exist has none."""
+        try:
+            return tuple(sorted(one.name for one in self._required(path).iterdir()))
+        except FileNotFoundError:
+            return ()
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file."""
+        return self._required(path).read_bytes()
+
+    def write(self, path: str, content: bytes) -> None:
+        """Create a file, with its parent directories; it must not exist."""
+        local = self._required(path)
+        local.parent.mkdir(parents=True, exist_ok=True)
+        with local.open("xb") as stream:
+            stream.write(content)
+
+    def make_directory(self, path: str) -> None:
+        """Create a directory and its parents; one that exists is left as it is."""
+        self._required(path).mkdir(parents=True, exist_ok=True)
+
+    def move(self, source: str, target: str) -> bool:
+        """Rename a file or directory, if it is there and the target's parent is too.
+
+        A directory takes the place of an empty one in the same step.
+
+        Raises:
+            FormatError: PATH_ALREADY_EXISTS, the target exists otherwise.
+        """
+        old, new = self._required(source), self._required(target)
+        if not old.exists() or not self.exists(parent(target)):
+            return False
+        try:
+            if new.exists() and not (old.is_dir() and new.is_dir()):
+                raise FileExistsError(errno.EEXIST, "exists", str(new))
+            old.rename(new)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                raise FormatError(
+                    "PATH_ALREADY_EXISTS",
+                    f"cannot rename {source} to {target}, which exists: move it away",
+                    {"outputPath": target},
+                ) from error
+            raise
+        return True
+
+    def version(self, path: str) -> _Version | None:
+        """Return the size and time of modification of a file, or None if there is none."""
+        local = self._required(path)
+        try:
+            found = local.stat()
+        except FileNotFoundError:
+            return None
+        return None if local.is_dir() else _Version(found.st_size, found.st_mtime_ns)
+
+    def delete(self, path: str) -> None:
+        """Delete a file, or a directory with all that is in it; it may be gone."""
+        local = self._required(path)
+        while local.is_dir():
+            # Another process may delete it too: what it was faster with counts as deleted.
+            with suppress(FileNotFoundError):
+                shutil.rmtree(local)
+        local.unlink(missing_ok=True)
+
+    def delete_if_empty(self, path: str) -> bool:
+        """Delete a directory if it is empty; return whether it does not exist any more."""
+        local = self._required(path)
+        try:
+            local.rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            if not local.is_dir() or not any(local.iterdir()):
+                raise
+            return False
+        return True
+
+    def _required(self, path: str) -> Path:
+        local = self.local(path)
+        if local is None:
+            raise FormatError(
+                "UNSUPPORTED_FEATURE.STREAMING_LOCATION",
+                f"{path} is not on the local disk, where alone a streaming client can write: "
+                "write to this table by statements",
+            )
+        return local

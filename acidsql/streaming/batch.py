@@ -1,0 +1,365 @@
+"""Batch of transactions: they are opened together, and their rows share directories.
+
+The write ids of a batch have no gaps, so each partition has one directory ``delta_<min>_<max>``
+with the rows of all its transactions (Hive: ``TransactionBatch``). Readers take the rows of those
+that have committed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from acidsql.errors import AcidLookupError, AcidSqlError, TransactionStateError
+from acidsql.format.bucket_codec import encode
+from acidsql.format.names import (
+    VERSION_CONTENT,
+    VERSION_FILE,
+    DirectoryKind,
+    bucket_file_name,
+    delta_name,
+    parse_directory,
+)
+from acidsql.format.paths import child, parent
+from acidsql.metastore.changes import (
+    AlterPartitions,
+    CatalogChange,
+    RecordCounts,
+    RecordWrites,
+)
+from acidsql.metastore.history import RecordedStatement, WriteCounts
+from acidsql.metastore.model import Operation, Partition, Table
+from acidsql.session.table_owner import check_partition
+from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.streaming.bucket_file import BucketFile, insert_events
+from acidsql.streaming.client import Client
+from acidsql.transaction.locking import wait_for_locks
+from acidsql.transaction.partition_directory import partition_directory
+from acidsql.transaction.write_id_check import check_write_id_is_new
+from acidsql.transaction.write_intent import insert_intent
+
+logger = logging.getLogger(__name__)
+
+_ORC_COMPRESS = "orc.compress"
+
+
+class Place(NamedTuple):
+    """Destination of rows: the values of a partition as text, and a bucket id."""
+
+    values: tuple[str, ...]
+    bucket: int
+
+
+class Member(NamedTuple):
+    """Transaction of a batch, and its write id."""
+
+    txn_id: int
+    write_id: int
+
+
+@dataclass(slots=True, kw_only=True)
+class TransactionBatch:
+    """Batch of transactions of one connection; made by ``open_batch``.
+
+    Attributes:
+        client: of the metastore.
+        table: its definition when the batch was opened.
+        partition: values of the one partition that is written to; None: a record tells its own, or
+            the table has none.
+        statement: for the history of the table.
+        members: transaction ids and write ids, in the order in which they are used.
+        used: number of transactions that were begun.
+        is_broken: whether no further transaction can be begun.
+        files: growing files by destination.
+        unsynced: names that a commit has to sync.
+    """
+
+    client: Client
+    table: Table
+    partition: tuple[str, ...] | None
+    statement: RecordedStatement
+    members: tuple[Member, ...]
+    used: int = 0
+    is_broken: bool = False
+    files: dict[Place, BucketFile] = field(default_factory=dict)
+    unsynced: Unsynced = field(default_factory=lambda: Unsynced(root=""))
+    _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
+    _directories: dict[tuple[str, ...], Path] = field(default_factory=dict)
+    _row_ids: Counter[int] = field(default_factory=Counter)
+    _touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
+    _grown: dict[Place, int] = field(default_factory=dict)
+    # Partitions that were made, and into which no transaction has committed yet.
+    _made: dict[tuple[str, ...], Partition] = field(default_factory=dict)
+    _next_write_id: int = 0
+    _rows: int = 0
+
+    @property
+    def has_next(self) -> bool:
+        """Whether a transaction is left that can be begun."""
+        return not self.is_broken and self.used < len(self.members)
+
+    @property
+    def current(self) -> Member:
+        """Transaction that was begun last."""
+        return self.members[self.used - 1]
+
+    @property
+    def name(self) -> str:
+        """Name of the batch's directories."""
+        return delta_name(self.members[0].write_id, self.members[-1].write_id)
+
+    def begin(self, lock_timeout: float) -> bool:
+        """Begin the next transaction, with its lock.
+
+        Returns:
+            False if the batch has to be closed, and another one opened, because somebody changed
+            the table, replaced its rows by INSERT OVERWRITE or TRUNCATE, or aborted transactions.
+
+        Raises:
+            LockTimeoutError: LOCK_TIMEOUT.
+        """
+        self.used += 1
+        self._row_ids.clear()
+        self._touched.clear()
+        self._grown.clear()
+        self._rows = 0
+        intent = insert_intent(self.table, self.statement, self.partition)
+        try:
+            wait_for_locks(
+                self.client.metastore, self.current.txn_id, [intent.request()], lock_timeout
+            )
+        except TransactionStateError:
+            self.is_broken = True
+            return False
+        if self._is_outdated():
+            self.is_broken = True
+            return False
+        return True
+
+    def _is_outdated(self) -> bool:
+        """Return whether rows with the batch's write ids might be lost, or not fit.
+
+        Looked at under the lock, with which nobody can replace the rows of the table.
+        """
+        metastore, table = self.client.metastore, self.table
+        found = metastore.find_table(table.database, table.name)
+        if found is None or _shape(found) != _shape(table):
+            return True
+        if not all(path.is_dir() for path in self._directories.values()):
+            return True  # a partition was dropped
+        following = metastore.next_write_id(table.database, table.name)
+        if following == self._next_write_id:
+            return False
+        self._next_write_id = following
+        lowest = self.members[0].write_id
+        return any(_has_base_above(path.parent, lowest) for path in self._directories.values())
+
+    def append(self, place: Place, rows: pa.Table) -> None:
+        """Append rows of the current transaction to the file of their destination.
+
+        Args:
+            rows: the columns of the table that are in files.
+        """
+        directory = self._directory(place.values)
+        if place not in self.files:
+            path = directory / bucket_file_name(place.bucket)
+            self.files[place] = BucketFile(
+                path,
+                codec=self.table.properties.get(_ORC_COMPRESS, "ZLIB").lower(),
+                has_side_file=len(self.members) > 1,
+                synchronous=self.client.files.synchronous,
+            )
+            self.unsynced.add_name(f"file:{path}")
+        first = self._row_ids[place.bucket]
+        # One counter for all partitions: no two rows of a table have the same row id.
+        self._row_ids[place.bucket] += len(rows)
+        self._grown.setdefault(place, self.files[place].flushed_length)
+        self._rows += len(rows)
+        self.files[place].append(
+            insert_events(rows, self.current.write_id, encode(place.bucket), first)
+        )
+
+    def _directory(self, values: tuple[str, ...]) -> Path:
+        """Return the directory of the batch in a partition; make it, and tell the metastore of
+        both, before anything is in them.
+        """
+        if values in self._touched:
+            return self._directories[values]
+        client, table = self.client, self.table
+        partition = self._partition(values)
+        if self.partition is None and table.partition_columns:
+            client.metastore.add_dynamic_partitions(
+                self.current.txn_id,
+                table.database,
+                table.name,
+                [table.partition_name(values)],
+                Operation.INSERT,
+            )
+        if values not in self._directories:
+            check_partition(client, table, partition.location)
+            self._check_write_ids(partition.location)
+            # An aborted one may be cleaned already, and nobody would remove what is made now.
+            client.metastore.require_open(self.current.txn_id)
+            path = child(partition.location, self.name)
+            client.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+            local = client.files.local(path)
+            assert local is not None
+            self._directories[values] = local
+            self.unsynced.add(path)
+        self._touched[values] = partition
+        return self._directories[values]
+
+    def _check_write_ids(self, location: str) -> None:
+        """Check that a partition has no directory with a write id of the batch.
+
+        Raises:
+            FormatError: WRITE_ID_IN_USE.
+        """
+        names = self.client.files.names(location)
+        first, last = self.members[0].write_id, self.members[-1].write_id
+        found = filter(None, map(parse_directory, names))
+        inside = {d.min_write_id for d in found if first < d.min_write_id <= last}
+        for write_id in sorted({first, *inside}):
+            check_write_id_is_new(self.client.metastore, self.table, location, names, write_id)
+
+    def _partition(self, values: tuple[str, ...]) -> Partition:
+        table, metastore = self.table, self.client.metastore
+        if not table.partition_columns:
+            return Partition(values=(), location=table.location)
+        if values in self._known:
+            return self._known[values]
+        found = metastore.partitions(table.database, table.name, [values])
+        if not found:
+            made = Partition(values=values, location=partition_directory(table, values))
+            self.client.files.make_directory(made.location)
+            self.unsynced.add_name(made.location)
+            self._made[values] = made
+            if metastore.capabilities.learns_writes_from_locks:
+                sync_all(self.client.files, [self.unsynced])
+                metastore.add_partitions(table.database, table.name, [made])
+            found = (made,)
+        self._known[values] = found[0]
+        return found[0]
+
+    def flush(self) -> None:
+        """Make the rows of the current transaction parts of their files, on the disk."""
+        for place in self._grown:
+            self.files[place].flush()
+        sync_all(self.client.files, [self.unsynced])
+
+    def changes(self, extra: Sequence[CatalogChange] = ()) -> list[CatalogChange]:
+        """Return the changes of the catalog that the commit makes."""
+        table = self.table
+        made: list[CatalogChange] = []
+        if self.client.metastore.capabilities.keeps_history:
+            size = sum(self.files[p].flushed_length - before for p, before in self._grown.items())
+            counts = WriteCounts(inserted=self._rows, files=len(self._grown), size=size)
+            made.append(RecordCounts(table=table, counts=counts))
+        if self._touched:
+            # Statistics are out of date with each commit: others may have computed them anew.
+            written = tuple(self._touched.values())
+            made.append(RecordWrites(table=table, written=written))
+            outdated = tuple(p for p in written if p.columns not in (None, table.columns))
+            if outdated:
+                current = tuple(replace(p, columns=None) for p in outdated)
+                made.append(AlterPartitions(table=table, before=outdated, after=current))
+        return [*made, *extra]
+
+    def finish_writes(self) -> None:
+        """Tell the metastore of a transaction that wrote to no partition."""
+        if not self._touched and self.partition is None and self.table.partition_columns:
+            self.client.metastore.add_dynamic_partitions(
+                self.current.txn_id, self.table.database, self.table.name, [], Operation.INSERT
+            )
+
+    def ended(self) -> None:
+        """Note that the current transaction has committed; its partitions are there now."""
+        for values in self._touched:
+            self._made.pop(values, None)
+        self.client.heartbeater.remove(self.current.txn_id)
+
+    def abort(self) -> None:
+        """Abort the current transaction, whose rows nobody has seen."""
+        for place in self._grown:
+            self.files[place].discard()
+        self._abort(self.current.txn_id)
+        # Partitions that were new may be gone by the time of the next one.
+        self._known.clear()
+
+    def _abort(self, txn_id: int) -> None:
+        try:
+            self.client.metastore.abort_txn(txn_id)
+        except TransactionStateError as error:
+            logger.warning("txn %s: %s", txn_id, error.message)
+        except (AcidSqlError, OSError):
+            logger.exception("txn %s: abort failed; it ends by its time-out", txn_id)
+        finally:
+            self.client.heartbeater.remove(txn_id)
+
+    def close(self) -> None:
+        """End the files, and abort the transactions that were not begun."""
+        self.is_broken = True
+        failed: OSError | None = None
+        for file in self.files.values():
+            try:
+                file.close()
+            except OSError as error:
+                logger.exception("a file of %s could not be ended", self.name)
+                failed = error
+        for member in self.members[self.used :]:
+            self._abort(member.txn_id)
+        self.used = len(self.members)
+        for values, path in self._directories.items():
+            if not any(
+                place.values == values and f.flushed_rows for place, f in self.files.items()
+            ):
+                self.client.files.delete(f"file:{path}")
+        self._forget_made()
+        if failed is not None:
+            raise failed
+
+    def _forget_made(self) -> None:
+        """Take partitions away that were made for rows that did not commit, unless others use them.
+
+        Where the metastore knows them already they are dropped first, and those that are not empty
+        by then are added again: another writer adds its partitions after its directories.
+        """
+        metastore, table = self.client.metastore, self.table
+        known = metastore.capabilities.learns_writes_from_locks
+        for values, partition in self._made.items():
+            if known:
+                with suppress(AcidLookupError):  # another one dropped it
+                    metastore.drop_partitions(table.database, table.name, [values])
+            if self.client.files.delete_if_empty(partition.location):
+                self._delete_empty_above(partition.location)
+            elif known:
+                metastore.add_partitions(table.database, table.name, [partition])
+        self._made.clear()
+
+    def _delete_empty_above(self, location: str) -> None:
+        above = parent(location)
+        while above.startswith(f"{self.table.location}/"):
+            if not self.client.files.delete_if_empty(above):
+                return
+            above = parent(above)
+
+
+def _shape(table: Table) -> Mapping[str, object]:
+    """Return what of a table's definition decides how rows are written."""
+    names = ("location", "columns", "partition_columns", "bucket_columns", "num_buckets")
+    return {
+        **{name: getattr(table, name) for name in names},
+        _ORC_COMPRESS: table.properties.get(_ORC_COMPRESS),
+    }
+
+
+def _has_base_above(partition: Path, write_id: int) -> bool:
+    found = filter(None, (parse_directory(one.name) for one in partition.iterdir()))
+    return any(d.kind is DirectoryKind.BASE and d.max_write_id >= write_id for d in found)

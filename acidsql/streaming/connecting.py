@@ -1,0 +1,184 @@
+"""``connect``: the table, its partition and the options of a streaming connection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from acidsql.errors import AcidAnalysisError, invalid_setting
+from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.model import FileFormat, Table, TableType
+from acidsql.streaming.assignment import Refused, Rules, assign_objects, partition_texts
+from acidsql.streaming.client import Client, open_client
+from acidsql.streaming.column_types import parse_type
+from acidsql.streaming.connection import StreamingConnection
+from acidsql.streaming.options import OnError, Options
+from acidsql.streaming.records import Rejection
+from acidsql.streaming.writers import RecordWriter, RowWriter
+
+_CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
+
+
+def connect(  # noqa: PLR0913 - options have names
+    *,
+    metastore: str | Path,
+    table: str,
+    partition: Mapping[str, Any] | Sequence[Any] | None = None,
+    agent: str = "acidsql",
+    transaction_batch_size: int = 10,
+    writer: RecordWriter | None = None,
+    stream: str | None = None,
+    on_error: Literal["abort_transaction", "reject_record"] = "abort_transaction",
+    on_rejected: Callable[[Rejection], None] | None = None,
+    time_zone: str | None = None,
+    user: str | None = None,
+    lock_timeout: float = 300.0,
+    idle_timeout: float = 60.0,
+    metastore_timeout: float = 60.0,
+    txn_timeout: float = 300.0,
+    synchronous: bool = True,
+    kerberos: Kerberos | None = None,
+) -> StreamingConnection:
+    """Connect to a table, to write rows to it continuously.
+
+    Transactions are opened in batches. The rows of a batch share one file for each partition and
+    bucket, and are visible after the commit of each transaction.
+
+    Args:
+        metastore: path of the embedded metastore's file, or ``thrift://host:port`` of a Hive
+            Metastore.
+        table: ``db.t``, or a name in the database ``default``.
+        partition: values of the one partition that all rows go to, by name or in the order of the
+            partition columns; it is created if there is none. None: each record has the values
+            of the partition columns too, a tuple at its end.
+        agent: name of the program, for the history of the table.
+        transaction_batch_size: number of transactions of a batch.
+        writer: form of the records; by default dicts and tuples (``RowWriter``). Tables and batches
+            of Arrow can always be written.
+        stream: name of the stream that the records come from. Its offset is kept with each commit
+            (``commit(offset=…)``), and is where to go on after an end of any kind (``offset``).
+            Only an embedded metastore keeps offsets.
+        on_error: what a record that cannot be a row does: it aborts its transaction, or is left
+            out.
+        on_rejected: called with each record that is left out.
+        time_zone: zone of the local times that a table's TIMESTAMPs are in its files; values with a
+            zone are converted to it. By default that of this machine, as in Spark.
+        user: by default that of the process.
+        lock_timeout: longest wait in seconds for a lock.
+        idle_timeout: seconds after which an unused batch is closed; 0: never.
+        metastore_timeout: seconds to wait for an answer of a Hive Metastore.
+        txn_timeout: seconds without a heartbeat after which an embedded metastore aborts a
+            transaction; the same in all programs that use it.
+        synchronous: whether committed rows are on the disk, whatever happens to the machine.
+        kerberos: principal of a Hive Metastore that demands Kerberos.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARAMETER_VALUE, UNSUPPORTED_FEATURE.STREAMING_TABLE,
+            UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE, UNSUPPORTED_DATATYPE,
+            PARTITION_VALUES_MISMATCH, UNSUPPORTED_FEATURE.STREAM_OFFSET.
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+        MetastoreError: METASTORE_UNAVAILABLE.
+    """
+    if transaction_batch_size < 1:
+        raise _invalid("transaction_batch_size", str(transaction_batch_size), "give 1 or more")
+    if on_error not in tuple(OnError):
+        raise _invalid("on_error", on_error, f"give one of {', '.join(OnError)}")
+    options = Options(
+        agent=agent,
+        stream=stream,
+        transaction_batch_size=transaction_batch_size,
+        on_error=OnError(on_error),
+        on_rejected=on_rejected,
+        time_zone=_zone(time_zone),
+        lock_timeout=lock_timeout,
+        idle_timeout=idle_timeout,
+    )
+    client = open_client(
+        metastore,
+        user=user,
+        timeout=metastore_timeout,
+        txn_timeout=txn_timeout,
+        synchronous=synchronous,
+        kerberos=kerberos,
+    )
+    try:
+        found = _table(client, table)
+        values = None if partition is None else _partition_values(found, partition, options)
+        return StreamingConnection(client, found, values, writer or RowWriter(), options)
+    except BaseException:
+        client.close()
+        raise
+
+
+def _table(client: Client, name: str) -> Table:
+    database, dot, own = name.rpartition(".")
+    found = client.metastore.table(database if dot else "default", own)
+    reason = None
+    if found.table_type is not TableType.MANAGED:
+        reason = "is a view"
+    elif found.insert_only or found.file_format is not FileFormat.ORC:
+        reason = "has no row ids: it is insert-only"
+    elif client.files.local(found.location) is None:
+        reason = f"is not on the local disk but at {found.location}"
+    elif found.properties.get("orc.compress", "ZLIB").lower() not in _CODECS:
+        reason = f"is compressed with {found.properties['orc.compress']}"
+    if reason is not None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.STREAMING_TABLE",
+            f"{found.full_name} {reason}: write to it by statements",
+        )
+    return found
+
+
+def _partition_values(
+    table: Table, partition: Mapping[str, Any] | Sequence[Any], options: Options
+) -> tuple[str, ...]:
+    """Return the values of a partition as Hive spells them."""
+    columns = table.partition_columns
+    given = partition
+    if isinstance(partition, Mapping):
+        lowered = {str(name).lower(): value for name, value in partition.items()}
+        if lowered.keys() == {column.name for column in columns}:
+            given = [lowered[column.name] for column in columns]
+    if isinstance(given, Mapping | str) or len(given) != len(columns):
+        raise AcidAnalysisError(
+            "PARTITION_VALUES_MISMATCH",
+            f"partition {partition!r} does not have one value for each of the {len(columns)} "
+            f"partition columns of {table.full_name}: give one for each",
+        )
+    values = []
+    for column, value in zip(columns, given, strict=True):
+        rules = Rules(zone=options.time_zone, parses=True)
+        try:
+            typed = assign_objects([value], parse_type(column.type), rules)
+        except Refused as error:
+            raise _invalid(f"partition column {column.name}", str(value), str(error)) from error
+        text = partition_texts(typed, options.time_zone)[0].as_py()
+        values.append(text or DEFAULT_PARTITION)
+    return tuple(values)
+
+
+def _zone(name: str | None) -> ZoneInfo:
+    try:
+        return ZoneInfo(name or _local_zone())
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise invalid_setting("time_zone", str(name), "give the name of a time zone") from error
+
+
+def _local_zone() -> str:
+    """Return the name of this machine's time zone, as Java finds it."""
+    given = os.environ.get("TZ", "").removeprefix(":")
+    if given:
+        return given
+    _, found, name = os.path.realpath("/etc/localtime").partition("zoneinfo/")
+    return name if found else "UTC"
+
+
+def _invalid(name: str, value: str, instead: str) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        "INVALID_PARAMETER_VALUE", f"{name} is {value!r}: {instead}", {"parameter": name}
+    )

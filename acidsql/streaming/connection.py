@@ -1,0 +1,354 @@
+"""Connection of a program that writes continuously to one table (``HiveStreamingConnection``)."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+
+from acidsql.errors import (
+    AcidAnalysisError,
+    AcidSqlError,
+    MetastoreError,
+    TransactionStateError,
+)
+from acidsql.limits import limits
+from acidsql.metastore.changes import CatalogChange, RecordOffset
+from acidsql.metastore.history import RecordedStatement
+from acidsql.metastore.model import Table
+from acidsql.streaming.batch import TransactionBatch
+from acidsql.streaming.client import Client
+from acidsql.streaming.opening import STREAMING, open_batch
+from acidsql.streaming.options import Committed, Options
+from acidsql.streaming.row_buffer import RowBuffer
+from acidsql.streaming.writers import RecordWriter
+
+logger = logging.getLogger(__name__)
+
+_ATTEMPTS = 3
+_COMMIT_UNKNOWN = "COMMIT_OUTCOME_UNKNOWN"
+
+
+class StreamingConnection:
+    """Connection to one table; made by ``acidsql.streaming.connect``.
+
+    Any thread may use it: one call at a time is carried out, and all threads write into the one
+    transaction that is open.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        table: Table,
+        partition: tuple[str, ...] | None,
+        writer: RecordWriter,
+        options: Options,
+    ) -> None:
+        self._client = client
+        self._partition = partition
+        self._options = options
+        self._lock = threading.RLock()
+        self._idle = threading.Condition(self._lock)
+        self._batch: TransactionBatch | None = None
+        self._in_transaction = False
+        self._closed = False
+        self._last_used = time.monotonic()
+        self._watcher: threading.Thread | None = None
+        self._offset: int | None = None
+        if options.stream is not None:
+            self._offset = client.metastore.stream_offset(
+                table.database, table.name, options.stream
+            )
+        self._buffer = RowBuffer(table, partition, writer, options, self._spill)
+        atexit.register(self.close)
+
+    def __repr__(self) -> str:
+        name = self._buffer.table.full_name
+        return f"StreamingConnection({name!r}, agent={self._options.agent!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def records(self) -> int:
+        """Number of records that were given to the connection; the next one has this number plus
+        one.
+        """
+        return self._buffer.position
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self._in_transaction
+
+    def begin(self) -> int:
+        """Begin the next transaction, of the open batch or of a new one; return its write id.
+
+        Raises:
+            TransactionStateError: TRANSACTION_ALREADY_OPEN, CONNECTION_CLOSED.
+            LockTimeoutError: LOCK_TIMEOUT.
+        """
+        with self._using():
+            if self._in_transaction:
+                raise TransactionStateError(
+                    "TRANSACTION_ALREADY_OPEN",
+                    "the connection has an open transaction: commit or abort it first",
+                )
+            batch = self._begin()
+            self._buffer.clear()
+            self._in_transaction = True
+            return batch.current.write_id
+
+    def write(self, record: Any) -> None:
+        """Write a record in the form of the connection's writer, or a table or batch of Arrow.
+
+        A record may be looked at later, with others: its error then comes with a later ``write`` or
+        with ``commit``.
+
+        Raises:
+            AcidAnalysisError: INVALID_RECORD; the transaction was aborted.
+            TransactionStateError: NO_OPEN_TRANSACTION, CONNECTION_CLOSED.
+        """
+        with self._using():
+            self._require_transaction()
+            with self._aborting():
+                self._buffer.add(record)
+
+    def write_all(self, records: Iterable[Any]) -> None:
+        """Write records, or batches of Arrow, one after the other; see ``write``.
+
+        Other threads can write while the next ones are awaited.
+        """
+        following = iter(records)
+        while some := list(islice(following, limits().streaming_records)):
+            with self._using():
+                self._require_transaction()
+                with self._aborting():
+                    for record in some:
+                        self._buffer.add(record)
+
+    @property
+    def offset(self) -> int | None:
+        """Offset of the connection's stream as it was committed last, None if none was."""
+        return self._offset
+
+    def commit(self, *, offset: int | None = None) -> Committed:
+        """Commit the transaction: its rows are on the disk, and visible to everybody.
+
+        Args:
+            offset: of the next record of the connection's stream, kept in the same step.
+
+        Raises:
+            AcidAnalysisError: INVALID_RECORD; the transaction was aborted.
+                INVALID_PARAMETER_VALUE, the connection has no stream.
+            TransactionStateError: TXN_ABORTED, NO_OPEN_TRANSACTION, CONNECTION_CLOSED;
+                STREAM_OFFSET_CHANGED, another client writes the same stream.
+            MetastoreError: COMMIT_OUTCOME_UNKNOWN; whether it committed is not known.
+        """
+        with self._using():
+            batch = self._require_transaction()
+            with self._aborting():
+                self._buffer.convert_pending()
+                self._spill()
+                batch.finish_writes()
+                batch.flush()
+                metastore, txn_id = self._client.metastore, batch.current.txn_id
+                made = batch.changes(self._offset_changes(offset))
+                if made:
+                    metastore.prepare_commit(txn_id, made)
+                metastore.commit_txn(txn_id)
+            batch.ended()
+            self._in_transaction = False
+            self._offset = self._offset if offset is None else offset
+            if not batch.has_next:
+                self._close_quietly()
+            return Committed(batch.current.write_id, self._buffer.rows, self._buffer.rejected)
+
+    def _offset_changes(self, offset: int | None) -> list[CatalogChange]:
+        if offset is None:
+            return []
+        stream = self._options.stream
+        if stream is None:
+            raise AcidAnalysisError(
+                "INVALID_PARAMETER_VALUE",
+                f"offset is {offset}, and the connection has no stream: give connect(stream=…)",
+                {"parameter": "offset"},
+            )
+        before = self._offset
+        table = self._buffer.table
+        return [RecordOffset(table=table, stream=stream, before=before, offset=offset)]
+
+    def abort(self) -> None:
+        """Abort the transaction; nobody sees its rows.
+
+        Raises:
+            TransactionStateError: NO_OPEN_TRANSACTION, CONNECTION_CLOSED.
+        """
+        with self._using():
+            self._require_transaction()
+            self._abort()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Self]:
+        """Begin a transaction, and commit it at the end of the block, unless the block has done so;
+        abort it if that raises.
+        """
+        self.begin()
+        try:
+            yield self
+        except BaseException:
+            with self._lock:
+                if self._in_transaction:
+                    self._abort()
+            raise
+        with self._lock:
+            if self._in_transaction:
+                self.commit()
+
+    def close(self) -> None:
+        """Abort the open transaction and the unused ones of the batch, and close the metastore."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            atexit.unregister(self.close)
+            try:
+                if self._in_transaction:
+                    self._abort()
+                self._close_batch()
+            finally:
+                self._client.close()
+                self._idle.notify_all()
+
+    # -- batches --------------------------------------------------------------------------------
+    def _begin(self) -> TransactionBatch:
+        for _ in range(_ATTEMPTS):
+            if self._batch is not None and not self._batch.has_next:
+                self._close_batch()
+            if self._batch is None:
+                self._batch = self._open_batch()
+            try:
+                if self._batch.begin(self._options.lock_timeout):
+                    return self._batch
+            except BaseException:
+                self._batch.abort()
+                raise
+            self._batch.abort()
+        raise TransactionStateError(
+            "TXN_ABORTED",
+            f"{self._buffer.table.full_name} is changed by others again and again, each time a "
+            "batch of transactions is opened for it: try again later",
+        )
+
+    def _open_batch(self) -> TransactionBatch:
+        database, name = self._buffer.table.database, self._buffer.table.name
+        found = self._client.metastore.table(database, name)
+        if found != self._buffer.table:
+            self._buffer.bind(found)
+        batch = open_batch(
+            self._client,
+            self._buffer.table,
+            self._partition,
+            self._options.transaction_batch_size,
+            RecordedStatement(operation=STREAMING, text=f"by {self._options.agent}"),
+        )
+        if self._watcher is None and self._options.idle_timeout > 0:
+            self._watcher = threading.Thread(
+                target=self._watch, name="acidsql-streaming-idle", daemon=True
+            )
+            self._watcher.start()
+        return batch
+
+    def _close_batch(self) -> None:
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            batch.close()
+
+    def _close_quietly(self) -> None:
+        """Close the batch after a commit, which stands, or after an error, which is raised."""
+        try:
+            self._close_batch()
+        except (AcidSqlError, OSError):
+            logger.exception("a batch of %s was closed badly", self._buffer.table.full_name)
+
+    def _watch(self) -> None:
+        """Close a batch that nobody has used for a while: its transactions hold back cleaners."""
+        with self._idle:
+            while not self._closed:
+                left = self._last_used + self._options.idle_timeout - time.monotonic()
+                if left > 0:
+                    self._idle.wait(left)
+                elif self._batch is None or self._in_transaction:
+                    self._idle.wait(self._options.idle_timeout)
+                else:
+                    self._close_quietly()
+
+    def _spill(self) -> None:
+        """Write rows to the files of the batch, where nobody sees them yet."""
+        batch = self._require_transaction()
+        for place, parts in self._buffer.take().items():
+            batch.append(place, pa.concat_tables(parts))
+
+    # -- states ---------------------------------------------------------------------------------
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise TransactionStateError(
+                    "CONNECTION_CLOSED", "the streaming connection is closed: open another one"
+                )
+            self._last_used = time.monotonic()
+            yield
+            self._last_used = time.monotonic()
+
+    def _require_transaction(self) -> TransactionBatch:
+        if not self._in_transaction or self._batch is None:
+            raise TransactionStateError(
+                "NO_OPEN_TRANSACTION", "the connection has no open transaction: call begin() first"
+            )
+        return self._batch
+
+    @contextmanager
+    def _aborting(self) -> Iterator[None]:
+        """Abort the transaction if the block raises; unless the metastore may have committed it.
+
+        After anything but a refused record the batch ends: what its files look like is not certain.
+        """
+        try:
+            yield
+        except AcidAnalysisError as error:
+            self._abort(ends_batch=error.condition != "INVALID_RECORD")
+            raise
+        except MetastoreError as error:
+            self._abort(ends_batch=True, unknown=error.condition == _COMMIT_UNKNOWN)
+            raise
+        except BaseException:
+            self._abort(ends_batch=True)
+            raise
+
+    def _abort(self, *, ends_batch: bool = False, unknown: bool = False) -> None:
+        batch = self._require_transaction()
+        self._in_transaction = False
+        self._buffer.clear()
+        if unknown:
+            batch.ended()
+        else:
+            batch.abort()
+        if ends_batch or not batch.has_next:
+            self._close_quietly()

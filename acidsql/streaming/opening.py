@@ -1,0 +1,68 @@
+"""Opening of a batch of transactions: its transaction ids and write ids."""
+
+from __future__ import annotations
+
+from acidsql.format.paths import child
+from acidsql.metastore.history import RecordedStatement
+from acidsql.metastore.model import Table
+from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
+from acidsql.session.table_owner import check_owner
+from acidsql.storage.sync import Unsynced
+from acidsql.streaming.batch import Member, TransactionBatch
+from acidsql.streaming.client import Client
+
+# Operation in the history of a table.
+STREAMING = "STREAMING INSERT"
+
+
+def open_batch(
+    client: Client,
+    table: Table,
+    partition: tuple[str, ...] | None,
+    size: int,
+    statement: RecordedStatement,
+) -> TransactionBatch:
+    """Open the transactions of a batch, and allocate their write ids.
+
+    Args:
+        client: of the metastore.
+        table: the table.
+        partition: values of the one partition; None for dynamic ones, and without partitions.
+        size: number of transactions; a server may give fewer.
+        statement: for the history of the table.
+    """
+    metastore = client.metastore
+    check_owner(client, table)
+    _learn_write_ids(client, table, partition)
+    txn_ids = metastore.open_batch(client.user, client.host, size)
+    for txn_id in txn_ids:
+        client.heartbeater.add(txn_id)
+    try:
+        write_ids = metastore.allocate_write_ids(txn_ids, table.database, table.name, statement)
+    except BaseException:
+        for txn_id in txn_ids:
+            client.heartbeater.remove(txn_id)
+        metastore.abort_txns(txn_ids)
+        raise
+    return TransactionBatch(
+        client=client,
+        table=table,
+        partition=partition,
+        statement=statement,
+        members=tuple(Member(*pair) for pair in zip(txn_ids, write_ids, strict=True)),
+        unsynced=Unsynced(root=table.location),
+    )
+
+
+def _learn_write_ids(client: Client, table: Table, partition: tuple[str, ...] | None) -> None:
+    """Raise the table's write ids above those of its directories (``transaction.begin``)."""
+    if client.metastore.capabilities.is_id_authority:
+        return
+    place = table.location
+    if table.partition_columns:
+        if partition is None:
+            return
+        place = child(place, table.partition_name(partition))
+    if place not in client.learnt_places:
+        keep_write_ids_ahead(client.metastore, table, client.files.names(place))
+        client.learnt_places.add(place)

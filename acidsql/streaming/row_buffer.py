@@ -1,0 +1,149 @@
+"""Rows of the open transaction, until they are written to files."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.limits import limits
+from acidsql.metastore.model import Table
+from acidsql.streaming.assignment import Rules
+from acidsql.streaming.batch import Place
+from acidsql.streaming.column_types import parse_type
+from acidsql.streaming.hashing import check_bucket_columns
+from acidsql.streaming.options import OnError, Options
+from acidsql.streaming.records import Converter, Rejection, Target
+from acidsql.streaming.routing import destinations
+from acidsql.streaming.writers import RecordWriter
+
+logger = logging.getLogger(__name__)
+
+_QUOTED = 200  # characters of a record in a message
+
+
+class RowBuffer:
+    """Buffer of records, which become rows, and of rows by destination.
+
+    Args:
+        table: the table.
+        partition: values of the one partition; None if records tell their own.
+        writer: form of the records.
+        options: of the connection.
+        spill: writes the rows to files, where nobody sees them yet; called when they take too much
+            memory.
+
+    Attributes:
+        table: the table.
+        position: number of records that were added since the connection was opened.
+        rows: number of rows of the open transaction.
+        rejected: number of records that were left out of it.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        partition: tuple[str, ...] | None,
+        writer: RecordWriter,
+        options: Options,
+        spill: Callable[[], None],
+    ) -> None:
+        self._partition = partition
+        self._writer = writer
+        self._options = options
+        self._spill = spill
+        self._pending: list[Any] = []
+        self._buffered: dict[Place, list[pa.Table]] = {}
+        self._buffered_bytes = 0
+        self.position = self.rows = self.rejected = 0
+        self.bind(table)
+
+    def bind(self, table: Table) -> None:
+        """Prepare to convert records to the columns of a table."""
+        self.table = table
+        self._types = [parse_type(column.type) for column in table.columns]
+        check_bucket_columns(table, self._types)
+        targets = [
+            Target(column=column, type=declared)
+            for column, declared in zip(table.columns, self._types, strict=True)
+        ]
+        if self._partition is None:
+            targets += [Target(column=c, type=parse_type(c.type)) for c in table.partition_columns]
+        self._converter = Converter(targets, self._writer, self._options.time_zone)
+
+    def add(self, record: Any) -> None:
+        """Add a record, or a table or batch of Arrow; it may be looked at later.
+
+        Raises:
+            AcidAnalysisError: INVALID_RECORD.
+        """
+        if isinstance(record, pa.Table | pa.RecordBatch):
+            self.convert_pending()
+            self._write_arrow(record)
+            return
+        self._pending.append(record)
+        self.position += 1
+        if len(self._pending) >= limits().streaming_records:
+            self.convert_pending()
+
+    def convert_pending(self) -> None:
+        """Look at the records that were added, and not converted yet."""
+        records, self._pending = self._pending, []
+        if records:
+            first = self.position - len(records) + 1
+            self._take(*self._converter.convert(records, first))
+
+    def _write_arrow(self, rows: pa.Table | pa.RecordBatch) -> None:
+        table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+        first = self.position + 1
+        self.position += len(table)
+        step = max(1, len(table) if not table.nbytes else self._rows_per_buffer(table))
+        for start in range(0, len(table), step):
+            part = table.slice(start, step)
+            self._take(*self._converter.convert_arrow(part, first + start))
+
+    def _rows_per_buffer(self, table: pa.Table) -> int:
+        return int(len(table) * limits().streaming_buffer_bytes / table.nbytes) + 1
+
+    def _take(self, rows: pa.Table, rejected: Sequence[Rejection]) -> None:
+        """Keep rows until they are taken, or spill them if they are too large."""
+        for rejection in rejected:
+            if self._options.on_error is OnError.ABORT_TRANSACTION:
+                raise _invalid(rejection)
+            self.rejected += 1
+            logger.warning("%s: %s", self.table.full_name, rejection)
+            if self._options.on_rejected is not None:
+                self._options.on_rejected(rejection)
+        if not len(rows):
+            return
+        rules = Rules(zone=self._options.time_zone)
+        for place, own in destinations(rows, self.table, self._types, self._partition, rules):
+            self._buffered.setdefault(place, []).append(own)
+        self.rows += len(rows)
+        self._buffered_bytes += rows.nbytes
+        if self._buffered_bytes >= limits().streaming_buffer_bytes:
+            self._spill()
+
+    def take(self) -> Mapping[Place, Sequence[pa.Table]]:
+        """Return the rows by destination, and forget them."""
+        buffered, self._buffered, self._buffered_bytes = self._buffered, {}, 0
+        return buffered
+
+    def clear(self) -> None:
+        """Forget the records and rows of a transaction that has ended, and their numbers."""
+        self._pending.clear()
+        self._buffered.clear()
+        self._buffered_bytes = self.rows = self.rejected = 0
+
+
+def _invalid(rejection: Rejection) -> AcidAnalysisError:
+    parameters = {"position": str(rejection.position), "column": rejection.column or ""}
+    return AcidAnalysisError(
+        "INVALID_RECORD",
+        f"{rejection}: {str(rejection.record)[:_QUOTED]!r}; the transaction was aborted. Correct "
+        "the record, or choose on_error='reject_record' to leave such records out",
+        parameters,
+    )

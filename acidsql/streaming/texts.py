@@ -1,0 +1,225 @@
+"""Texts of values as Spark's CAST reads and writes them, without Spark.
+
+ANSI rules: a text that is not a value of the type is an error (``Cast``, ``UTF8String``,
+``DateTimeUtils``).
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+
+TRUE = frozenset({"t", "true", "y", "yes", "1"})
+FALSE = frozenset({"f", "false", "n", "no", "0"})
+_DATE = r"(?P<year>[0-9]{4,7})(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2}))?)?"
+_DATE_TEXT = re.compile(_DATE + r"(?:[ T].*)?")
+_TIMESTAMP_TEXT = re.compile(
+    _DATE
+    + r"(?:[ T](?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})(?::(?P<second>[0-9]{1,2})"
+    + r"(?:\.(?P<fraction>[0-9]{0,9}))?)?\s*(?P<zone>\S.*)?)?"
+)
+_OFFSET = re.compile(r"(?:UTC|GMT)?(?P<sign>[+-])(?P<hours>[0-9]{1,2})(?::?(?P<minutes>[0-9]{2}))?")
+# Java's Double.toString uses an exponent outside these.
+_LEAST_PLAIN, _MOST_PLAIN = 1e-3, 1e7
+_DIGITS = 76  # of an intermediate decimal
+
+
+def boolean(text: str) -> bool:
+    """Return the BOOLEAN of a text.
+
+    >>> boolean("Yes")
+    True
+    """
+    word = text.strip().lower()
+    if word not in TRUE | FALSE:
+        raise ValueError(text)
+    return word in TRUE
+
+
+def day(text: str) -> date:
+    """Return the DATE of a text; what follows the day is ignored, as Spark does.
+
+    >>> day("2024-2")
+    datetime.date(2024, 2, 1)
+    """
+    match = _DATE_TEXT.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(text)
+    return date(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
+
+
+def local_time(text: str, zone: ZoneInfo) -> datetime:
+    """Return the local time in a zone that a text stands for; it may name another zone.
+
+    >>> local_time("2024-01-01 12:00:00Z", ZoneInfo("Europe/Berlin"))
+    datetime.datetime(2024, 1, 1, 13, 0)
+    """
+    match = _TIMESTAMP_TEXT.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(text)
+    fraction = (match["fraction"] or "").ljust(6, "0")[:6]
+    found = datetime(  # noqa: DTZ001 - a local time
+        int(match["year"]),
+        int(match["month"] or 1),
+        int(match["day"] or 1),
+        int(match["hour"] or 0),
+        int(match["minute"] or 0),
+        int(match["second"] or 0),
+        int(fraction),
+    )
+    if match["zone"] is None:
+        return found
+    return _in_zone(found, match["zone"].strip(), zone)
+
+
+def _in_zone(found: datetime, name: str, zone: ZoneInfo) -> datetime:
+    offset = _OFFSET.fullmatch(name)
+    if name in ("Z", "UTC", "GMT"):
+        aware = found.replace(tzinfo=UTC)
+    elif offset is not None:
+        hours, minutes = int(offset["hours"]), int(offset["minutes"] or 0)
+        shift = timedelta(hours=hours, minutes=minutes) * (-1 if offset["sign"] == "-" else 1)
+        aware = (found - shift).replace(tzinfo=UTC)
+    else:
+        try:
+            aware = found.replace(tzinfo=ZoneInfo(name))
+        except (KeyError, OSError) as error:  # not the name of a zone
+            raise ValueError(name) from error
+    return aware.astimezone(zone).replace(tzinfo=None)
+
+
+def number(text: str) -> float:
+    """Return the DOUBLE of a text, with the suffixes and words that Spark knows.
+
+    >>> number("1.5d"), number("-Infinity")
+    (1.5, -inf)
+    """
+    word = text.strip().lower()
+    if "_" in word:
+        raise ValueError(text)
+    return float(word[:-1] if word[-1:] in ("d", "f") and word not in ("inf", "-inf") else word)
+
+
+def decimal(value: Decimal | str | float, precision: int, scale: int) -> Decimal:
+    """Return a DECIMAL, rounded half up.
+
+    Raises:
+        ValueError: it is no number, or has too many digits.
+
+    >>> decimal("1.005", 3, 2)
+    Decimal('1.01')
+    """
+    try:
+        with localcontext(prec=_DIGITS):
+            # Of a double its shortest text counts, as with Java's BigDecimal.valueOf.
+            text = repr(value) if isinstance(value, float) else value
+            found = Decimal(text.strip() if isinstance(text, str) else text)
+            rounded = found.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+    except InvalidOperation as error:
+        raise ValueError(f"{value} is out of range or no number") from error
+    if not rounded.is_finite() or len(rounded.as_tuple().digits) > precision:
+        raise ValueError(f"{value} does not fit into {precision} digits")
+    return rounded
+
+
+def of_double(value: float) -> str:
+    """Return the text of a DOUBLE, as Java's ``Double.toString`` has it.
+
+    >>> of_double(1e10), of_double(0.5), of_double(-1.25e-7)
+    ('1.0E10', '0.5', '-1.25E-7')
+    """
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return _java(repr(value), value)
+
+
+def of_float(value: float) -> str:
+    """Return the text of a FLOAT, the shortest that gives it again."""
+    if not math.isfinite(value):
+        return of_double(value)
+    return _java(str(np.format_float_scientific(np.float32(value), unique=True)), value)
+
+
+def _java(text: str, value: float) -> str:
+    if value == 0:
+        return "-0.0" if math.copysign(1, value) < 0 else "0.0"
+    shortest = Decimal(text)
+    if _LEAST_PLAIN <= abs(value) < _MOST_PLAIN:
+        plain = f"{shortest:f}"
+        if "." not in plain:
+            return f"{plain}.0"
+        plain = plain.rstrip("0")
+        return f"{plain}0" if plain.endswith(".") else plain
+    sign, digits, _ = shortest.as_tuple()
+    figures = "".join(map(str, digits)).rstrip("0") or "0"
+    return f"{'-' if sign else ''}{figures[0]}.{figures[1:] or '0'}E{shortest.adjusted()}"
+
+
+def of_decimal(value: Decimal) -> str:
+    """Return the text of a DECIMAL, without an exponent."""
+    return f"{value:f}"
+
+
+def of_timestamp(value: datetime) -> str:
+    """Return the text of a local time; a fraction has no zeros at its end.
+
+    >>> of_timestamp(datetime(2024, 1, 1, 0, 0, 0, 500))
+    '2024-01-01 00:00:00.0005'
+    """
+    text = f"{value:%H:%M:%S.%f}".rstrip("0").rstrip(".")
+    return f"{value.date().isoformat()} {text}"
+
+
+def octets(text: str) -> bytes:
+    """Return the BINARY of a text, its UTF-8."""
+    return text.encode()
+
+
+def octets_of_base64(text: str) -> bytes:
+    """Return the BINARY that JSON has as base64."""
+    return base64.b64decode(text, validate=True)
+
+
+def reader(target: pa.DataType, zone: ZoneInfo) -> Callable[[str], object]:
+    """Return the function that reads texts as values of a type; it raises ValueError."""
+    if pa.types.is_boolean(target):
+        return boolean
+    if pa.types.is_integer(target):
+        return _integer
+    if pa.types.is_floating(target):
+        return number
+    if pa.types.is_decimal(target):
+        return lambda text: decimal(text, target.precision, target.scale)
+    if pa.types.is_date(target):
+        return day
+    if pa.types.is_timestamp(target):
+        return lambda text: local_time(text, zone)
+    return octets
+
+
+def writer(source: pa.DataType) -> Callable[..., str] | None:
+    """Return the function that writes values of a type as texts; None if Arrow's cast does it."""
+    if pa.types.is_float32(source):
+        return of_float
+    if pa.types.is_float64(source):
+        return of_double
+    if pa.types.is_decimal(source):
+        return of_decimal
+    return of_timestamp if pa.types.is_timestamp(source) else None
+
+
+def _integer(text: str) -> int:
+    word = text.strip()
+    if not re.fullmatch(r"[+-]?[0-9]+", word):
+        raise ValueError(text)
+    return int(word)
