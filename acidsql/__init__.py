@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from acidsql.errors import AcidSqlError
     from acidsql.format.health import Health
     from acidsql.session.metrics import StatementMetrics
+    from acidsql.stream_sink import Sink, sink, write_stream
+    from acidsql.transaction_handle import TransactionHandle, transaction
 
 __all__ = [
     "AcidSqlError",
@@ -60,9 +62,14 @@ _MODULES = {
     "AcidTable": "acidsql.acid_table",
     "Health": "acidsql.format.health",
     "Maintenance": "acidsql.compaction.rounds",
+    "Sink": "acidsql.stream_sink",
     "StatementMetrics": "acidsql.session.metrics",
+    "TransactionHandle": "acidsql.transaction_handle",
     "disable": "acidsql.enabled.switch",
     "enable": "acidsql.enabled.switch",
+    "sink": "acidsql.stream_sink",
+    "transaction": "acidsql.transaction_handle",
+    "write_stream": "acidsql.stream_sink",
 }
 
 

@@ -28,8 +28,8 @@ from acidsql.session.metrics import StatementMetrics, current, metrics_of, recor
 from acidsql.session.working import at_work_for
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
-from acidsql.transaction.current import refuse_in_transaction
-from acidsql.transaction.retries import run_again_after_conflicts
+from acidsql.transactions.current import refuse_in_transaction
+from acidsql.transactions.retries import run_again_after_conflicts
 
 
 def sql(

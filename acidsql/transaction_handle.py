@@ -14,9 +14,9 @@ from acidsql.commands import transactions
 from acidsql.errors import TransactionStateError
 from acidsql.session.metrics import current
 from acidsql.session.owner_thread import acting_for
-from acidsql.transaction.explicit import ExplicitTransaction
-from acidsql.transaction.start import roll_back_abandoned
-from acidsql.transaction.start import start as begin
+from acidsql.transactions.explicit import ExplicitTransaction
+from acidsql.transactions.start import roll_back_abandoned
+from acidsql.transactions.start import start as begin
 
 
 class TransactionHandle:

@@ -19,7 +19,7 @@ from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import Listing
 from acidsql.storage.staging import Target
-from acidsql.transaction.write_intent import WriteIntent
+from acidsql.transactions.write_intent import WriteIntent
 
 _WRITE_ID = "<write id>"
 

@@ -30,8 +30,8 @@ from acidsql.syntax.alter_statements import (
 )
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name
-from acidsql.transaction.write_intent import alter_intent
-from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_intent import alter_intent
+from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
 
 Columns = tuple[Column, ...]
 

@@ -24,9 +24,9 @@ from acidsql.syntax.alter_statements import (
     RenamePartition,
 )
 from acidsql.syntax.nodes import PartitionSpec
-from acidsql.transaction.partition_directory import partition_directory
-from acidsql.transaction.write_intent import alter_intent
-from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.partition_directory import partition_directory
+from acidsql.transactions.write_intent import alter_intent
+from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
 
 Values = tuple[str, ...]
 

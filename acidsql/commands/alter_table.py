@@ -19,8 +19,8 @@ from acidsql.planning.name_resolution import already_exists, in_metastore, known
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import check_free, child
 from acidsql.syntax import alter_statements as ast
-from acidsql.transaction.write_intent import alter_intent
-from acidsql.transaction.write_transaction import write_transaction
+from acidsql.transactions.write_intent import alter_intent
+from acidsql.transactions.write_transaction import write_transaction
 
 # Properties that cannot change (TransactionalValidationListener), with the values that have the
 # same meaning as no property.

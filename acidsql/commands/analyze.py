@@ -33,8 +33,8 @@ from acidsql.storage.filesystem import child
 from acidsql.syntax import statements as ast
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Span
-from acidsql.transaction.write_intent import WriteIntent
-from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_intent import WriteIntent
+from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
 
 _Values = tuple[str, ...]
 # Column with the partition of a group of rows, NULL for all rows.

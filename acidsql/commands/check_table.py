@@ -15,8 +15,8 @@ from acidsql.metastore.model import Partition, Table
 from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import CheckTable
-from acidsql.transaction.write_intent import alter_intent
-from acidsql.transaction.write_transaction import write_transaction
+from acidsql.transactions.write_intent import alter_intent
+from acidsql.transactions.write_transaction import write_transaction
 
 _COLUMNS = (
     ("problem", "STRING"),

@@ -32,7 +32,7 @@ from acidsql.storage.parallel import in_parallel
 from acidsql.storage.sync import sync
 from acidsql.storage.tails import read_tail
 from acidsql.syntax import alter_statements as ast
-from acidsql.transaction.transaction import exclusive_lock
+from acidsql.transactions.transaction import exclusive_lock
 
 _MILLISECONDS = 1000
 _SAID_OTHERWISE = ("external", "transactional")

@@ -40,10 +40,10 @@ from acidsql.storage.sync import make_directory
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
-from acidsql.transaction.current import refuse_in_transaction
-from acidsql.transaction.transaction import exclusive_request, transaction
-from acidsql.transaction.write_intent import insert_intent
-from acidsql.transaction.write_transaction import write_transactions
+from acidsql.transactions.current import refuse_in_transaction
+from acidsql.transactions.transaction import exclusive_request, transaction
+from acidsql.transactions.write_intent import insert_intent
+from acidsql.transactions.write_transaction import write_transactions
 
 # File formats of insert-only tables, by the words of STORED AS.
 _FORMATS = {

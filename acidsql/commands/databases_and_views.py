@@ -41,7 +41,7 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
 from acidsql.syntax.nodes import Name
 from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
-from acidsql.transaction.transaction import exclusive_request, transaction
+from acidsql.transactions.transaction import exclusive_request, transaction
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
 from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.statements import DescribeHealth
-from acidsql.transaction.transaction import transaction
+from acidsql.transactions.transaction import transaction
 
 _COLUMNS = (
     ("partition", "STRING"),

@@ -38,7 +38,7 @@ from acidsql.storage.staging import (
     write_events,
 )
 from acidsql.syntax.lexer import quote
-from acidsql.transaction.write_transaction import Change, WriteTransaction
+from acidsql.transactions.write_transaction import Change, WriteTransaction
 
 _DELETE = 2
 

@@ -23,7 +23,7 @@ from acidsql.storage.driver_writer import may_stage_on_driver, most_keys
 from acidsql.storage.staging import Target
 from acidsql.syntax import parse
 from acidsql.syntax import statements as ast
-from acidsql.transaction.write_intent import WriteIntent, change_intent, insert_intent
+from acidsql.transactions.write_intent import WriteIntent, change_intent, insert_intent
 
 _JOB = "a Spark job"
 # A statement that is not run is in no history.

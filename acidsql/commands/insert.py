@@ -28,9 +28,9 @@ from acidsql.session.metrics import Phase, phase
 from acidsql.storage.filesystem import child
 from acidsql.storage.staging import BUCKET_COLUMN, named_sql, write_rows
 from acidsql.syntax.statements import Insert
-from acidsql.transaction.partition_directory import partition_directory
-from acidsql.transaction.write_intent import insert_intent
-from acidsql.transaction.write_transaction import Change, WriteTransaction, write_transaction
+from acidsql.transactions.partition_directory import partition_directory
+from acidsql.transactions.write_intent import insert_intent
+from acidsql.transactions.write_transaction import Change, WriteTransaction, write_transaction
 
 
 def insert(

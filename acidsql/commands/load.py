@@ -24,8 +24,8 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileVersion, child
 from acidsql.storage.tails import read_tail
 from acidsql.syntax.statements import LoadData
-from acidsql.transaction.write_intent import insert_intent
-from acidsql.transaction.write_transaction import write_transaction
+from acidsql.transactions.write_intent import insert_intent
+from acidsql.transactions.write_transaction import write_transaction
 
 # ORC types for which Hive tables have no type that acidsql reads.
 _FOREIGN = frozenset({"union", "timestamp_instant"})

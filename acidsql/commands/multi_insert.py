@@ -21,8 +21,8 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import Insert
-from acidsql.transaction.write_intent import WriteIntent, insert_intent
-from acidsql.transaction.write_transaction import (
+from acidsql.transactions.write_intent import WriteIntent, insert_intent
+from acidsql.transactions.write_transaction import (
     Change,
     WriteTransaction,
     commit_all,

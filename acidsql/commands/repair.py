@@ -13,8 +13,8 @@ from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
 from acidsql.scan.snapshot import with_unknown_compactions
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import MsckRepair
-from acidsql.transaction.write_intent import alter_intent
-from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_intent import alter_intent
+from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
 
 
 def repair(session: AcidSession, table: Table, statement: MsckRepair) -> DataFrame:

@@ -34,7 +34,7 @@ from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.sync import sync
 from acidsql.storage.tails import OPERATION, last_keys, tail_bytes
-from acidsql.transaction.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import WriteTransaction
 
 logger = logging.getLogger(__name__)
 

@@ -26,8 +26,8 @@ from acidsql.storage.finalize import DuplicateKeys
 from acidsql.storage.staging import named_sql
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
-from acidsql.transaction.write_intent import WriteIntent, change_intent
-from acidsql.transaction.write_transaction import write_transaction
+from acidsql.transactions.write_intent import WriteIntent, change_intent
+from acidsql.transactions.write_transaction import write_transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ from acidsql.errors import TransactionStateError
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
 from acidsql.syntax import statements as ast
-from acidsql.transaction.current import current_transaction, refuse_in_transaction
-from acidsql.transaction.explicit import ExplicitTransaction
-from acidsql.transaction.start import roll_back_abandoned
-from acidsql.transaction.start import start as begin
+from acidsql.transactions.current import current_transaction, refuse_in_transaction
+from acidsql.transactions.explicit import ExplicitTransaction
+from acidsql.transactions.start import roll_back_abandoned
+from acidsql.transactions.start import start as begin
 
 # Statements that change no table, or change rows.
 _ALLOWED = (

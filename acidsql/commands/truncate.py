@@ -13,8 +13,8 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.statements import Truncate
-from acidsql.transaction.write_intent import insert_intent
-from acidsql.transaction.write_transaction import write_transaction
+from acidsql.transactions.write_intent import insert_intent
+from acidsql.transactions.write_transaction import write_transaction
 
 
 def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFrame:

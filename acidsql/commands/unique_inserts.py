@@ -12,6 +12,7 @@ from pyspark.sql.types import DataType, MapType
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, WriteConflictError
+from acidsql.format.names import AcidDirectory
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.comparison import TableName
 from acidsql.metastore.model import Partition, Table
@@ -19,7 +20,7 @@ from acidsql.planning.changes_since import changes_of, committed_since, inserted
 from acidsql.schema.columns import types_in
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
-from acidsql.transaction.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import WriteTransaction
 
 UNIQUE_PROPERTY = "acidsql.merge.unique"
 
@@ -101,6 +102,13 @@ class UniqueInserts:
         self.compared = now
         return {name: now}
 
+    def _may_insert(self, directory: AcidDirectory) -> bool:
+        """Return whether a directory may have rows that the MERGE has inserted. The commit of a
+        transaction of several statements may have put them together with other rows.
+        """
+        is_one_of_several = self.write.earlier is not None
+        return is_one_of_several or directory.statement_id in self.statement_ids
+
     def _share_a_key(self, others: frozenset[int], txns: ValidTxnList) -> bool:
         write, table = self.write, self.write.table
         places: Sequence[Partition] = [Partition(values=(), location=table.location)]
@@ -108,7 +116,7 @@ class UniqueInserts:
             places = write.partitions()
         theirs = changes_of(write.session, places, others)
         own = [
-            replace(c, inserts=tuple(d for d in c.inserts if d.statement_id in self.statement_ids))
+            replace(c, inserts=tuple(filter(self._may_insert, c.inserts)))
             for c in changes_of(write.session, tuple(write.touched.values()), {write.write_id})
         ]
         if not any(c.inserts or c.replaced for c in theirs) or not any(c.inserts for c in own):

@@ -26,9 +26,9 @@ from acidsql.syntax import parse
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering, Name, PartitionSpec, Span
 from acidsql.syntax.statements import CreateTable, Insert
-from acidsql.transaction.retries import run_again_after_conflicts
-from acidsql.transaction.write_intent import change_intent
-from acidsql.transaction.write_transaction import write_transaction
+from acidsql.transactions.retries import run_again_after_conflicts
+from acidsql.transactions.write_intent import change_intent
+from acidsql.transactions.write_transaction import write_transaction
 
 _NOWHERE = Span(start=0, end=0)
 _MODES = ("static", "dynamic")

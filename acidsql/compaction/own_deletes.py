@@ -44,8 +44,8 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.storage.tails import ORIGINAL_WRITE_ID
-from acidsql.transaction.explicit import ExplicitTransaction
-from acidsql.transaction.written import next_statement_id
+from acidsql.transactions.explicit import ExplicitTransaction
+from acidsql.transactions.written import next_statement_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

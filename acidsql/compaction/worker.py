@@ -55,8 +55,8 @@ from acidsql.session.table_owner import check_owner, check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
-from acidsql.transaction.recorded import with_files
-from acidsql.transaction.transaction import Status, Transaction, transaction
+from acidsql.transactions.recorded import with_files
+from acidsql.transactions.transaction import Status, Transaction, transaction
 
 logger = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from acidsql.session.leases import Lease
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.metrics import current as current_recording
 from acidsql.storage.listings import Listings
-from acidsql.transaction.current import current_transaction
+from acidsql.transactions.current import current_transaction
 
 _MICROSECONDS = 1_000_000
 # Property of a view: the database in which the names of its text are looked up.

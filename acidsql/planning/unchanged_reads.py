@@ -34,7 +34,7 @@ from acidsql.schema.acid_file import ROW_ID_COLUMN
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import Isolation, isolation
 from acidsql.syntax.lexer import quote
-from acidsql.transaction.current import current_transaction
+from acidsql.transactions.current import current_transaction
 
 _KEY = StructType(
     [

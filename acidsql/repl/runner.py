@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from acidsql.limits import limits
 from acidsql.session.owner_thread import acting_for, owner_thread
-from acidsql.transaction.retries import no_retries_after
+from acidsql.transactions.retries import no_retries_after
 
 Execute = Callable[[SparkSession, str, str], DataFrame]
 """Runs a statement; ``acidsql.sql`` outside tests."""

@@ -27,7 +27,7 @@ from acidsql.repl.runner import (
     run_statement,
 )
 from acidsql.repl.statements import Statement, split
-from acidsql.transaction.current import transaction_mark
+from acidsql.transactions.current import transaction_mark
 
 _GREETING = 'acidsql on Spark {version}. Statements end with ";", \\? shows the commands.\n'
 _EXIT_WORDS = frozenset({"exit", "quit"})

@@ -40,10 +40,10 @@ from acidsql.session.table_owner import check_partition
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.streaming.bucket_file import BucketFile, insert_events
 from acidsql.streaming.client import Client
-from acidsql.transaction.locking import wait_for_locks
-from acidsql.transaction.partition_directory import partition_directory
-from acidsql.transaction.write_id_check import check_write_id_is_new
-from acidsql.transaction.write_intent import insert_intent
+from acidsql.transactions.locking import wait_for_locks
+from acidsql.transactions.partition_directory import partition_directory
+from acidsql.transactions.write_id_check import check_write_id_is_new
+from acidsql.transactions.write_intent import insert_intent
 
 logger = logging.getLogger(__name__)
 

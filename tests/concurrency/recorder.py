@@ -25,7 +25,7 @@ from acidsql.format.names import DirectoryKind, parse_bucket_file, parse_directo
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.planning import statement as planning
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
-from acidsql.transaction.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import WriteTransaction
 from tests.concurrency.histories import (
     Change,
     Commit,

@@ -27,7 +27,7 @@ import acidsql
 from acidsql.errors import AcidSqlError
 from acidsql.metastore.embedded.database import Database
 from acidsql.session.acid_session import AcidSession
-from acidsql.transaction.transaction import Transaction
+from acidsql.transactions.transaction import Transaction
 from tests.metastore.local_files import LocalFiles
 
 Action = Literal["kill", "interrupt", "two interrupts", "pause"]

@@ -25,7 +25,7 @@ from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import FileFormat, Table, TxnState
 from acidsql.session.acid_session import AcidSession
-from acidsql.transaction.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import WriteTransaction
 from tests.faults import small_catalog
 from tests.faults.campaign import Family, Fault, Options
 from tests.faults.metastore_server import CLEAR, Blow, ViolationError, kill

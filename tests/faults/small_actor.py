@@ -11,7 +11,7 @@ from acidsql.metastore.model import (
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
-from acidsql.transaction.write_transaction import (
+from acidsql.transactions.write_transaction import (
     WriteTransaction,
 )
 from tests.faults.small_world import (

@@ -18,9 +18,9 @@ from acidsql.metastore.model import (
 from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
-from acidsql.transaction.transaction import exclusive_request, transaction
-from acidsql.transaction.write_intent import alter_intent, insert_intent
-from acidsql.transaction.write_transaction import (
+from acidsql.transactions.transaction import exclusive_request, transaction
+from acidsql.transactions.write_intent import alter_intent, insert_intent
+from acidsql.transactions.write_transaction import (
     WriteTransaction,
     write_transaction,
     write_transactions,

@@ -30,9 +30,9 @@ from acidsql.metastore.model import (
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.transaction.transaction import transaction
-from acidsql.transaction.write_intent import change_intent, insert_intent
-from acidsql.transaction.write_transaction import (
+from acidsql.transactions.transaction import transaction
+from acidsql.transactions.write_intent import change_intent, insert_intent
+from acidsql.transactions.write_transaction import (
     commit_all,
     write_transaction,
     write_transactions,

@@ -13,9 +13,9 @@ from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.session.leases import Leases
 from acidsql.storage.filesystem import FileSystem
-from acidsql.transaction import write_transaction
-from acidsql.transaction.transaction import Transaction
-from acidsql.transaction.write_transaction import WriteTransaction
+from acidsql.transactions import write_transaction
+from acidsql.transactions.transaction import Transaction
+from acidsql.transactions.write_transaction import WriteTransaction
 
 _OWNERS: dict[str, tuple[Any, str]] = {
     "open": (EmbeddedMetastore, "open_txn"),

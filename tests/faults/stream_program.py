@@ -16,7 +16,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
-from acidsql.sink import BATCHES
+from acidsql.stream_sink import BATCHES
 
 KEYS = 7
 _SCHEMA = "id INT, v INT, n INT, op STRING"

@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType
 import acidsql
 from acidsql.errors import TransactionStateError
 from acidsql.format.names import DirectoryKind, parse_directory
-from acidsql.transaction.write_transaction import Change, WriteTransaction
+from acidsql.transactions.write_transaction import Change, WriteTransaction
 from tests.hive.agreement import MODES
 from tests.hive.histories import Failure, History, Step, StepKind
 from tests.hive.history_statements import source_statements

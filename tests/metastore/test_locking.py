@@ -7,7 +7,7 @@ import pytest
 from acidsql.errors import LockTimeoutError, TransactionStateError
 from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
 from acidsql.metastore.protocol import Metastore
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transactions.locking import wait_for_locks
 
 pytestmark = pytest.mark.usefixtures("tables")
 

@@ -18,7 +18,7 @@ import acidsql
 from acidsql.format.names import OWNER_FILE
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.session.acid_session import AcidSession
-from acidsql.transaction.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import WriteTransaction
 
 _numbers = itertools.count()
 # operation, originalTransaction, bucket, rowId, currentTransaction

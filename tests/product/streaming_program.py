@@ -1,7 +1,7 @@
 """Streaming client that commits transactions until it is killed.
 
-``python -m tests.product.streaming_program METASTORE TABLE``: each transaction has two rows; the number of
-commits is printed after each.
+``python -m tests.product.streaming_program METASTORE TABLE``: each transaction has two rows; the
+number of commits is printed after each.
 """
 
 from __future__ import annotations

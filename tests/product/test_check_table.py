@@ -17,8 +17,8 @@ from acidsql.format.bucket_codec import encode
 from acidsql.metastore.changes import RecordStatistics
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition
-from acidsql.transaction.transaction import transaction
-from acidsql.transaction.write_intent import insert_intent
+from acidsql.transactions.transaction import transaction
+from acidsql.transactions.write_intent import insert_intent
 from tests.limits import set_limits
 from tests.product.conditions import condition
 from tests.product.conftest import Lab

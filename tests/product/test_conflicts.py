@@ -201,7 +201,7 @@ def test_the_last_conflict_is_raised(lab: Lab, other: Lab, monkeypatch: pytest.M
         tries.append(1)
         raise WriteConflictError("CONCURRENT_WRITE", "again")
 
-    monkeypatch.setattr("acidsql.transaction.write_transaction.commit_all", always)
+    monkeypatch.setattr("acidsql.transactions.write_transaction.commit_all", always)
     with lab.settings(spark__acidsql__retries="2"), pytest.raises(WriteConflictError):
         lab.sql(f"UPDATE {t} SET v = 0")
     assert len(tries) == 3
@@ -231,7 +231,7 @@ def test_other_errors_are_raised_at_once(
         tries.append(1)
         raise error
 
-    monkeypatch.setattr("acidsql.transaction.write_transaction.commit_all", fail)
+    monkeypatch.setattr("acidsql.transactions.write_transaction.commit_all", fail)
     with lab.settings(spark__acidsql__retries="3"), pytest.raises(type(error)):
         lab.sql(f"UPDATE {t} SET v = 0")
     assert len(tries) == 1

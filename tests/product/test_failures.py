@@ -18,8 +18,8 @@ from acidsql.metastore.model import TxnState, TxnType
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.storage import delete_files, finalize
 from acidsql.storage.filesystem import FileSystem
-from acidsql.transaction.transaction import Transaction
-from acidsql.transaction.write_transaction import WriteTransaction
+from acidsql.transactions.transaction import Transaction
+from acidsql.transactions.write_transaction import WriteTransaction
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

@@ -18,8 +18,8 @@ from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import latest_snapshot
 from acidsql.scan.plan import count_rows_from_tails
 from acidsql.session.acid_session import AcidSession
-from acidsql.transaction.write_intent import insert_intent
-from acidsql.transaction.write_transaction import write_transaction
+from acidsql.transactions.write_intent import insert_intent
+from acidsql.transactions.write_transaction import write_transaction
 
 pytestmark = pytest.mark.spark
 

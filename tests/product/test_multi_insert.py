@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acidsql.format.bucket_codec import encode
-from acidsql.transaction.write_transaction import commit_all
+from acidsql.transactions.write_transaction import commit_all
 from tests.product.conditions import condition
 from tests.product.test_layout import check_files
 

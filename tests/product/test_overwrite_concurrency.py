@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acidsql.metastore.model import LockState
-from acidsql.transaction import transaction as transaction_module
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transactions import transaction as transaction_module
+from acidsql.transactions.locking import wait_for_locks
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab

@@ -16,8 +16,8 @@ from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import decode_statement
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.storage.filesystem import FileSystem
-from acidsql.transaction import write_transaction
-from acidsql.transaction.current import transaction_mark
+from acidsql.transactions import write_transaction
+from acidsql.transactions.current import transaction_mark
 from tests.limits import set_limits
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 import acidsql
 from acidsql.repl.runner import Result, fetch, run_statement
 from acidsql.repl.shell import Ending, Settings, Shell
-from acidsql.transaction.current import transaction_mark
+from acidsql.transactions.current import transaction_mark
 
 pytestmark = pytest.mark.spark
 

@@ -30,7 +30,7 @@ from acidsql.metastore.model import (
     TxnState,
     TxnType,
 )
-from acidsql.transaction.recorded import cut
+from acidsql.transactions.recorded import cut
 from tests.metastore.subjects import START
 
 INSERT = RecordedStatement(operation="INSERT", text="INSERT INTO t VALUES (1)")

@@ -31,8 +31,8 @@ from acidsql.metastore.model import (
     TxnState,
     TxnType,
 )
-from acidsql.transaction.write_intent import change_intent
-from acidsql.transaction.write_transaction import write_transaction
+from acidsql.transactions.write_intent import change_intent
+from acidsql.transactions.write_transaction import write_transaction
 from tests.metastore.server import launcher
 from tests.metastore.server.launcher import VERSIONS, MetastoreServer
 from tests.metastore.spark.conftest import Client

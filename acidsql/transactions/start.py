@@ -10,9 +10,9 @@ from acidsql.metastore.model import TxnType
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.owner_thread import owner_thread
-from acidsql.transaction import current as open_transactions
-from acidsql.transaction.explicit import ExplicitTransaction
-from acidsql.transaction.transaction import Transaction
+from acidsql.transactions import current as open_transactions
+from acidsql.transactions.explicit import ExplicitTransaction
+from acidsql.transactions.transaction import Transaction
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from acidsql.errors import AcidSqlError, WriteConflictError
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType
 from acidsql.metastore.names import object_name
-from acidsql.transaction.transaction import Transaction
+from acidsql.transactions.transaction import Transaction
 
 logger = logging.getLogger(__name__)
 

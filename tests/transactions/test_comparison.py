@@ -28,8 +28,8 @@ from acidsql.storage.delete_files import (
     read_events,
 )
 from acidsql.storage.tails import TailCache
-from acidsql.transaction.comparison import Comparison, deleted_rows
-from acidsql.transaction.transaction import transaction
+from acidsql.transactions.comparison import Comparison, deleted_rows
+from acidsql.transactions.transaction import transaction
 from tests.limits import set_limits
 from tests.metastore.local_files import LocalFiles, session_without_spark
 

@@ -14,8 +14,8 @@ from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, CompactionType, LockType, Operation, Table, TxnType
 from acidsql.storage.filesystem import child
-from acidsql.transaction.write_intent import WriteIntent
-from acidsql.transaction.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_intent import WriteIntent
+from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
 from tests.metastore.local_files import LocalFiles, session_without_spark
 
 Begin = Callable[[Operation], AbstractContextManager[WriteTransaction]]

@@ -13,7 +13,7 @@ from acidsql.metastore.changes import (
 )
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Partition, Table
-from acidsql.transaction.recorded import cut
+from acidsql.transactions.recorded import cut
 
 TRANSACTION = "TRANSACTION"
 """Operation in the history of a write id under which several statements wrote."""

@@ -10,7 +10,7 @@ from acidsql.format.names import parse_directory
 from acidsql.metastore.model import Operation, Partition
 
 if TYPE_CHECKING:
-    from acidsql.transaction.write_transaction import WriteTransaction
+    from acidsql.transactions.write_transaction import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

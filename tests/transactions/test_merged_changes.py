@@ -11,8 +11,8 @@ from acidsql.limits import limits
 from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordCounts, RecordWrites
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Column, Partition, Table
-from acidsql.transaction.merged_changes import merged, together
-from acidsql.transaction.written import next_statement_id
+from acidsql.transactions.merged_changes import merged, together
+from acidsql.transactions.written import next_statement_id
 
 TABLES = [
     Table(

@@ -19,13 +19,13 @@ from acidsql.session.metrics import Phase, phase
 from acidsql.session.settings import Isolation, isolation, retries
 from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child
-from acidsql.transaction.recorded import recorded
-from acidsql.transaction.transaction import Transaction, transaction
-from acidsql.transaction.write_intent import WriteIntent
-from acidsql.transaction.written import Written
+from acidsql.transactions.recorded import recorded
+from acidsql.transactions.transaction import Transaction, transaction
+from acidsql.transactions.write_intent import WriteIntent
+from acidsql.transactions.written import Written
 
 if TYPE_CHECKING:
-    from acidsql.transaction.write_transaction import WriteTransaction
+    from acidsql.transactions.write_transaction import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,18 +28,18 @@ from acidsql.session.leases import Lease
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
-from acidsql.transaction import current as open_transactions
-from acidsql.transaction.begin import OpenedTransaction, allocate, check_settings
-from acidsql.transaction.comparison import Watch, comparison, deleted_rows
-from acidsql.transaction.held_locks import HeldLocks
-from acidsql.transaction.merged_changes import merged
-from acidsql.transaction.recorded import recorded, with_files
-from acidsql.transaction.transaction import Status, Transaction, lost_to
-from acidsql.transaction.write_intent import WriteIntent
-from acidsql.transaction.written import NOTHING_WRITTEN, Written, changes_whole_table, written_by
+from acidsql.transactions import current as open_transactions
+from acidsql.transactions.begin import OpenedTransaction, allocate, check_settings
+from acidsql.transactions.comparison import Watch, comparison, deleted_rows
+from acidsql.transactions.held_locks import HeldLocks
+from acidsql.transactions.merged_changes import merged
+from acidsql.transactions.recorded import recorded, with_files
+from acidsql.transactions.transaction import Status, Transaction, lost_to
+from acidsql.transactions.write_intent import WriteIntent
+from acidsql.transactions.written import NOTHING_WRITTEN, Written, changes_whole_table, written_by
 
 if TYPE_CHECKING:
-    from acidsql.transaction.write_transaction import WriteTransaction
+    from acidsql.transactions.write_transaction import WriteTransaction
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from acidsql.limits import limits
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
 from acidsql.session.settings import retries
-from acidsql.transaction.current import current_transaction
+from acidsql.transactions.current import current_transaction
 
 logger = logging.getLogger(__name__)
 

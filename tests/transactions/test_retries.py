@@ -11,11 +11,11 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from acidsql.transaction.retries import no_retries_after, run_again_after_conflicts
 
 from acidsql.errors import AcidAnalysisError, MetastoreError, WriteConflictError
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import recorded
+from acidsql.transactions.retries import no_retries_after, run_again_after_conflicts
 from tests.limits import set_limits
 
 CONFLICT = WriteConflictError("CONCURRENT_WRITE", "another one was first")

@@ -18,7 +18,7 @@ from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnState
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.heartbeat import Heartbeater
-from acidsql.transaction.transaction import Status, Transaction, transaction
+from acidsql.transactions.transaction import Status, Transaction, transaction
 
 GONE = MetastoreError("METASTORE_UNAVAILABLE", "the connection was lost")
 

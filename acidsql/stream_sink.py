@@ -23,8 +23,8 @@ from acidsql.limits import limits
 from acidsql.planning.name_resolution import acid_table
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
-from acidsql.transaction.retries import run_again_after_conflicts
 from acidsql.transaction_handle import TransactionHandle, transaction
+from acidsql.transactions.retries import run_again_after_conflicts
 
 logger = logging.getLogger(__name__)
 

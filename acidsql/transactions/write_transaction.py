@@ -29,15 +29,15 @@ from acidsql.storage.finalize import FinishedDirectory
 from acidsql.storage.listings import Listings
 from acidsql.storage.staging import Target
 from acidsql.storage.sync import Unsynced, sync_all
-from acidsql.transaction import added_partitions
-from acidsql.transaction.begin import OpenedTransaction, begin
-from acidsql.transaction.comparison import Watch, comparison, deleted_rows
-from acidsql.transaction.current import current_transaction
-from acidsql.transaction.partition_directory import partition_directory
-from acidsql.transaction.transaction import Transaction
-from acidsql.transaction.write_id_check import check_write_id_is_new
-from acidsql.transaction.write_intent import WriteIntent
-from acidsql.transaction.written import NOTHING_WRITTEN, Written
+from acidsql.transactions import added_partitions
+from acidsql.transactions.begin import OpenedTransaction, begin
+from acidsql.transactions.comparison import Watch, comparison, deleted_rows
+from acidsql.transactions.current import current_transaction
+from acidsql.transactions.partition_directory import partition_directory
+from acidsql.transactions.transaction import Transaction
+from acidsql.transactions.write_id_check import check_write_id_is_new
+from acidsql.transactions.write_intent import WriteIntent
+from acidsql.transactions.written import NOTHING_WRITTEN, Written
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 import acidsql
 from acidsql.session.acid_session import AcidSession
-from acidsql.sink import BATCHES
+from acidsql.stream_sink import BATCHES
 from tests.limits import set_limits
 from tests.product.conditions import condition_of
 

@@ -14,7 +14,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.session.owner_thread import owner_thread
 
 if TYPE_CHECKING:
-    from acidsql.transaction.explicit import ExplicitTransaction
+    from acidsql.transactions.explicit import ExplicitTransaction
 
 _lock = threading.Lock()
 _open: list[ExplicitTransaction] = []

@@ -30,8 +30,8 @@ from acidsql.metastore.model import (
 )
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
-from acidsql.transaction.current import refuse_in_transaction
-from acidsql.transaction.locking import wait_for_locks
+from acidsql.transactions.current import refuse_in_transaction
+from acidsql.transactions.locking import wait_for_locks
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import pytest
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
-from acidsql.transaction.held_locks import HeldLocks
+from acidsql.transactions.held_locks import HeldLocks
 
 HELD = LockRequest(
     database="db",
