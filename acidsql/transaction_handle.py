@@ -48,7 +48,7 @@ class TransactionHandle:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can go on: it has not ended, and nobody has aborted it as far as is known."""
+        """Whether it has not ended, and nobody has aborted it as far as is known."""
         return self._transaction.is_open and not self._transaction.has_ended
 
     def sql(

@@ -1,7 +1,7 @@
 """Changes that others have committed to a table since a snapshot, read from their directories.
 
 These directories are still there while a transaction that is older than them is open, whatever was
-compacted since (``transaction.comparison``).
+compacted since (``transactions.comparison``).
 """
 
 from __future__ import annotations

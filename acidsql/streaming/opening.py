@@ -55,7 +55,7 @@ def open_batch(
 
 
 def _learn_write_ids(client: Client, table: Table, partition: tuple[str, ...] | None) -> None:
-    """Raise the table's write ids above those of its directories (``transaction.begin``)."""
+    """Raise the table's write ids above those of its directories (``transactions.begin``)."""
     if client.metastore.capabilities.is_id_authority:
         return
     place = table.location
