@@ -15,6 +15,7 @@ _UNITS = (
     "bytes", "seconds", "events", "rows", "files", "threads", "words", "numbers", "partitions",
     "values", "bits", "stripes", "tails", "filters", "tables", "transactions", "compactions",
     "call", "ids", "attempts", "connections", "part", "pauses", "word", "characters", "directories",
+    "batches", "records",
 )  # fmt: skip
 
 

@@ -81,7 +81,8 @@ def _reason(
         return Reason.OPEN
     first, last = directory.min_write_id, directory.max_write_id
     if directory.kind is not DirectoryKind.BASE and state.base is not None:
-        first = max(first, state.base.max_write_id + 1)
+        above = state.base.max_write_id + 1
+        first = max(first, above) if last >= above else first
     if first > write_ids.high_water_mark:
         return Reason.LATER
     if directory.kind is DirectoryKind.BASE:

@@ -50,6 +50,15 @@ def test_a_delta_of_which_only_what_the_base_has_is_valid() -> None:
     assert hidden_names(names, state, WRITE_IDS, TXNS) == ((names[1], Reason.ABORTED),)
 
 
+def test_an_open_delta_below_the_base_of_an_overwrite() -> None:
+    names = ["base_0000008", "delta_0000007_0000007"]
+    write_ids = ValidWriteIdList(
+        table="db.t", high_water_mark=8, open=frozenset({7}), aborted=frozenset()
+    )
+    state = select(names, write_ids, TXNS)
+    assert hidden_names(names, state, write_ids, TXNS) == ((names[1], Reason.OPEN),)
+
+
 def test_a_directory_with_originals_is_read_and_one_without_files_has_none() -> None:
     state = select(["1/000000_0"], WRITE_IDS, TXNS)
     assert hidden_names(["1", "2"], state, WRITE_IDS, TXNS) == (("2", Reason.EMPTY),)

@@ -13,6 +13,7 @@ from acidsql.commands import events
 from acidsql.compaction import merging, rewriting, worker
 from acidsql.errors import MetastoreError, WriteJobError
 from acidsql.format.names import STAGING_PREFIX
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.planning.statement import StatementSnapshot
@@ -223,8 +224,8 @@ def test_a_commit_that_was_made_but_not_answered_is_kept(
     t = make_table(lab)
     original = EmbeddedMetastore.commit_txn
 
-    def commit_and_fail(metastore: EmbeddedMetastore, txn_id: int) -> None:
-        original(metastore, txn_id)
+    def commit_and_fail(metastore: EmbeddedMetastore, txn_id: int, compared: Compared) -> None:
+        assert original(metastore, txn_id, compared)
         raise MetastoreError("METASTORE_UNAVAILABLE", "the connection was lost")
 
     with monkeypatch.context() as patch:
@@ -240,8 +241,8 @@ def test_an_interrupt_after_the_commit_was_made_takes_nothing_back(
     t = make_table(lab)
     original = EmbeddedMetastore.commit_txn
 
-    def commit_and_stop(metastore: EmbeddedMetastore, txn_id: int) -> None:
-        original(metastore, txn_id)
+    def commit_and_stop(metastore: EmbeddedMetastore, txn_id: int, compared: Compared) -> None:
+        assert original(metastore, txn_id, compared)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
