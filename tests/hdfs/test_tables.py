@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileSystem, child
@@ -96,7 +97,7 @@ def test_a_failed_write_leaves_nothing_on_hdfs(
     acidsql.sql(hdfs_spark, "INSERT INTO failed VALUES (1, 1, 1), (2, 2, 2)")
     before = tree(files, f"{hdfs_uri}/failed")
 
-    def refuse(metastore: EmbeddedMetastore, txn_id: int) -> None:
+    def refuse(metastore: EmbeddedMetastore, txn_id: int, _: Compared) -> None:
         raise RuntimeError(f"no commit of {txn_id} in {metastore}")
 
     with monkeypatch.context() as patch:
