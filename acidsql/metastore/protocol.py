@@ -7,38 +7,28 @@ Nothing here depends on Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.catalog_protocol import CatalogProtocol
 from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.comparison import Compared, Rival
 from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.model import (
-    NO_LIMITS,
-    NO_OPTIONS,
     Capabilities,
-    Compaction,
-    CompactionCandidate,
-    CompactionOptions,
-    CompactionType,
     LockInfo,
     LockRequest,
     LockState,
     Operation,
-    Partition,
-    PlainTable,
-    Table,
     TableOwner,
     TxnInfo,
     TxnType,
-    WorkerLimits,
 )
-from acidsql.metastore.table_statistics import Statistics
+from acidsql.metastore.queue_protocol import QueueProtocol
 
 
-class Metastore(Protocol):
+class Metastore(CatalogProtocol, QueueProtocol, Protocol):
     """Contract of a metastore. Every method is atomic, and its effect is durable when it returns.
 
     Raises:
@@ -48,168 +38,6 @@ class Metastore(Protocol):
             id.
         MetastoreError: by every method.
     """
-
-    # -- catalog --------------------------------------------------------------------------------
-    def create_database(
-        self,
-        name: str,
-        location: str,
-        comment: str | None = None,
-        properties: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        """Create a database.
-
-        Raises:
-            AcidAnalysisError: SCHEMA_ALREADY_EXISTS.
-        """
-
-    def drop_database(self, name: str) -> None:
-        """Drop an empty database.
-
-        Raises:
-            AcidAnalysisError: SCHEMA_NOT_EMPTY.
-        """
-
-    def databases(self) -> tuple[str, ...]:
-        """Return the names of all databases, sorted; ``default`` always exists."""
-
-    def database_location(self, name: str) -> str:
-        """Return the location URI of a database ('' for ``default`` as long as none was set)."""
-
-    def database_properties(self, name: str) -> Mapping[str, str]:
-        """Return the properties of a database (``DBPROPERTIES``)."""
-
-    def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set properties of a database; the value None removes one. The others stay."""
-
-    def create_table(
-        self,
-        table: Table,
-        partitions: Iterable[Partition] = (),
-        highest_write_id: int = 0,
-        highest_txn_id: int = 0,
-    ) -> None:
-        """Create a table or view.
-
-        Args:
-            table: the table.
-            partitions: its partitions, if its directory has some already.
-            highest_write_id: highest write id in the names of its directories; later ones are
-                above it.
-            highest_txn_id: the same of transaction ids.
-
-        Raises:
-            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
-        """
-
-    def stage_table(self, txn_id: int, table: Table) -> Table:
-        """Create a table for a transaction; the change ``ShowTable`` of its commit finishes it.
-
-        Nothing is left of it if the transaction does not commit. A server shows it to everybody at
-        once, and keeps it then if others have written to it.
-
-        Returns:
-            Its definition until the commit, perhaps with another name.
-
-        Raises:
-            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
-        """
-
-    def drop_table(self, database: str, name: str) -> None:
-        """Remove a table from the catalog, with its partitions, write ids, locks and queue entries.
-
-        Its files stay; the change ``DropTable`` of a commit deletes them too.
-        """
-
-    def alter_table(self, table: Table) -> None:
-        """Replace the definition of the table that has the same name."""
-
-    def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
-        """Rename a table, perhaps into another database; partitions, write ids and history stay.
-
-        A server moves the files of a table that lies in its default place; read the location
-        afterwards. Otherwise the caller moves the files.
-
-        Raises:
-            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
-        """
-
-    def table(self, database: str, name: str) -> Table:
-        """Return a table or view; names are case-insensitive."""
-
-    def find_table(self, database: str, name: str) -> Table | None:
-        """Return a table or view, or None if there is none of that name."""
-
-    def plain_table(self, database: str, name: str) -> PlainTable | None:
-        """Return the server's table of this name if it is not transactional, else None.
-
-        A metastore without a server has no such tables, and returns None.
-        """
-
-    def convert_table(self, plain: PlainTable) -> None:
-        """Make a plain table transactional.
-
-        The table is the server's, or, without a server, one that another catalog had until now. Its
-        write ids start above those that Hive reserves for the rows that the table has already.
-        """
-
-    def tables(self, database: str) -> tuple[str, ...]:
-        """Return the names of tables and views of a database, sorted."""
-
-    def table_at(self, location: str, database: str) -> Table | None:
-        """Return a managed table whose location equals, contains or lies within a location, or
-        None.
-
-        A Hive Metastore has no such call and may have many tables. So only some databases are
-        searched: this one, ``default``, and those that the path names (``/sales.db/``).
-        """
-
-    def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """Add partitions; those that exist already are left unchanged."""
-
-    def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """Remove partitions from the catalog; their files stay (see ``DropPartitions``)."""
-
-    def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """Replace the location and columns of partitions, found by their values.
-
-        Raises:
-            AcidLookupError: PARTITION_NOT_FOUND, one of them does not exist.
-        """
-
-    def rename_partition(
-        self, database: str, table: str, values: tuple[str, ...], renamed: Partition
-    ) -> None:
-        """Change the values of a partition, and perhaps its location.
-
-        A server moves the files, if the new location does not exist yet; otherwise the caller does.
-
-        Raises:
-            AcidLookupError: PARTITION_NOT_FOUND.
-            AcidAnalysisError: PARTITION_ALREADY_EXISTS.
-        """
-
-    def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        """Return the values of all partitions, sorted; cheaper than ``partitions``."""
-
-    def partitions(
-        self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
-    ) -> tuple[Partition, ...]:
-        """Return the partitions with these values (by default all), sorted by values.
-
-        Values that no partition has are left out.
-        """
-
-    def statistics(
-        self, table: Table, partition: tuple[str, ...] | None, columns: Sequence[str] = ()
-    ) -> Statistics | None:
-        """Return the statistics of a table, or None if there are none; the change
-        ``RecordStatistics`` of a commit keeps them.
-
-        Args:
-            partition: values of the partition that they are about, None for the whole table.
-            columns: names of the columns whose statistics are wanted as well.
-        """
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
@@ -450,122 +278,6 @@ class Metastore(Protocol):
         operation: Operation,
     ) -> None:
         """Record in the write set the partitions to which a dynamic-partition statement wrote."""
-
-    # -- compaction queue -----------------------------------------------------------------------
-    def request_compaction(
-        self,
-        database: str,
-        table: str,
-        partition: str | None,
-        compaction_type: CompactionType,
-        worker: str | None = None,
-        options: CompactionOptions = NO_OPTIONS,
-    ) -> Compaction:
-        """Add a compaction to the queue.
-
-        If the same object is queued or being compacted already, the result has the state REFUSED
-        and the reason in ``error`` (CompactFunction).
-
-        Args:
-            worker: name of the worker that will take the entry, used for this request alone; None
-                lets any worker take it.
-        """
-
-    def request_cleanup(self, database: str, table: str, partition: str | None) -> Compaction:
-        """Add an entry READY_FOR_CLEANING, for directories that nobody needs and no compaction has
-        made obsolete.
-
-        One that waits already and covers it is returned instead. A metastore with a cleaner of its
-        own has nothing to request, and raises UNSUPPORTED_FEATURE.CLEANUP.
-        """
-
-    def next_compaction(
-        self, worker: str, compaction_id: int | None = None, chosen: WorkerLimits = NO_LIMITS
-    ) -> Compaction | None:
-        """Take the oldest INITIATED entry, make it WORKING and return it; None if there is none.
-
-        No entry is given to two workers. A metastore that does all compactions itself returns None.
-
-        Args:
-            compaction_id: entry to take instead of the oldest. A server gives it only to the worker
-                that has requested it.
-            chosen: which entries the worker takes; a server knows no sizes.
-        """
-
-    def compaction_given_back(self, compaction_id: int) -> None:
-        """Change an entry from WORKING to INITIATED: its worker has to end and has done nothing."""
-
-    def abort_compaction(self, compaction_id: int) -> Compaction:
-        """Change an entry from INITIATED to ABORTED; return it, or as it is if it is not INITIATED.
-
-        Raises:
-            AcidLookupError: COMPACTION_NOT_FOUND.
-        """
-
-    def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
-        """Record the compactor's transaction and the highest write id of its snapshot."""
-
-    def compaction_done(self, compaction_id: int) -> None:
-        """Change an entry from WORKING to READY_FOR_CLEANING.
-
-        ``next_txn_id`` is set when the compactor's transaction commits (or now, for an entry
-        without one). Once no transaction below it is open, nobody needs the old directories.
-        """
-
-    def compaction_failed(self, compaction_id: int, error: str) -> None:
-        """Change an entry from WORKING to FAILED; it stays in the history."""
-
-    def compaction_refused(self, compaction_id: int, reason: str) -> None:
-        """Change an entry from WORKING to REFUSED; it stays in the history."""
-
-    def ready_to_clean(self) -> tuple[Compaction, ...]:
-        """Return the READY_FOR_CLEANING entries whose old directories nobody reads any more.
-
-        These have a ``next_txn_id`` that is not above the lowest open transaction. A metastore with
-        a cleaner of its own returns none.
-        """
-
-    def compaction_cleaned(
-        self, compaction_id: int, highest_write_id: int, kept: Sequence[tuple[int, int]] = ()
-    ) -> None:
-        """Change an entry from READY_FOR_CLEANING to SUCCEEDED.
-
-        Aborted transactions may be forgotten if all that they wrote, up to this write id, is
-        cleaned.
-
-        Args:
-            kept: ranges of write ids of directories that stay and may have rows of aborted writes
-                among others.
-        """
-
-    def compaction_candidates(
-        self, written_before: float | None = None
-    ) -> tuple[CompactionCandidate, ...]:
-        """Return what the initiator has to look at, oldest first.
-
-        Args:
-            written_before: seconds since 1970; what was written to before is looked at even if it
-                was not often enough. None: only what was.
-        """
-
-    def compaction_looked(self, candidate: CompactionCandidate, look_after: int) -> None:
-        """Record that the initiator has looked at a candidate.
-
-        Args:
-            look_after: number of further writes after which the next look is due.
-        """
-
-    def compactions(self) -> tuple[Compaction, ...]:
-        """Return the entries of the queue and of the history, newest first."""
-
-    @property
-    def initiates_compactions(self) -> bool:
-        """Return whether a server has an initiator that is on, and requests compactions itself."""
-
-    def compactions_of(
-        self, database: str, table: str, partition: str | None
-    ) -> tuple[Compaction, ...]:
-        """Return the entries of a partition, or of a table without partitions, newest first."""
 
     def close(self) -> None:
         """Close the connections."""
