@@ -13,7 +13,12 @@ from dataclasses import dataclass
 
 from acidsql import bridge
 from acidsql.compaction.worker import partition_of
-from acidsql.errors import AcidAnalysisError, AcidSqlError
+from acidsql.errors import (
+    AcidAnalysisError,
+    AcidLookupError,
+    AcidSqlError,
+    TransactionStateError,
+)
 from acidsql.format.durations import seconds
 from acidsql.format.names import STAGING_PREFIX, parse_directory
 from acidsql.format.selection import ACID_PREFIXES
@@ -33,6 +38,8 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.sync import sync
 
 logger = logging.getLogger(__name__)
+
+_OF_ANOTHER_CLEANER = ("COMPACTION_NOT_FOUND", "COMPACTION_STATE_CHANGED")
 
 RETENTION_PROPERTY = "acidsql.history.retention"
 
@@ -194,10 +201,16 @@ def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Co
 
 
 def _record_cleaned(session: AcidSession, done: Sequence[Compaction], removed: Removable) -> None:
+    """Record entries as cleaned; the cleaner of another process may have been faster."""
     for entry in done:
-        session.metastore.compaction_cleaned(
-            entry.compaction_id, removed.highest_write_id, removed.kept
-        )
+        try:
+            session.metastore.compaction_cleaned(
+                entry.compaction_id, removed.highest_write_id, removed.kept
+            )
+        except (AcidLookupError, TransactionStateError) as error:
+            if error.condition not in _OF_ANOTHER_CLEANER:
+                raise
+            logger.debug("compaction %s was cleaned already: %s", entry.compaction_id, error)
 
 
 def _directory_of(session: AcidSession, table: Table, entry: Compaction) -> Partition | None:

@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.compaction import cleaner
 from acidsql.compaction.rounds import Maintenance
 from acidsql.metastore.model import (
     CompactionState,
@@ -442,3 +443,19 @@ def test_bucketed_tables_are_not_rebalanced(own: Lab) -> None:
     t = own.create("id INT", clustered="(id) INTO 2 BUCKETS", values="(1)")
     (row,) = own.frame(f"ALTER TABLE {t} COMPACT 'rebalance'").collect()
     assert (row.state, row.errormessage[:31]) == ("refused", "the rows of a bucketed table ar")
+
+
+def test_two_cleaners_are_in_nobodys_way(own: Lab, caplog: pytest.LogCaptureFixture) -> None:
+    t = own.create("id INT", values="(0)")
+    own.insert(t, "(1)")
+    before = own.frame(f"SELECT * FROM {t}")
+    own.compact(t, "major")
+    del before
+    acidsql.release(own.spark)
+    entries = own.session.metastore.ready_to_clean()
+    assert len(entries) == 1
+    assert acidsql.run_cleaner(own.spark) == [entries[0].compaction_id]
+    # Another cleaner has read the queue before this one was done.
+    assert list(cleaner._cleaned(own.session, entries)) == list(entries)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    assert own.rows(t) == [(0,), (1,)]
