@@ -50,6 +50,9 @@ class Sink:
         delete_when: condition over the batch's columns: rows that delete.
         app_id: name of the stream; by default the id of its query.
         exactly_once: whether repeated batches are recognised.
+
+    >>> acidsql.sink("pet", app_id="pets").mode
+    'append'
     """
 
     spark: SparkSession
@@ -242,6 +245,10 @@ def write_stream(frame: DataFrame, table: str, checkpoint: str, **options: Any) 
         table: the target, as in SQL.
         checkpoint: directory of the query's checkpoint.
         **options: those of ``sink``.
+
+    >>> born = spark.readStream.format("rate").load().selectExpr("CAST(value AS INT) AS id")
+    >>> writer = acidsql.write_stream(born, "pet", "checkpoint").trigger(availableNow=True)
+    >>> writer.start().awaitTermination()
     """
     write = sink(table, **{"spark": frame.sparkSession, **options})
     kind = {"append": "append", "merge": "update", "complete": "complete"}[write.mode]
