@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from acidsql.errors import TransactionStateError
-from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
 from acidsql.metastore.protocol import Metastore
+from tests.metastore.subjects import EMBEDDED, only
 
 pytestmark = pytest.mark.usefixtures("tables")
 
@@ -215,9 +215,8 @@ def test_no_locks_wanted(metastore: Metastore) -> None:
     assert metastore.check_lock(own) is ACQUIRED
 
 
+@only(*EMBEDDED)  # a server lets both wait
 def test_who_waits_for_a_transaction_is_not_in_its_way(metastore: Metastore) -> None:
-    if not isinstance(metastore, EmbeddedMetastore):
-        pytest.skip("a server lets both wait")
     mine, other = opened(metastore), opened(metastore)
     assert metastore.lock(mine, [wants(SR)]) is ACQUIRED
     assert metastore.lock(other, [wants(EX), wants(EX, table="p")]) is WAITING
