@@ -242,14 +242,14 @@ def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", _seeds(10, 70))
+@pytest.mark.parametrize("seed", _seeds(10, 50))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:
     pair.check(Statements(Random(seed), SOURCES).query())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", _seeds(2, 20))
+@pytest.mark.parametrize("seed", _seeds(2, 14))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_events(
     pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -265,7 +265,7 @@ def _compaction(random: Random) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", _seeds(1, 10))
+@pytest.mark.parametrize("seed", _seeds(1, 7))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_random_changes_give_the_rows_of_plain_tables(
     spark: SparkSession, tmp_path: Path, seed: int
