@@ -29,7 +29,6 @@ from acidsql.streaming import (
 )
 from acidsql.streaming.writers import RecordWriter
 
-FORMATS = ("json", "csv", "regex", "arrow")
 _REJECTED = 3
 
 
@@ -45,7 +44,7 @@ class Source:
     """Form of the input.
 
     Attributes:
-        format: one of ``FORMATS``.
+        format: one of ``ingest_command.FORMATS``.
         delimiter: between the fields of ``csv``.
         null: text of a field of ``csv`` that is NULL.
         header: whether the first line of ``csv`` has the names of the columns.

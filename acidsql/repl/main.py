@@ -6,13 +6,11 @@ check found problems, 130 cancelled with Ctrl-C.
 
 from __future__ import annotations
 
-import csv
-import re
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import click
 from platformdirs import user_state_path
@@ -21,13 +19,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.dialects import DIALECTS
 from acidsql.repl import metastore_files
+from acidsql.repl.ingest_command import INTERRUPTED, ingest
 from acidsql.repl.printer import FORMATS, result_text, summary
 from acidsql.repl.session import start_session
 from acidsql.repl.shell import Ending, Settings, Shell
 from acidsql.session.settings import METASTORE_FILE
 
-_EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: 130}
-_INTERRUPTED = 130
+_EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: INTERRUPTED}
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -249,124 +247,12 @@ def maintain(
             spark, chosen, stop=stop, database=database, interval=interval, once=once
         )
     except KeyboardInterrupt:
-        code = _INTERRUPTED
+        code = INTERRUPTED
     spark.stop()
     sys.exit(code)
 
 
-@main.command()
-@click.option("--table", required=True, help="Table that the rows go to: DATABASE.NAME or NAME.")
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(["json", "csv", "regex", "arrow"]),
-    required=True,
-    help="Form of the records: JSON objects or texts, one in a line, or an Arrow IPC stream.",
-)
-@click.option(
-    "--metastore",
-    default=METASTORE_FILE,
-    show_default=True,
-    help="File of the embedded metastore, or thrift://host:port of a Hive Metastore.",
-)
-@click.option("--partition", metavar="NAME", help="The one partition of all rows: p=1/q=a.")
-@click.option("--delimiter", default=",", show_default=True, help="Between the fields of csv.")
-@click.option("--null", default="\\N", show_default=True, help="Field of csv that is NULL.")
-@click.option("--header", is_flag=True, help="The first line of csv names the columns.")
-@click.option("--pattern", help="Regular expression of regex; its groups are the columns.")
-@click.option(
-    "--rows",
-    type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    help="Records of a transaction.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10.0,
-    show_default=True,
-    help="Commit a transaction after this time, however few records it has.",
-)
-@click.option(
-    "--batch-size",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Transactions that share files.",
-)
-@click.option(
-    "--on-error",
-    type=click.Choice(["abort_transaction", "reject_record"]),
-    default="abort_transaction",
-    show_default=True,
-    help="What a record does that cannot be a row.",
-)
-@click.option(
-    "--resume",
-    metavar="NAME",
-    help="Keep the number of records read under this name; leave out those that were committed.",
-)
-@click.option("--time-zone", help="Zone of the table's local times; by default this machine's.")
-def ingest(  # noqa: PLR0913 - one argument for every option
-    *,
-    table: str,
-    format_name: str,
-    metastore: str,
-    partition: str | None,
-    delimiter: str,
-    null: str,
-    header: bool,
-    pattern: str | None,
-    rows: int,
-    seconds: float,
-    batch_size: int,
-    on_error: Literal["abort_transaction", "reject_record"],
-    resume: str | None,
-    time_zone: str | None,
-) -> None:
-    """Write rows from standard input to a table, without Spark."""
-    # Imported here because other commands do not need it.
-    from acidsql.format.partitions import parse_partition_name  # noqa: PLC0415
-    from acidsql.repl import ingest as transfer  # noqa: PLC0415
-    from acidsql.streaming import connect  # noqa: PLC0415
-
-    if (format_name == "regex") != (pattern is not None):
-        raise click.UsageError("--pattern belongs to --format regex")
-    if len(delimiter) != 1:
-        raise click.BadParameter("give one character", param_hint="--delimiter")
-    try:
-        source = transfer.Source(
-            format=format_name,
-            delimiter=delimiter,
-            null=null,
-            header=header,
-            pattern=None if pattern is None else re.compile(pattern),
-        )
-        writer, records = source.open(sys.stdin.buffer)
-        with connect(
-            metastore=metastore,
-            table=table,
-            partition=None if partition is None else dict(parse_partition_name(partition)),
-            agent="acidsql ingest",
-            transaction_batch_size=batch_size,
-            writer=writer,
-            stream=resume,
-            on_error=on_error,
-            on_rejected=transfer.tell_rejected,
-            time_zone=time_zone,
-        ) as connection:
-            work = transfer.Ingest(
-                connection, rows=rows, seconds=seconds, keeps_offset=resume is not None
-            )
-            work.run(transfer.skip(records, work.read), progress=sys.stderr.isatty())
-    except re.error as error:
-        raise click.BadParameter(str(error), param_hint="--pattern") from error
-    except (PySparkException, OSError, ValueError, csv.Error) as error:
-        raise click.ClickException(str(error)) from error
-    except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
-    sys.exit(transfer.exit_code(work))
+main.add_command(ingest)
 
 
 def _start(master: str | None, warehouse: Path | None, conf: tuple[str, ...]) -> SparkSession:
@@ -377,7 +263,7 @@ def _start(master: str | None, warehouse: Path | None, conf: tuple[str, ...]) ->
     except (PySparkException, OSError) as error:
         raise click.ClickException(f"Spark did not start: {summary(error)}") from error
     except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 def _run(shell: Shell, text: str | None, file: Path | None) -> Ending:
