@@ -6,7 +6,6 @@ the checksum files that Hadoop keeps beside local files. All others go through H
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,9 @@ from acidsql.errors import FormatError
 from acidsql.format.paths import can_exist, parent
 from acidsql.limits import limits
 from acidsql.metastore import failures
+from acidsql.storage import local_disk
 from acidsql.storage.directory import FileVersion, Listing, child, list_local, listing_of
+from acidsql.storage.local_disk import local_path, target_exists
 from acidsql.storage.range_reader import open_ranges
 
 __all__ = ["FilePart", "FileSystem", "FileVersion", "Listing", "check_free", "child"]
@@ -43,7 +44,7 @@ def check_free(files: FileSystem, source: str, target: str) -> None:
         FormatError: PATH_ALREADY_EXISTS.
     """
     if files.exists(target) and not files.delete_if_empty(target):
-        raise _exists(source, target)
+        raise target_exists(source, target)
 
 
 class FileSystem:
@@ -64,7 +65,7 @@ class FileSystem:
 
     def local(self, path: str) -> Path | None:
         """Return a path on the local disk, None if it is on another file system."""
-        return _local(path)
+        return local_path(path)
 
     def qualify(self, path: str) -> str:
         """Return the path with its scheme and authority.
@@ -84,7 +85,7 @@ class FileSystem:
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
             return local.exists()
         filesystem, java_path = self.hadoop_path(path)
@@ -92,7 +93,7 @@ class FileSystem:
 
     def is_directory(self, path: str) -> bool:
         """Return whether a path is an existing directory."""
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
             return local.is_dir()
         filesystem, java_path = self.hadoop_path(path)
@@ -104,7 +105,7 @@ class FileSystem:
 
     def list_all(self, paths: Sequence[str]) -> Sequence[Listing]:
         """List directories; those of one remote file system are listed together."""
-        listed = {path: list_local(path, local) for path in paths if (local := _local(path))}
+        listed = {path: list_local(path, local) for path in paths if (local := local_path(path))}
         remote = [path for path in paths if path not in listed]
         for own in _by_filesystem(remote).values():
             listed.update(self._list_remote(own))
@@ -129,7 +130,7 @@ class FileSystem:
 
     def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
             return local.stat().st_size
         filesystem, java_path = self.hadoop_path(path)
@@ -137,7 +138,7 @@ class FileSystem:
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         """Read ``length`` bytes of a file from ``start``, by default to its end."""
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
             with local.open("rb") as stream:
                 stream.seek(start)
@@ -150,14 +151,14 @@ class FileSystem:
         """Open a file as a seekable stream; of a remote file only the parts that are read are
         fetched.
         """
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
             return local.open("rb")
         return open_ranges(partial(self.read, path), self.size(path))
 
     def write(self, path: str, content: bytes) -> None:
         """Create a file, with its parent directories; it must not exist."""
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
             local.parent.mkdir(parents=True, exist_ok=True)
             with local.open("xb") as stream:
@@ -171,7 +172,7 @@ class FileSystem:
 
         A local file loses the checksum file that Hadoop wrote for its old content.
         """
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
             local.with_name(f".{local.name}.crc").unlink(missing_ok=True)
             with local.open("ab") as stream:
@@ -182,7 +183,7 @@ class FileSystem:
 
     def make_directory(self, path: str) -> None:
         """Create a directory and its parents; one that exists is left as it is."""
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
             local.mkdir(parents=True, exist_ok=True)
             return
@@ -197,8 +198,8 @@ class FileSystem:
                 RENAME_FAILED.
         """
         if self.exists(target):
-            raise _exists(source, target)
-        old, new = _local(source), _local(target)
+            raise target_exists(source, target)
+        old, new = local_path(source), local_path(target)
         if old is not None and new is not None:
             new.parent.mkdir(parents=True, exist_ok=True)
             old.rename(new)
@@ -222,24 +223,17 @@ class FileSystem:
         Raises:
             FormatError: PATH_ALREADY_EXISTS, the target exists otherwise; RENAME_FAILED.
         """
+        old, new = local_path(source), local_path(target)
+        if old is not None and new is not None:
+            try:
+                return local_disk.move(old, new)
+            except FileExistsError as error:
+                raise target_exists(source, target) from error
         above = parent(target)
         if not self.exists(source) or not self.exists(above):
             return False
-        old, new = _local(source), _local(target)
-        if old is not None and new is not None:
-            if new.exists() and not (old.is_dir() and new.is_dir()):
-                raise _exists(source, target)
-            try:
-                old.rename(new)
-            except FileNotFoundError:
-                return False
-            except OSError as error:
-                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise _exists(source, target) from error
-                raise
-            return True
         if self.exists(target):
-            raise _exists(source, target)
+            raise target_exists(source, target)
         filesystem, java_source = self.hadoop_path(source)
         if bridge.rename_below(filesystem, java_source, self.hadoop_path(target)[1]):
             return True
@@ -249,7 +243,7 @@ class FileSystem:
 
     def replace(self, source: str, target: str) -> None:
         """Rename a file to the name of another one, which it takes the place of in one step."""
-        old, new = _local(source), _local(target)
+        old, new = local_path(source), local_path(target)
         if old is not None and new is not None:
             old.replace(new)
             return
@@ -264,7 +258,7 @@ class FileSystem:
 
         On a local disk both are names of one file where that is possible; elsewhere it is copied.
         """
-        old, new = _local(source), _local(target)
+        old, new = local_path(source), local_path(target)
         if old is not None and new is not None:
             new.parent.mkdir(parents=True, exist_ok=True)
             # Refused across file systems, and by some of them for files of other users.
@@ -279,7 +273,7 @@ class FileSystem:
         Args:
             length: number of bytes to copy, by default and at most all.
         """
-        old, new = _local(source), _local(target)
+        old, new = local_path(source), local_path(target)
         if old is None or new is None:
             source_path, target_path = self.hadoop_path(source), self.hadoop_path(target)
             bridge.copy_file(self.spark, source_path, target_path, length)
@@ -297,7 +291,7 @@ class FileSystem:
         Raises:
             FormatError: FILE_TOO_SHORT, a file is shorter than its part.
         """
-        new, sources = _local(target), [_local(part.path) for part in parts]
+        new, sources = local_path(target), [local_path(part.path) for part in parts]
         if new is None or None in sources:
             bridge.assemble_file(
                 self.spark,
@@ -330,40 +324,20 @@ class FileSystem:
         """Delete a file, or a directory with all that is in it; one that does not exist is no
         error.
         """
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
-            while local.is_dir():
-                # Another process may delete it too: what it was faster with counts as deleted.
-                with suppress(FileNotFoundError):
-                    shutil.rmtree(local)
-            local.unlink(missing_ok=True)
+            local_disk.delete(local)
             return
         filesystem, java_path = self.hadoop_path(path)
         bridge.delete_path(filesystem, java_path)
 
     def delete_if_empty(self, path: str) -> bool:
         """Delete a directory if it is empty; return whether it does not exist any more."""
-        local = _local(path)
+        local = local_path(path)
         if local is not None:
-            try:
-                local.rmdir()
-            except FileNotFoundError:
-                return True
-            except OSError:
-                if not local.is_dir() or not any(local.iterdir()):
-                    raise
-                return False
-            return True
+            return local_disk.delete_if_empty(local)
         filesystem, java_path = self.hadoop_path(path)
         return bridge.delete_if_empty(filesystem, java_path)
-
-
-def _exists(source: str, target: str) -> FormatError:
-    return FormatError(
-        "PATH_ALREADY_EXISTS",
-        f"cannot rename {source} to {target}, which exists: move it away",
-        {"outputPath": target},
-    )
 
 
 def _rename_failed(source: str, target: str) -> FormatError:
@@ -383,12 +357,6 @@ def _by_filesystem(paths: Sequence[str]) -> dict[str, list[str]]:
         )
         found.setdefault(key, []).append(path)
     return found
-
-
-def _local(path: str) -> Path | None:
-    if not path.startswith("file:"):
-        return None
-    return Path("/" + path[len("file:") :].lstrip("/"))
 
 
 def _copy_part(source: Path, part: FilePart, written: BinaryIO) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import shutil
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from acidsql.errors import FormatError
-from acidsql.format.paths import parent
+from acidsql.storage import local_disk
 
 
 class _Version(NamedTuple):
@@ -30,7 +27,7 @@ class LocalFiles:
 
     def local(self, path: str) -> Path | None:
         """Return a path on the local disk, None if it is on another file system."""
-        return Path("/" + path[len("file:") :].lstrip("/")) if path.startswith("file:") else None
+        return local_disk.local_path(path)
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
@@ -66,24 +63,10 @@ class LocalFiles:
         Raises:
             FormatError: PATH_ALREADY_EXISTS, the target exists otherwise.
         """
-        old, new = self._required(source), self._required(target)
-        if not old.exists() or not self.exists(parent(target)):
-            return False
         try:
-            if new.exists() and not (old.is_dir() and new.is_dir()):
-                raise FileExistsError(errno.EEXIST, "exists", str(new))
-            old.rename(new)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                raise FormatError(
-                    "PATH_ALREADY_EXISTS",
-                    f"cannot rename {source} to {target}, which exists: move it away",
-                    {"outputPath": target},
-                ) from error
-            raise
-        return True
+            return local_disk.move(self._required(source), self._required(target))
+        except FileExistsError as error:
+            raise local_disk.target_exists(source, target) from error
 
     def version(self, path: str) -> _Version | None:
         """Return the size and time of modification of a file, or None if there is none."""
@@ -96,25 +79,11 @@ class LocalFiles:
 
     def delete(self, path: str) -> None:
         """Delete a file, or a directory with all that is in it; it may be gone."""
-        local = self._required(path)
-        while local.is_dir():
-            # Another process may delete it too: what it was faster with counts as deleted.
-            with suppress(FileNotFoundError):
-                shutil.rmtree(local)
-        local.unlink(missing_ok=True)
+        local_disk.delete(self._required(path))
 
     def delete_if_empty(self, path: str) -> bool:
         """Delete a directory if it is empty; return whether it does not exist any more."""
-        local = self._required(path)
-        try:
-            local.rmdir()
-        except FileNotFoundError:
-            return True
-        except OSError:
-            if not local.is_dir() or not any(local.iterdir()):
-                raise
-            return False
-        return True
+        return local_disk.delete_if_empty(self._required(path))
 
     def _required(self, path: str) -> Path:
         local = self.local(path)

@@ -1,0 +1,72 @@
+"""Operations on the local disk that have the same meaning for programs with and without Spark."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from acidsql.errors import FormatError
+
+
+def local_path(path: str) -> Path | None:
+    """Return a path (``file:/…``) on the local disk, None if it is on another file system."""
+    return Path("/" + path[len("file:") :].lstrip("/")) if path.startswith("file:") else None
+
+
+def move(old: Path, new: Path) -> bool:
+    """Rename a file or directory, if it is there and the target's parent is too.
+
+    A directory takes the place of an empty one in the same step.
+
+    Returns:
+        False if nothing was done because one of them does not exist.
+
+    Raises:
+        FileExistsError: the target exists otherwise.
+    """
+    if not old.exists() or not new.parent.exists():
+        return False
+    if new.exists() and not (old.is_dir() and new.is_dir()):
+        raise FileExistsError(errno.EEXIST, "exists", str(new))
+    try:
+        old.rename(new)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise FileExistsError(errno.EEXIST, "exists", str(new)) from error
+        raise
+    return True
+
+
+def delete(local: Path) -> None:
+    """Delete a file, or a directory with all that is in it; it may be gone."""
+    while local.is_dir():
+        # Another process may delete it too: what it was faster with counts as deleted.
+        with suppress(FileNotFoundError):
+            shutil.rmtree(local)
+    local.unlink(missing_ok=True)
+
+
+def delete_if_empty(local: Path) -> bool:
+    """Delete a directory if it is empty; return whether it does not exist any more."""
+    try:
+        local.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        if not local.is_dir() or not any(local.iterdir()):
+            raise
+        return False
+    return True
+
+
+def target_exists(source: str, target: str) -> FormatError:
+    """Return the error of a rename whose target exists (PATH_ALREADY_EXISTS)."""
+    return FormatError(
+        "PATH_ALREADY_EXISTS",
+        f"cannot rename {source} to {target}, which exists: move it away",
+        {"outputPath": target},
+    )
