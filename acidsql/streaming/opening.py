@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from acidsql.format.paths import child
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
-from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
+from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.session.table_owner import check_owner
 from acidsql.storage.sync import Unsynced
 from acidsql.streaming.batch import Member, TransactionBatch
@@ -33,7 +32,7 @@ def open_batch(
     """
     metastore = client.metastore
     check_owner(client, table)
-    _learn_write_ids(client, table, partition)
+    learn_write_ids(client, table, partition)
     txn_ids = metastore.open_batch(client.user, client.host, size)
     for txn_id in txn_ids:
         client.heartbeater.add(txn_id)
@@ -52,17 +51,3 @@ def open_batch(
         members=tuple(Member(*pair) for pair in zip(txn_ids, write_ids, strict=True)),
         unsynced=Unsynced(root=table.location),
     )
-
-
-def _learn_write_ids(client: Client, table: Table, partition: tuple[str, ...] | None) -> None:
-    """Raise the table's write ids above those of its directories (``transactions.begin``)."""
-    if client.metastore.capabilities.is_id_authority:
-        return
-    place = table.location
-    if table.partition_columns:
-        if partition is None:
-            return
-        place = child(place, table.partition_name(partition))
-    if place not in client.learnt_places:
-        keep_write_ids_ahead(client.metastore, table, client.files.names(place))
-        client.learnt_places.add(place)

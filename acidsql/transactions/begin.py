@@ -9,16 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.format.paths import can_exist
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.model import LockType, Operation
-from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
+from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.settings import Isolation, isolation, retries
 from acidsql.session.table_owner import check_owner
-from acidsql.storage.filesystem import child
 from acidsql.transactions.recorded import recorded
 from acidsql.transactions.transaction import Transaction, transaction
 from acidsql.transactions.write_intent import WriteIntent
@@ -177,28 +175,8 @@ def allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, i
     allocate_one = opened.session.metastore.allocate_write_id
     for intent in intents:
         check_owner(opened.session, intent.table)
-        _learn_write_ids(opened.session, intent)
+        learn_write_ids(opened.session, intent.table, intent.partition)
     return {
         i.table.full_name: allocate_one(opened.txn_id, i.table.database, i.table.name, i.statement)
         for i in intents
     }
-
-
-def _learn_write_ids(session: AcidSession, intent: WriteIntent) -> None:
-    """Raise the table's write ids above those of its directories, once for a place and session.
-
-    A metastore's file that was restored from an older copy would give ids again that were used. In
-    partitions that the intent does not name, publishing finds that out (WRITE_ID_IN_USE).
-    """
-    table = intent.table
-    place = table.location
-    if table.partition_columns:
-        if intent.partition is None:
-            return
-        place = child(place, table.partition_name(intent.partition))
-        if not can_exist(place):
-            return
-    if session.metastore.capabilities.is_id_authority or place in session.learnt_places:
-        return
-    keep_write_ids_ahead(session.metastore, table, session.files.names(place))
-    session.learnt_places.add(place)
