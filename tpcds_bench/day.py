@@ -8,8 +8,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tpcds_bench import product
-from tpcds_bench.day_work import COLUMNS, PARTITIONED_BY, QUERY, TABLE, Size, filling, statements
-from tpcds_bench.measure import Contender, duel
+from tpcds_bench.day_work import (
+    COLUMNS,
+    PARTITIONED_BY,
+    QUERY,
+    TABLE,
+    Size,
+    filling,
+    reading_ratio,
+    statements,
+)
 from tpcds_bench.peers import registry
 from tpcds_bench.peers.client import start
 from tpcds_bench.peers.day import PeerDay
@@ -273,12 +281,7 @@ def _ratio(spark: SparkSession, size: Size) -> float:
         f"CREATE TABLE {_FRESH} PARTITIONED BY (branch) STORED AS ORC"
         f" TBLPROPERTIES ('transactional'='true') AS SELECT * FROM {TABLE}",
     )
-
-    def reading(table: str) -> Contender:
-        return Contender(run=lambda _: product.query(spark, QUERY.format(table)).collect())
-
-    measured = duel(reading(TABLE), reading(_FRESH), rounds=size.rounds, progress=lambda: None)
-    return measured.wall_ratio
+    return reading_ratio(lambda text: product.query(spark, text).collect(), TABLE, _FRESH, size)
 
 
 def _directories(work: Path) -> int:

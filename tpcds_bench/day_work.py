@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tpcds_bench.data import Column
+from tpcds_bench.measure import Contender, duel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 TABLE, PARTITIONED_BY = "account", "branch"
 COLUMNS = (
@@ -36,6 +37,20 @@ class Size:
     processes: int
     rows: int
     rounds: int
+
+
+def reading_ratio(collect: Callable[[str], None], table: str, fresh: str, size: Size) -> float:
+    """Return the ratio of the time to read a table to that of a fresh one of the same rows.
+
+    Args:
+        collect: runs a query and takes its rows.
+    """
+
+    def reading(name: str) -> Contender:
+        return Contender(run=lambda _: collect(QUERY.format(name)))
+
+    compared = reading(table), reading(fresh)
+    return duel(*compared, rounds=size.rounds, progress=lambda: None).wall_ratio
 
 
 def filling(table: str, size: Size) -> str:

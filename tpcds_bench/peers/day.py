@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tpcds_bench.day_work import PARTITIONED_BY, QUERY, TABLE, Size, filling, statements
-from tpcds_bench.measure import Contender, duel
+from tpcds_bench.day_work import PARTITIONED_BY, TABLE, Size, filling, reading_ratio, statements
 from tpcds_bench.product import FAILURES
 
 if TYPE_CHECKING:
@@ -88,13 +87,8 @@ def _ratio(engine: Engine, size: Size) -> float:
     engine.sql(
         f"INSERT INTO {engine.target(_FRESH)} SELECT * FROM {engine.target(TABLE)}"
     ).collect()
-
-    def reading(table: str) -> Contender:
-        text = QUERY.format(engine.target(table))
-        return Contender(run=lambda _: engine.sql(text).collect())
-
-    compared = reading(TABLE), reading(_FRESH)
-    return duel(*compared, rounds=size.rounds, progress=lambda: None).wall_ratio
+    targets = engine.target(TABLE), engine.target(_FRESH)
+    return reading_ratio(lambda text: engine.sql(text).collect(), *targets, size)
 
 
 def _files(root: Path) -> int:
