@@ -110,14 +110,12 @@ class Sink:
             txn.sql(f"INSERT INTO {batches} VALUES ({names}, {int(batch_id)}, current_timestamp())")
 
     def _write(self, txn: TransactionHandle, rows: DataFrame) -> None:
-        match self.mode:
-            case "append":
-                txn.sql(f"INSERT INTO {self.table} BY NAME SELECT * FROM {{rows}}", rows=rows)
-            case "complete":
-                txn.sql(f"DELETE FROM {self.table}")
-                txn.sql(f"INSERT INTO {self.table} BY NAME SELECT * FROM {{rows}}", rows=rows)
-            case _:
-                self._merge(txn, rows)
+        if self.mode == "merge":
+            self._merge(txn, rows)
+            return
+        if self.mode == "complete":
+            txn.sql(f"DELETE FROM {self.table}")
+        txn.sql(f"INSERT INTO {self.table} BY NAME SELECT * FROM {{rows}}", rows=rows)
 
     def _merge(self, txn: TransactionHandle, rows: DataFrame) -> None:
         """Merge the newest row of each key into the target."""

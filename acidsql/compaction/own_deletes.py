@@ -114,7 +114,7 @@ def check_not_rebalanced(transaction: ExplicitTransaction, places: Sequence[Plac
     Raises:
         WriteConflictError: CONCURRENT_WRITE.
     """
-    names = {(p.table.database, p.table.name, _name(p.table, p.partition)): p.table for p in places}
+    names = {(p.table.database, p.table.name, _name(p.table, p.partition)) for p in places}
     for entry in transaction.session.metastore.compactions():
         after = entry.next_txn_id or 0
         key = entry.database, entry.table, entry.partition

@@ -151,11 +151,11 @@ class Leases:
         A process that only reads makes so little garbage that its JVM may not collect for hours.
         """
         with self._lock:
-            opened = [lease.opened for lease in self._leases.values()]
-        if not opened or bridge.is_stopped(self._spark):
+            oldest = next(iter(self._leases.values()), None)
+        if oldest is None or bridge.is_stopped(self._spark):
             return
         now = self._clock()
-        is_old = now - max(opened[0], self._collected) >= limits().lease_collection_seconds
+        is_old = now - max(oldest.opened, self._collected) >= limits().lease_collection_seconds
         collect = is_old and any(
             entry.state is CompactionState.READY_FOR_CLEANING
             for entry in self._metastore.compactions()
