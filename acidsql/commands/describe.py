@@ -16,14 +16,14 @@ from acidsql.metastore.table_statistics import column_named
 from acidsql.planning.name_resolution import find, known_to_spark, qualified
 from acidsql.planning.statement import latest_snapshot
 from acidsql.session.acid_session import AcidSession
-from acidsql.syntax import statements as ast
+from acidsql.syntax import show_statements
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name
 
 _Row = tuple[str, str, str | None]
 
 
-def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
+def describe(session: AcidSession, statement: show_statements.Describe) -> DataFrame | None:
     """Run DESCRIBE, with Spark's columns and headings; None if the table is Spark's."""
     table = find(session, statement.name)
     if table is None:
@@ -60,8 +60,10 @@ def describe(session: AcidSession, statement: ast.Describe) -> DataFrame | None:
 def as_column(
     session: AcidSession,
     word: str,
-    statement: ast.DescribeHistory | ast.DescribeDetail | ast.DescribeHealth,
-) -> ast.Describe | None:
+    statement: show_statements.DescribeHistory
+    | show_statements.DescribeDetail
+    | show_statements.DescribeHealth,
+) -> show_statements.Describe | None:
     """Return a statement as DESCRIBE of a column, if it can mean nothing else.
 
     ``DESCRIBE history id`` may be about the column of a table that is called history; it is not if
@@ -74,7 +76,7 @@ def as_column(
     known = [name for name in (statement.name, (word,)) if _is_known(session, name)]
     if known != [(word,)] or statement.text[statement.name_span.end :].strip():
         return None
-    return ast.Describe(
+    return show_statements.Describe(
         text=statement.text,
         name=(word,),
         name_span=statement.name_span,

@@ -10,7 +10,7 @@ from acidsql.commands.describe_history import history
 from acidsql.metastore.model import Table, TxnState
 from acidsql.scan.health import data_files
 from acidsql.session.acid_session import AcidSession
-from acidsql.syntax.statements import DescribeDetail
+from acidsql.syntax.show_statements import DescribeDetail
 
 _COLUMNS = (
     ("format", "STRING"),

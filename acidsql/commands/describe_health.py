@@ -20,7 +20,7 @@ from acidsql.storage.listings import Listings
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
 from acidsql.syntax.nodes import PartitionSpec
-from acidsql.syntax.statements import DescribeHealth
+from acidsql.syntax.show_statements import DescribeHealth
 from acidsql.transactions.transaction import transaction
 
 _COLUMNS = (

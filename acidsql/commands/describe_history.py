@@ -9,7 +9,7 @@ from acidsql.metastore.history import COMPACT, HistoryEntry
 from acidsql.metastore.model import Table
 from acidsql.scan.file_history import history_of_files
 from acidsql.session.acid_session import AcidSession
-from acidsql.syntax.statements import DescribeHistory
+from acidsql.syntax.show_statements import DescribeHistory
 
 _COLUMNS = (
     ("writeId", "BIGINT"),

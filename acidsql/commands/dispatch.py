@@ -52,7 +52,7 @@ from acidsql.planning.statement import (
 from acidsql.planning.unchanged_reads import watch_query
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.metrics import Phase, current, phase
-from acidsql.syntax import alter_statements, parse
+from acidsql.syntax import alter_statements, parse, show_statements
 from acidsql.syntax import statements as ast
 
 
@@ -244,16 +244,16 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.CreateTable: create.create_table,
     ast.CreateView: databases_and_views.create_view,
     ast.Delete: _delete,
-    ast.Describe: describe.describe,
-    ast.DescribeDetail: _report("detail", describe_detail.describe_detail),
-    ast.DescribeHealth: _report("health", describe_health.describe_health),
-    ast.DescribeHistory: _report("history", describe_history.describe_history),
+    show_statements.Describe: describe.describe,
+    show_statements.DescribeDetail: _report("detail", describe_detail.describe_detail),
+    show_statements.DescribeHealth: _report("health", describe_health.describe_health),
+    show_statements.DescribeHistory: _report("history", describe_history.describe_history),
     ast.DropDatabase: databases_and_views.drop_database,
     alter_statements.SetDatabaseProperties: databases_and_views.alter_database,
     alter_statements.UnsetDatabaseProperties: databases_and_views.alter_database,
     ast.DropTable: create.drop_table,
     ast.DropView: databases_and_views.drop_view,
-    ast.Explain: explain.explain,
+    show_statements.Explain: explain.explain,
     ast.Insert: _insert,
     ast.LoadData: _load,
     ast.Merge: _merge,
@@ -265,15 +265,17 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.RefreshTable: lambda session, statement: (
         result.nothing(session.spark) if find_acid_table(session, statement.name) else None
     ),
-    ast.ShowColumns: show.show_columns,
-    ast.ShowCompactions: show_transactions.show_compactions,
-    ast.ShowCreateTable: show.show_create_table,
-    ast.ShowLocks: show_transactions.show_locks,
-    ast.ShowPartitions: show.show_partitions,
-    ast.ShowDatabases: show.show_databases,
-    ast.ShowTables: show.show_tables,
-    ast.ShowTblProperties: show.show_tbl_properties,
-    ast.ShowTransactions: lambda session, _: show_transactions.show_transactions(session),
+    show_statements.ShowColumns: show.show_columns,
+    show_statements.ShowCompactions: show_transactions.show_compactions,
+    show_statements.ShowCreateTable: show.show_create_table,
+    show_statements.ShowLocks: show_transactions.show_locks,
+    show_statements.ShowPartitions: show.show_partitions,
+    show_statements.ShowDatabases: show.show_databases,
+    show_statements.ShowTables: show.show_tables,
+    show_statements.ShowTblProperties: show.show_tbl_properties,
+    show_statements.ShowTransactions: lambda session, _: show_transactions.show_transactions(
+        session
+    ),
     ast.Truncate: _truncate,
     ast.Vacuum: _vacuum,
     ast.Update: _update,

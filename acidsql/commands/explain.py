@@ -21,7 +21,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
 from acidsql.storage.driver_writer import may_stage_on_driver, most_keys
 from acidsql.storage.staging import Target
-from acidsql.syntax import parse
+from acidsql.syntax import parse, show_statements
 from acidsql.syntax import statements as ast
 from acidsql.transactions.write_intent import WriteIntent, change_intent, insert_intent
 
@@ -32,7 +32,7 @@ _ROWS = Target(deletes=False, statement_id=0)
 _DELETES = Target(deletes=True, statement_id=0)
 
 
-def explain(session: AcidSession, statement: ast.Explain) -> DataFrame | None:
+def explain(session: AcidSession, statement: show_statements.Explain) -> DataFrame | None:
     """Run EXPLAIN; of a statement that writes, explain the plan of its events."""
     explained = statement.statement.of(statement.text)
     with leased_snapshot(session, kept=False) as snapshot, phase(Phase.PLAN):

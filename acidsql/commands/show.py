@@ -15,7 +15,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.planning.name_resolution import CATALOG, find, qualified
 from acidsql.session.acid_session import AcidSession, mirror_database
-from acidsql.syntax import statements as ast
+from acidsql.syntax import show_statements as ast
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
 

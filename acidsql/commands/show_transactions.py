@@ -12,7 +12,7 @@ from acidsql.commands.partitions import matching
 from acidsql.metastore.model import Compaction, LockInfo
 from acidsql.planning.name_resolution import find_acid_table, qualified
 from acidsql.session.acid_session import AcidSession
-from acidsql.syntax import statements as ast
+from acidsql.syntax import show_statements as ast
 from acidsql.syntax.nodes import Name, PartitionSpec
 
 _Entry = TypeVar("_Entry", Compaction, LockInfo)
@@ -152,7 +152,9 @@ def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
 
 
 def _meant(
-    session: AcidSession, statement: ast.ShowCompactions | ast.ShowLocks, entries: Iterable[_Entry]
+    session: AcidSession,
+    statement: ast.ShowCompactions | ast.ShowLocks,
+    entries: Iterable[_Entry],
 ) -> list[_Entry]:
     """Return the entries of the database, table or partitions that a statement names."""
     meant = list(entries)

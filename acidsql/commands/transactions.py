@@ -10,6 +10,7 @@ from acidsql.compaction import own_deletes
 from acidsql.errors import TransactionStateError
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
+from acidsql.syntax import show_statements
 from acidsql.syntax import statements as ast
 from acidsql.transactions.current import current_transaction, refuse_in_transaction
 from acidsql.transactions.explicit import ExplicitTransaction
@@ -22,23 +23,23 @@ _ALLOWED = (
     ast.CacheTable,  # refused by itself if it reads ACID tables
     ast.Commit,
     ast.Delete,
-    ast.Describe,
-    ast.DescribeDetail,
-    ast.DescribeHealth,
-    ast.DescribeHistory,
-    ast.Explain,
+    show_statements.Describe,
+    show_statements.DescribeDetail,
+    show_statements.DescribeHealth,
+    show_statements.DescribeHistory,
+    show_statements.Explain,
     ast.Merge,
     ast.RefreshTable,
     ast.Rollback,
-    ast.ShowColumns,
-    ast.ShowCompactions,
-    ast.ShowCreateTable,
-    ast.ShowDatabases,
-    ast.ShowLocks,
-    ast.ShowPartitions,
-    ast.ShowTables,
-    ast.ShowTblProperties,
-    ast.ShowTransactions,
+    show_statements.ShowColumns,
+    show_statements.ShowCompactions,
+    show_statements.ShowCreateTable,
+    show_statements.ShowDatabases,
+    show_statements.ShowLocks,
+    show_statements.ShowPartitions,
+    show_statements.ShowTables,
+    show_statements.ShowTblProperties,
+    show_statements.ShowTransactions,
     ast.Update,
     ast.Use,
 )

@@ -7,6 +7,18 @@ import pytest
 
 from acidsql.syntax.alter_statements import SetDatabaseProperties, UnsetDatabaseProperties
 from acidsql.syntax.nodes import PartitionSpec
+from acidsql.syntax.show_statements import (
+    Describe,
+    DescribeDetail,
+    DescribeHealth,
+    DescribeHistory,
+    Explain,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowTables,
+    ShowTblProperties,
+)
 from acidsql.syntax.statements import (
     AnalyzeTable,
     AnalyzeTables,
@@ -14,22 +26,12 @@ from acidsql.syntax.statements import (
     CheckTable,
     CreateDatabase,
     CreateView,
-    Describe,
-    DescribeDetail,
-    DescribeHealth,
-    DescribeHistory,
     DropDatabase,
     DropTable,
     DropView,
-    Explain,
     LoadData,
     MsckRepair,
     RefreshTable,
-    ShowColumns,
-    ShowCreateTable,
-    ShowPartitions,
-    ShowTables,
-    ShowTblProperties,
     Truncate,
     Use,
 )

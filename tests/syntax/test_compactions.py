@@ -6,16 +6,8 @@ from typing import Any
 import pytest
 
 from acidsql.syntax.nodes import PartitionSpec, Span
-from acidsql.syntax.statements import (
-    AbortCompactions,
-    AbortTransactions,
-    Compact,
-    Optimize,
-    ShowCompactions,
-    ShowLocks,
-    ShowTransactions,
-    Vacuum,
-)
+from acidsql.syntax.show_statements import ShowCompactions, ShowLocks, ShowTransactions
+from acidsql.syntax.statements import AbortCompactions, AbortTransactions, Compact, Optimize, Vacuum
 
 Check = Callable[[str, type[Any], dict[str, Any]], None]
 T = {"name": ("t",)}

@@ -9,12 +9,12 @@ import pytest
 from acidsql.syntax import parse
 from acidsql.syntax.alter_statements import AlterTable
 from acidsql.syntax.nodes import PartitionSpec, Span
+from acidsql.syntax.show_statements import Explain
 from acidsql.syntax.statements import (
     Compact,
     CreateTable,
     CreateView,
     Delete,
-    Explain,
     Insert,
     Merge,
     Update,

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 
 from acidsql.syntax import parse
 from acidsql.syntax.lexer import blank_comments, unquote_string
-from acidsql.syntax.statements import Delete, Describe, Insert, Merge, Truncate, Update, Use
+from acidsql.syntax.show_statements import Describe
+from acidsql.syntax.statements import Delete, Insert, Merge, Truncate, Update, Use
 
 pytestmark = pytest.mark.spark
 
