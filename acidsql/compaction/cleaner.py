@@ -188,7 +188,7 @@ def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Co
             done = _past_retention(entries, retention(table))
             removed = _found(session, table, place, newest, done)
             _delete(session, table, place, removed)
-        _record_cleaned(session, done, removed)
+        return _record_cleaned(session, done, removed)
     except (AcidSqlError, OSError, bridge.JavaError):
         logger.exception(
             "compactions %s: the old directories in %s could not be removed, and wait for the next "
@@ -197,11 +197,13 @@ def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Co
             where,
         )
         return []
-    return done
 
 
-def _record_cleaned(session: AcidSession, done: Sequence[Compaction], removed: Removable) -> None:
-    """Record entries as cleaned; the cleaner of another process may have been faster."""
+def _record_cleaned(
+    session: AcidSession, done: Sequence[Compaction], removed: Removable
+) -> list[Compaction]:
+    """Record entries as cleaned; return those that no other cleaner has recorded before."""
+    recorded = []
     for entry in done:
         try:
             session.metastore.compaction_cleaned(
@@ -211,6 +213,9 @@ def _record_cleaned(session: AcidSession, done: Sequence[Compaction], removed: R
             if error.condition not in _OF_ANOTHER_CLEANER:
                 raise
             logger.debug("compaction %s was cleaned already: %s", entry.compaction_id, error)
+        else:
+            recorded.append(entry)
+    return recorded
 
 
 def _directory_of(session: AcidSession, table: Table, entry: Compaction) -> Partition | None:

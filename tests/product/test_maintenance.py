@@ -457,6 +457,6 @@ def test_two_cleaners_are_in_nobodys_way(own: Lab, caplog: pytest.LogCaptureFixt
     assert len(entries) == 1
     assert acidsql.run_cleaner(own.spark) == [entries[0].compaction_id]
     # Another cleaner has read the queue before this one was done.
-    assert list(cleaner._cleaned(own.session, entries)) == list(entries)
+    assert list(cleaner._cleaned(own.session, entries)) == []
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
     assert own.directories(t) == ["base_0000003"]
