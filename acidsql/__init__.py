@@ -21,29 +21,49 @@ if TYPE_CHECKING:
         sql,
         table,
     )
+    from acidsql.arrow_reader import arrow_batches, read_arrow
+    from acidsql.change_consumer import consume_changes, follow_changes
+    from acidsql.change_feed import ChangesSince, changes, changes_since
     from acidsql.compaction.rounds import Maintenance
+    from acidsql.copies import CopyReport, convert, export
+    from acidsql.datasource import register
+    from acidsql.dbapi.connection import connect
     from acidsql.enabled.switch import disable, enable
     from acidsql.errors import AcidSqlError
     from acidsql.format.health import Health
     from acidsql.session.metrics import StatementMetrics
     from acidsql.stream_sink import Sink, sink, write_stream
+    from acidsql.time_travel import as_of
     from acidsql.transaction_handle import TransactionHandle, transaction
 
 __all__ = [
     "AcidSqlError",
     "AcidTable",
+    "ChangesSince",
+    "CopyReport",
     "Health",
     "Maintenance",
     "Sink",
     "StatementMetrics",
     "TransactionHandle",
+    "arrow_batches",
+    "as_of",
+    "changes",
+    "changes_since",
     "check",
+    "connect",
+    "consume_changes",
+    "convert",
     "disable",
     "enable",
+    "export",
+    "follow_changes",
     "health",
     "location",
     "maintenance",
     "metrics",
+    "read_arrow",
+    "register",
     "release",
     "run_cleaner",
     "run_compaction",
@@ -56,17 +76,31 @@ __all__ = [
 __version__ = "0.1.0"
 
 # Module of each public name. They are loaded when a name is first used, because
-# ``acidsql.streaming`` needs none of them, and programs that use it should start quickly.
+# ``acidsql.streaming`` and the Arrow reader need few of them, and programs that use these should
+# start quickly.
 _MODULES = {
     "AcidSqlError": "acidsql.errors",
     "AcidTable": "acidsql.acid_table",
+    "ChangesSince": "acidsql.change_feed",
+    "CopyReport": "acidsql.copies",
     "Health": "acidsql.format.health",
     "Maintenance": "acidsql.compaction.rounds",
     "Sink": "acidsql.stream_sink",
     "StatementMetrics": "acidsql.session.metrics",
     "TransactionHandle": "acidsql.transaction_handle",
+    "arrow_batches": "acidsql.arrow_reader",
+    "as_of": "acidsql.time_travel",
+    "changes": "acidsql.change_feed",
+    "changes_since": "acidsql.change_feed",
+    "connect": "acidsql.dbapi.connection",
+    "consume_changes": "acidsql.change_consumer",
+    "convert": "acidsql.copies",
     "disable": "acidsql.enabled.switch",
     "enable": "acidsql.enabled.switch",
+    "export": "acidsql.copies",
+    "follow_changes": "acidsql.change_consumer",
+    "read_arrow": "acidsql.arrow_reader",
+    "register": "acidsql.datasource",
     "sink": "acidsql.stream_sink",
     "transaction": "acidsql.transaction_handle",
     "write_stream": "acidsql.stream_sink",

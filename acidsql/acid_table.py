@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -226,6 +227,38 @@ class AcidTable:
         """
         most = "" if limit is None else f" LIMIT {int(limit)}"
         return api.sql(self.spark, f"DESCRIBE HISTORY {self.name}{most}")
+
+    def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802 - Delta Lake's name
+        """Run RESTORE: make the rows those of a version; return one row of counts.
+
+        Args:
+            version: a write id.
+
+        >>> pets = AcidTable.forName(spark, "pet")
+        >>> deleted = pets.delete("id = 1")
+        >>> pets.restoreToVersion(2).collect()
+        [Row(num_affected_rows=1, num_deleted_rows=0, num_inserted_rows=1)]
+        >>> pets.toDF().count()
+        2
+        """
+        return api.sql(self.spark, f"RESTORE TABLE {self.name} TO VERSION AS OF {int(version)}")
+
+    def restoreToTimestamp(  # noqa: N802 - Delta Lake's name
+        self, timestamp: datetime | date | str
+    ) -> DataFrame:
+        """Run RESTORE: make the rows those of a time; return one row of counts.
+
+        Args:
+            timestamp: a text or a local time is one of the session's time zone.
+
+        >>> pets = AcidTable.forName(spark, "pet")
+        >>> newest = pets.history(1).first()
+        >>> deleted = pets.delete("id = 1")
+        >>> pets.restoreToTimestamp(newest.timestamp).collect()
+        [Row(num_affected_rows=1, num_deleted_rows=0, num_inserted_rows=1)]
+        """
+        moment = bridge.literal_sql(self.spark, timestamp)
+        return api.sql(self.spark, f"RESTORE TABLE {self.name} TO TIMESTAMP AS OF {moment}")
 
     def detail(self) -> DataFrame:
         """Return one row about the table, as DESCRIBE DETAIL does.

@@ -9,6 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,12 +20,17 @@ from acidsql import bridge, dialects
 from acidsql.commands import describe_health, dispatch
 from acidsql.compaction import background, cleaner, worker
 from acidsql.compaction.rounds import Maintenance, run_round
+from acidsql.errors import AcidAnalysisError
 from acidsql.format.health import Health
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import WorkerLimits
+from acidsql.planning.as_of import moment_of_version
+from acidsql.planning.deleted_rows import FETCH_DELETED_ROWS, as_asked
 from acidsql.planning.name_resolution import acid_table
+from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.as_of_block import refuse_in_block
 from acidsql.session.metrics import StatementMetrics, current, metrics_of, recorded
 from acidsql.session.working import at_work_for
 from acidsql.syntax import bind
@@ -132,7 +139,7 @@ def run(
         try:
             if frames:
                 text = formatter.format(text, **frames)
-            bound = bind(text, _literals(spark, args))
+            bound = bind(text, literals(spark, args))
             frame = run_again_after_conflicts(
                 session,
                 lambda: dispatch.run(session, bound, on_spark),
@@ -157,7 +164,7 @@ def working(spark: SparkSession) -> Iterator[AcidSession]:
             background.notice(session)
 
 
-def _literals(
+def literals(
     spark: SparkSession, args: Mapping[str, Any] | Sequence[Any] | None
 ) -> Mapping[str, str] | Sequence[str] | None:
     """Return parameter values as SQL text."""
@@ -172,25 +179,41 @@ def table(
     spark: SparkSession,
     name: str,
     *,
+    version: int | str | None = None,
+    timestamp: datetime | date | str | None = None,
     valid_write_ids: str | None = None,
     valid_txns: str | None = None,
+    deleted_rows: bool = False,
 ) -> DataFrame:
-    """Return the rows of a table or view, as of now, or as a snapshot from elsewhere shows them.
+    """Return the rows of a table or view, as of now, of an earlier version or time, or as a
+    snapshot from elsewhere shows them.
 
     Args:
         spark: the session.
         name: as in SQL: ``t``, ``db.t``, with backticks where needed.
+        version: write id of the version (``VERSION AS OF``), or ``txn 17`` for what transaction 17
+            left.
+        timestamp: time at which the version was the newest (``TIMESTAMP AS OF``); a text or a local
+            time is one of the session's time zone.
         valid_write_ids: the table's valid write ids in Hive's form,
             ``db.t:hwm:minOpen:open,…:aborted,…``; by default those of the metastore. For a table
             that was copied from where other transactions are known.
         valid_txns: the valid transactions in Hive's form, ``hwm:minOpen:open,…:aborted,…``, which
             decide on the directories of compactions; by default those of the metastore.
+        deleted_rows: whether to return deleted rows too, as far as no compaction has removed them.
+            ``row__is__deleted`` tells which they are, and the write id in ``row__id`` which one has
+            deleted them, as in Hive (acid.fetch.deleted.rows). An updated row is a deleted one and
+            a new one.
 
     Raises:
-        AcidSqlError: see ``sql``.
+        AcidSqlError: see ``sql``; of deleted rows, UNSUPPORTED_FEATURE.DELETED_ROWS.
         FormatError: INVALID_SNAPSHOT_TEXT, a list is not of its form.
+        AcidAnalysisError: VERSION_NOT_FOUND, HISTORY_NOT_AVAILABLE, VERSION_HAS_OTHER_COLUMNS;
+            INVALID_TIME_TRAVEL_SPEC, two of these were given.
 
     >>> acidsql.table(spark, "pet").where("id = 1").collect()
+    [Row(id=1, name='Rex')]
+    >>> acidsql.table(spark, "pet", version=1).collect()
     [Row(id=1, name='Rex')]
 
     As a snapshot that has seen no write id above 0 shows it:
@@ -198,20 +221,46 @@ def table(
     >>> seen = f"{spark.catalog.currentDatabase()}.pet:0:9223372036854775807::"
     >>> acidsql.table(spark, "pet", valid_write_ids=seen).count()
     0
+
+    With the row that a DELETE has taken away:
+
+    >>> deleted = acidsql.sql(spark, "DELETE FROM pet WHERE id = 2")
+    >>> pets = acidsql.table(spark, "pet", deleted_rows=True)
+    >>> pets.where("row__is__deleted").select("name", "row__id.writeid").collect()
+    [Row(name='Tom', writeid=3)]
     """
     parts = bridge.parse_name(spark, name)
     text = f"SELECT * FROM {'.'.join(map(quote, parts))}"
-    if valid_write_ids is None and valid_txns is None:
+    is_listed = valid_write_ids is not None or valid_txns is not None
+    if (version is not None) + (timestamp is not None) + is_listed > 1:
+        raise AcidAnalysisError(
+            "INVALID_TIME_TRAVEL_SPEC",
+            f"{name} cannot be read as of two versions: give one of version, timestamp, and lists "
+            "of valid ids",
+        )
+    if version is not None:
+        moment_of_version(name, str(version))
+        text += f" VERSION AS OF '{version}'"
+    if timestamp is not None:
+        text += f" TIMESTAMP AS OF {bridge.literal_sql(spark, timestamp)}"
+    if not is_listed and not deleted_rows:
         return sql(spark, text)
     with working(spark) as session, leased_snapshot(session) as snapshot:
-        wanted = acid_table(session, parts)
-        txns = snapshot.txns if valid_txns is None else ValidTxnList.from_string(valid_txns)
-        if valid_write_ids is None:
-            seen = session.metastore.valid_write_ids(wanted.database, wanted.name, txns)
-        else:
-            seen = ValidWriteIdList.from_string(valid_write_ids)
-        snapshot.lists[wanted.full_name] = seen, txns
-        frame = snapshot.run(text)
+        if is_listed:
+            refuse_in_block(session, "a list of valid ids")
+            wanted = acid_table(session, parts)
+            txns = snapshot.txns if valid_txns is None else ValidTxnList.from_string(valid_txns)
+            if valid_write_ids is None:
+                seen = session.metastore.valid_write_ids(wanted.database, wanted.name, txns)
+            else:
+                seen = ValidWriteIdList.from_string(valid_write_ids)
+            snapshot.lists[wanted.full_name] = seen, txns
+        found = parse_and_resolve(session, text)
+        if deleted_rows:
+            asked = {FETCH_DELETED_ROWS: "true"}
+            tables = {parts: as_asked(one, asked) for parts, one in found.tables.items()}
+            found = replace(found, tables=tables)
+        frame = snapshot.run(found)
         current().result = frame
         return frame
 

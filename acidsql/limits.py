@@ -29,6 +29,9 @@ class Limits:
         driver_events: up to this number of delete events are sorted and written by the driver,
             which holds about 30 bytes of each; more by a Spark job.
         driver_rows: up to this number of events with all their columns are written by the driver.
+        driver_rows_partitions: and up to so many for each time this number of partitions that the
+            statement reads: a job would read them all again, and make files in most of them.
+        most_driver_rows: the driver writes no more than this in any case.
         driver_read_bytes: the driver writes nothing of a statement that reads more: it would have
             so many tasks that they could send only few events each.
         driver_join_bytes: the same of a statement that joins or has subqueries: if it has too many
@@ -79,8 +82,11 @@ class Limits:
         rewrite_batch_bytes: approximate size of these rows, of which each thread has some.
         copy_buffer_bytes: bytes of a file that are read at once when it is copied or counted.
         tail_bytes: bytes at the end of an ORC file that are read first: most tails are smaller.
-        cached_tails: number of ORC tails that a session keeps, some kilobytes each.
-        cached_event_bytes: size of the delete events that a session keeps.
+        arrow_stripes: number of stripes that the Arrow reader reads at a time, each with all its
+            rows.
+        task_stripe_bytes: a task of ``format("acidsql")`` reads no more bytes of stripes than this.
+        cached_tails: number of ORC tails that a process keeps, some kilobytes each.
+        cached_event_bytes: size of the delete events that a process keeps.
         cached_delete_filters: number of delete bitmaps that a session keeps, 16 MB each at most.
         cached_tables: number of table definitions of a Hive Metastore that a session keeps.
         constraint_seconds: for this time the constraints of a table, which a Hive Metastore keeps
@@ -127,10 +133,14 @@ class Limits:
         kept_batches: number of batches of a stream after which those before them are forgotten.
         lease_collection_seconds: if a lease is older, and a cleaner may wait for it, the JVM is had
             to collect unreachable plans, at most once in this time.
+        collection_part: fraction of the time that these collections may take; where the heap is
+            large, they are done less often.
+        lease_look_seconds: time after which a session looks again whether that is so.
         statement_characters: number of characters of a statement that the history of a table keeps.
         small_file_bytes: a smaller file is small: ``hive.merge.smallfiles.avgsize``.
         explained_directories: EXPLAIN lists no more directories of a table than this.
         explained_characters: EXPLAIN shows no more characters of a condition than this.
+        named_rows: an error names no more rows by their row ids than this.
         streaming_records: a streaming client converts this number of records at once.
         streaming_buffer_bytes: it keeps no more than this of the rows of a transaction in memory,
             in Arrow's form; more are in its files, where nobody sees them yet.
@@ -146,6 +156,8 @@ class Limits:
     merge_shuffle_bytes: int = 16 * _MIB
     driver_events: int = 5_000_000
     driver_rows: int = 200
+    driver_rows_partitions: int = 80
+    most_driver_rows: int = 4096
     driver_read_bytes: int = 1024 * _MIB
     driver_join_bytes: int = _MIB
     one_task_bytes: int = 4 * _MIB
@@ -177,6 +189,8 @@ class Limits:
     rewrite_batch_bytes: int = 64 * _MIB
     copy_buffer_bytes: int = 4 * _MIB
     tail_bytes: int = 16 * 1024
+    arrow_stripes: int = 4
+    task_stripe_bytes: int = 32 * _MIB
     cached_tails: int = 16_384
     cached_event_bytes: int = 160 * _MIB
     cached_delete_filters: int = 4
@@ -207,13 +221,16 @@ class Limits:
     compactor_interrupt_seconds: float = 2.0
     heartbeat_retry_part: float = 0.1
     heartbeat_timeout_part: float = 0.1
-    collection_pauses: tuple[float, ...] = (0.0, 0.1)
+    collection_pauses: tuple[float, ...] = (0.0, 0.1, 0.3)
     kept_batches: int = 100
-    lease_collection_seconds: float = 600.0
+    lease_collection_seconds: float = 60.0
+    collection_part: float = 0.02
+    lease_look_seconds: float = 15.0
     statement_characters: int = 4_000
     small_file_bytes: int = 16_000_000
     explained_directories: int = 50
     explained_characters: int = 500
+    named_rows: int = 10
     streaming_records: int = 10_000
     streaming_buffer_bytes: int = 64 * _MIB
     shell_poll_seconds: float = 0.1

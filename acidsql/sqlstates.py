@@ -11,14 +11,17 @@ from types import MappingProxyType
 
 _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     # 08, 28: connection, authorization
-    "08001": ("METASTORE_UNAVAILABLE",),
+    "08001": ("METASTORE_UNAVAILABLE", "STORAGE_UNAVAILABLE"),
     "08003": ("CONNECTION_CLOSED",),
+    "08004": ("THRIFT_SERVER_NOT_STARTED",),
     "28000": ("METASTORE_AUTHENTICATION",),
     # 0A: feature not supported
     "0A000": (
         "ACID_V1_EVENTS",
+        "COLUMNS_NOT_CONVERTIBLE",
         "INVALID_PARTITION_COLUMN_DATA_TYPE",
         "NOT_SUPPORTED_CHANGE_COLUMN",
+        "THRIFT_SERVER_MISSING",
         "UNSUPPORTED_DATATYPE",
         "UNSUPPORTED_DIALECT_FEATURE",
         "UNSUPPORTED_FEATURE",
@@ -35,9 +38,13 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "INVALID_CONF_VALUE",
         "METASTORE_PATH_NEEDED",
         "METASTORE_URI",
+        "MISSING_SERVER_SETTING",
         "UNSUPPORTED_METASTORE",
     ),
     "22023": (
+        "EMPTY_PARTITION_VALUE",
+        "INVALID_CHANGE_RANGE",
+        "INVALID_CHECKPOINT",
         "INVALID_COMPACTION_TYPE",
         "INVALID_PARAMETER_VALUE",
         "INVALID_PARTITION_OVERWRITE_MODE",
@@ -49,9 +56,9 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "23K01": ("MERGE_CARDINALITY_VIOLATION",),
     # 25: transaction state
     "25000": ("TXN_COMMITTED", "WRITE_ID_REFUSED"),
-    "25001": ("NOT_ALLOWED_IN_TRANSACTION", "TRANSACTION_ALREADY_OPEN"),
-    "25006": ("READ_ONLY_TRANSACTION",),
-    "25P01": ("NO_ACTIVE_TRANSACTION", "NO_OPEN_TRANSACTION", "NO_SUCH_TXN"),
+    "25001": ("NOT_ALLOWED_IN_TRANSACTION",),
+    "25006": ("NOT_ALLOWED_AS_OF", "READ_ONLY_TRANSACTION"),
+    "25P01": ("NO_ACTIVE_TRANSACTION", "NO_SUCH_TXN"),
     "2BP01": ("SCHEMA_NOT_EMPTY",),
     # 40: the transaction was rolled back, and can be tried again
     "40000": ("TXN_ABORTED", "WRITE_ID_IN_USE"),
@@ -79,7 +86,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42623": ("INVALID_DEFAULT_VALUE",),
     "42702": ("AMBIGUOUS_PARTITION",),
     "42703": ("COLUMN_NOT_FOUND", "UNRESOLVED_ASSIGNMENT"),
-    "42704": ("COMPACTION_NOT_FOUND", "SCHEMA_NOT_FOUND"),
+    "42704": ("COMPACTION_NOT_FOUND", "SCHEMA_NOT_FOUND", "VERSION_NOT_FOUND"),
     "42710": (
         "LOCATION_ALREADY_EXISTS",
         "LOCATION_IN_USE",
@@ -90,7 +97,11 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42713": ("STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",),
     "42802": ("PARTITION_VALUES_MISMATCH",),
     "42803": ("MISSING_GROUP_BY",),
-    "42804": ("ADOPTED_SCHEMA_MISMATCH", "LOAD_DATA_SCHEMA_MISMATCH"),
+    "42804": (
+        "ADOPTED_SCHEMA_MISMATCH",
+        "IMPORT_SCHEMA_MISMATCH",
+        "LOAD_DATA_SCHEMA_MISMATCH",
+    ),
     "42809": (
         "CANNOT_CONVERT_TABLE",
         "EXPECT_TABLE_NOT_VIEW",
@@ -113,6 +124,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42K05": ("INVALID_LOCATION", "REQUIRES_SINGLE_PART_NAMESPACE"),
     "42K0E": (
         "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
+        "INVALID_TIME_TRAVEL_SPEC",
         "UNSUPPORTED_EXPR_FOR_OPERATOR",
         "UNSUPPORTED_MERGE_CONDITION",
     ),
@@ -128,9 +140,13 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "55000": (
         "COMPACTION_INTERRUPTED",
         "COMPACTION_STATE_CHANGED",
+        "CONVERSION_SOURCE_CHANGED",
+        "CONVERSION_TARGET_NOT_EMPTY",
         "FILE_OPERATION_PENDING",
+        "IMPORT_TARGET_NOT_EMPTY",
         "METASTORE_NOT_LOCAL",
         "SESSION_OF_ANOTHER_PROCESS",
+        "UNDO_CONFLICT",
         "UNKNOWN_DIRECTORIES",
     ),
     "55006": ("OPEN_STREAMING_FILE",),
@@ -138,8 +154,12 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     # 58, KD, XX: files and servers
     "58000": ("METASTORE_ERROR",),
     "58030": ("FILE_TOO_SHORT", "RENAME_FAILED", "SYNC_FAILED"),
-    "58P01": ("DIRECTORY_NOT_FOUND",),
-    "72000": ("ACID_NOT_ENOUGH_HISTORY",),  # PostgreSQL's and Oracle's "snapshot too old"
+    "58P01": ("DELETE_EVENT_WITHOUT_ROW", "DIRECTORY_NOT_FOUND"),
+    "72000": (  # PostgreSQL's and Oracle's "snapshot too old"
+        "ACID_NOT_ENOUGH_HISTORY",
+        "HISTORY_NOT_AVAILABLE",
+        "VERSION_HAS_OTHER_COLUMNS",
+    ),
     "HY000": ("WRITE_JOB_FAILED",),
     "HYT00": ("COMPACTION_TIMEOUT", "METASTORE_TIMEOUT"),
     "KD001": ("FAILED_READ_FILE",),
@@ -148,7 +168,9 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "KD009": ("UNEXPECTED_PARTITION_DIRECTORY",),
     "XX000": ("UNEXPECTED_STAGED_FILE",),
     "XX001": (
+        "COPY_DIFFERS",
         "INVALID_ACID_STATS",
+        "INVALID_ARCHIVE",
         "INVALID_BASE_METADATA",
         "INVALID_BUCKET_PROPERTY",
         "INVALID_DIRECTORY_NAME",

@@ -3,7 +3,8 @@
 A batch that is repeated after a crash is recognised by the id of its query, its target and its own
 number. They are a row of a small ACID table in the database of the target,
 ``acidsql_stream_batches``, which is inserted in the transaction of the batch. INSERTs conflict with
-nobody, so streams do not get in each other's way, on any metastore.
+nobody, so streams do not get in each other's way, on any metastore. Of two processes that write one
+batch at the same time, one finds at its commit that the rows of its stream are others now.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from acidsql import api, bridge
 from acidsql.errors import AcidAnalysisError, WriteConflictError
 from acidsql.limits import limits
-from acidsql.planning.name_resolution import acid_table
+from acidsql.progress_tables import progress_table, watched_value
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
 from acidsql.transaction_handle import TransactionHandle, transaction
@@ -100,7 +101,10 @@ class Sink:
         batches, target = self._batches()
         own = _of_stream(str(stream), target)
         with transaction(self.spark) as txn:
-            newest = txn.sql(f"SELECT max(batch_id) FROM {batches} WHERE {own}").collect()[0][0]
+            query = f"SELECT max(batch_id) FROM {batches} WHERE {own}"
+            # If another process with the same checkpoint commits this batch first, this one is
+            # aborted.
+            newest: int | None = watched_value(self.spark, query)
             if newest is not None and newest >= batch_id:
                 logger.info("batch %s of stream %s is in %s already", batch_id, stream, target)
                 txn.rollback()
@@ -148,16 +152,8 @@ class Sink:
         """Return the name of the table of batches, which is created if it is missing, and the full
         name of the target.
         """
-        with api.working(self.spark) as session:
-            target = acid_table(session, bridge.parse_name(self.spark, self.table))
-            name = f"{quote(target.database)}.{quote(BATCHES)}"
-            if session.metastore.find_table(target.database, BATCHES) is None:
-                api.sql(
-                    self.spark,
-                    f"CREATE TABLE IF NOT EXISTS {name} (query_id STRING, table_name STRING, "
-                    "batch_id BIGINT, committed TIMESTAMP) "
-                    "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')",
-                )
+        columns = "query_id STRING, table_name STRING, batch_id BIGINT, committed TIMESTAMP"
+        name, target = progress_table(self.spark, self.table, BATCHES, columns)
         return name, target.full_name
 
     def _forget(self, stream: str, below: int) -> None:

@@ -80,8 +80,8 @@ class TransactionHandle:
         """Commit all that the statements did; if that fails, it is rolled back.
 
         Raises:
-            WriteConflictError: CONCURRENT_WRITE, another transaction changed the same partition and
-                committed first.
+            WriteConflictError: CONCURRENT_WRITE, another transaction changed the same row, or on a
+                Hive Metastore the same partition, and committed first.
             TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended; TXN_ABORTED.
             MetastoreError: COMMIT_OUTCOME_UNKNOWN.
         """

@@ -26,9 +26,9 @@ napoleon_google_docstring = True
 
 # Names of other packages, which have no pages here; and errors, which have one together.
 nitpick_ignore_regex = [
-    ("py:.*", r"(pyspark|collections|pathlib|re|typing)\..*"),
+    ("py:.*", r"(pyspark|pyarrow|collections|datetime|pathlib|re|threading|typing)\..*"),
     # Documented under the names of the packages that export them.
-    ("py:class", r"acidsql\.(streaming\.writers|metastore\.kerberos)\.\w+"),
+    ("py:class", r"acidsql\.(streaming\.writers|metastore\.(kerberos|tls))\.\w+"),
     ("py:class", r"DataFrame|SparkSession|Column|Mapping|Sequence|Any"),
     ("py:exc", r"\w+Error"),
 ]

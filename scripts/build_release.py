@@ -33,6 +33,8 @@ INSERT INTO pets VALUES (1, 'Rex'), (2, 'Tom');
 UPDATE pets SET name = 'Felix' WHERE id = 2;
 SELECT id, name FROM pets ORDER BY id;
 """
+# Packages of the wheel; those of dbt are parts of namespaces, which must have no other file.
+_PACKAGES = ("acidsql", "dbt/adapters/acidsql", "dbt/include/acidsql", "pyspark_acidsql")
 _ANSWER = ["id,name", "1,Rex", "2,Felix"]
 _UPDATED = "pets/delete_delta_0000002_0000002_0000/bucket_*"
 
@@ -138,11 +140,14 @@ def check_distributions(wheel: Path, source: Path) -> None:
 def wheel_problems(names: Collection[str]) -> list[str]:
     """Return what is wrong with the files of a wheel."""
     grammars = [f"acidsql/grammar/{path.name}" for path in (_ROOT / "grammar").glob("*.lark")]
-    modules = [str(path.relative_to(_ROOT)) for path in (_ROOT / "acidsql").rglob("*.py")]
-    wanted = [*grammars, *modules, "acidsql/py.typed", "acidsql/repl/log4j2.properties"]
+    files = (path for own in _PACKAGES for path in (_ROOT / own).rglob("*"))
+    modules = [str(p.relative_to(_ROOT)) for p in files if p.suffix in {".py", ".sql", ".yml"}]
+    others = ("bridge/ThriftServer.java", "py.typed", "repl/log4j2.properties")
+    wanted = [*grammars, *modules, *(f"acidsql/{name}" for name in others)]
     information = f"acidsql-{_PROJECT['version']}.dist-info"
     wanted += [f"{information}/licenses/LICENSE", f"{information}/entry_points.txt"]
-    strangers = [name for name in names if name.split("/")[0] not in ("acidsql", information)]
+    own = tuple(f"{package}/" for package in (*_PACKAGES, information))
+    strangers = [name for name in names if not name.startswith(own)]
     return [
         *(f"the wheel lacks {name}" for name in sorted(set(wanted) - set(names))),
         *(f"the wheel has {name}" for name in strangers),

@@ -88,6 +88,7 @@ class Terminal:
                 **os.environ,
                 "TERM": "xterm-256color",
                 "PROMPT_TOOLKIT_NO_CPR": "1",
+                "XDG_CONFIG_HOME": directory,
                 "XDG_STATE_HOME": directory,
             },
         )
@@ -246,7 +247,9 @@ def main() -> None:
     if program is None:
         sys.exit("error: there is no acidsql beside this interpreter: use that of .venv")
     with tempfile.TemporaryDirectory() as directory:
-        options = ["--master", "local[2]", "--conf", "spark.sql.shuffle.partitions=2"]
+        # Times would tell of this machine, and differ in each picture.
+        own = ["--no-timing", "--conf", "spark.sql.shuffle.partitions=2"]
+        options = ["--master", "local[2]", *own]
         terminal = Terminal(program, options, directory)
         frames = list(record(terminal, STATEMENTS))
         terminal.close()

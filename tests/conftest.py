@@ -13,6 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from acidsql.session.acid_session import AcidSession
+from tests.java_tools import JavaSetupError
+from tests.requirements import require_tools, unavailable
+from tests.s3.jars import class_path
 
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # for workers that run Python functions
@@ -54,9 +57,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
     """Yield a local session whose warehouse and metastore are deleted with the test run."""
     home: Path = tmp_path_factory.mktemp("spark")
+    jars = ""
+    if any(item.get_closest_marker("s3") for item in request.session.items):
+        require_tools("mvn")
+        try:
+            jars = class_path()
+        except JavaSetupError as error:
+            unavailable(str(error))
     session = (
         SparkSession.builder.master("local[2]")
         .appName("acidsql-tests")
@@ -72,6 +84,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.default.parallelism", "2")
         .config("spark.sql.warehouse.dir", str(home / "warehouse"))
         .config("spark.acidsql.synchronous", "off")  # but in the tests of it
+        .config("spark.driver.extraClassPath", jars)
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
         .getOrCreate()
     )

@@ -104,8 +104,8 @@ def _pairs(columns: list[list[str]]) -> tuple[Pair, ...]:
     return tuple((name, kind) for name, kind in columns)
 
 
-def adopt(spark: SparkSession, table: HiveTable, root: Path) -> None:
-    """Create ``default.t`` over a copy of the table's directory, and compare its partitions."""
+def create(spark: SparkSession, table: HiveTable, root: Path) -> None:
+    """Create ``default.t`` over a directory."""
     columns = ", ".join(f"{quote(name)} {kind}" for name, kind in table.columns)
     partitioned = ", ".join(f"{quote(name)} {kind}" for name, kind in table.partition_columns)
     buckets = ", ".join(map(quote, table.bucket_columns))
@@ -117,6 +117,11 @@ def adopt(spark: SparkSession, table: HiveTable, root: Path) -> None:
         + (f" CLUSTERED BY ({buckets}) INTO {table.buckets} BUCKETS" if buckets else "")
         + f" STORED AS {table.file_format} LOCATION '{root}' TBLPROPERTIES ({properties})",
     )
+
+
+def adopt(spark: SparkSession, table: HiveTable, root: Path) -> None:
+    """Create ``default.t`` over a copy of the table's directory, and compare its partitions."""
+    create(spark, table, root)
     metastore = AcidSession.of(spark).metastore
     found = {p.values: p for p in metastore.partitions("default", "t")}
     assert found.keys() == {p.values for p in table.partitions}

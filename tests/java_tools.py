@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -82,6 +83,16 @@ def _remove_old(places: Iterable[Path]) -> None:
     for place in places:
         if place.stat().st_mtime < time.time() - _OLD_SECONDS:
             shutil.rmtree(place)
+
+
+def stop(process: subprocess.Popen[Any], seconds: float) -> None:
+    """Stop a program that ends with its input; kill it if that takes longer than ``seconds``."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def run_tool(

@@ -37,6 +37,10 @@ def _compact(spark: SparkSession, table: str, kind: str) -> int:
     return int(entry.txnid)
 
 
+def _problems(spark: SparkSession, table: str) -> list[object]:
+    return list(acidsql.sql(spark, f"CHECK TABLE {table} FULL").collect())
+
+
 def listing(spark: SparkSession, table: str) -> dict[str, list[int]]:
     """Return the bucket ids in each ACID directory of a table, by its relative path.
 
@@ -109,6 +113,7 @@ def _plain(spark: SparkSession, root: str) -> None:
         "delta_0000004_0000004_0000": [0],
         "delta_0000004_0000004_0001": [0],
     }
+    assert _problems(spark, "plain") == []
     txn_id = _compact(spark, "plain", "minor")
     assert _rows(spark, "plain") == expected
     assert listing(spark, "plain") == {
@@ -118,6 +123,7 @@ def _plain(spark: SparkSession, root: str) -> None:
     txn_id = _compact(spark, "plain", "major")
     assert _rows(spark, "plain") == expected
     assert listing(spark, "plain") == {f"base_0000004_v{txn_id:07d}": [0, 1]}
+    assert _problems(spark, "plain") == []
     acidsql.sql(spark, "DROP TABLE plain")
 
 
@@ -148,6 +154,7 @@ def _partitioned(spark: SparkSession, root: str) -> None:
         "p=p 1/base_0000002",
         "p=p 2/delta_0000001_0000001_0000",
     ]
+    assert _problems(spark, "partitioned") == []
     acidsql.sql(spark, "DROP TABLE partitioned")
 
 
@@ -213,7 +220,13 @@ _WALKS: dict[str, Callable[[SparkSession, str], None]] = {"core": core, "retries
 
 
 def main(master: str, home: str, walk: str, *settings: str) -> None:
-    """Run a walk in a session of its own, tables and metastore below ``home``."""
+    """Run a walk in a session of its own, tables and metastore below ``home``.
+
+    Args:
+        settings: of Spark; ``tables`` is another directory for the tables.
+    """
+    given = dict(setting.split("=", 1) for setting in settings)
+    root = given.pop("tables", f"{home}/tables")
     builder = (
         SparkSession.builder.master(master)
         .config("spark.ui.enabled", "false")
@@ -222,12 +235,11 @@ def main(master: str, home: str, walk: str, *settings: str) -> None:
         .config("spark.sql.warehouse.dir", f"{home}/warehouse")
         .config("spark.executor.memory", "512m")
     )
-    for setting in settings:
-        key, _, value = setting.partition("=")
+    for key, value in given.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    _WALKS[walk](spark, f"{home}/tables")
+    _WALKS[walk](spark, root)
     workers = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
     print(f"{walk} passed with {workers} executors")
     spark.stop()

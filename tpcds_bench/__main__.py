@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from tpcds_bench import (
+    arrow,
     cases,
     changes,
     codecs,
@@ -27,103 +24,22 @@ from tpcds_bench import (
     joins,
     maintenance,
     memory,
+    partitions,
     planning,
     queries,
+    requests,
+    serve,
+    source,
     upkeep,
 )
-from tpcds_bench.data import Dataset, ExtensionMissingError, dataset
+from tpcds_bench.command_line import Settings, only_option, rounds_option, scale_option
 from tpcds_bench.day_work import Size
+from tpcds_bench.hive_streaming import HiveStreamingError
 from tpcds_bench.peers import registry
-from tpcds_bench.peers import suite as peers
-from tpcds_bench.peers.report import sections
-from tpcds_bench.peers.results import passed
-from tpcds_bench.peers.sources import make_sources
-from tpcds_bench.product import CompactionError
-from tpcds_bench.report import Section, markdown, write
-from tpcds_bench.session import Stage, spark_session
+from tpcds_bench.peers.commands import cold_command, peers_command
+from tpcds_bench.session import spark_session
 
 _HERE = Path(__file__).parent
-
-Results = TypeVar("Results")
-Command = TypeVar("Command", bound=Callable[..., object])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Options that all suites have.
-
-    Args:
-        data: directory that keeps generated data between runs.
-        output: directory for the reports.
-        driver_memory: heap of Spark's JVM, in Spark's notation.
-    """
-
-    data: Path
-    output: Path
-    driver_memory: str
-
-    def dataset(self, scale: float) -> Dataset:
-        """Return the data of a scale factor."""
-        click.echo(f"TPC-DS data, scale factor {scale:g}, in {self.data}", err=True)
-        try:
-            return dataset(self.data, scale)
-        except ExtensionMissingError as err:
-            raise click.ClickException(str(err)) from err
-
-    @contextmanager
-    def work(self) -> Iterator[Path]:
-        """Make an empty directory, and remove it at the end."""
-        with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as directory:
-            yield Path(directory).resolve()
-
-    @contextmanager
-    def start(self, scale: float) -> Iterator[Stage]:
-        """Make all that a suite runs in, and remove it at the end."""
-        data = self.dataset(scale)
-        with self.work() as work:
-            try:
-                with spark_session(work, driver_memory=self.driver_memory) as spark:
-                    yield Stage(spark=spark, data=data, work=work)
-            except (CompactionError, cases.AnswerError, queries.LoadError) as err:
-                raise click.ClickException(str(err)) from err
-
-    def run(
-        self,
-        name: str,
-        scale: float,
-        suite: Callable[[Stage], Results],
-        sections: Callable[[Dataset, Results], Sequence[Section]],
-    ) -> Results:
-        """Run a suite, report on it and return its results."""
-        with self.start(scale) as stage:
-            results = suite(stage)
-        self.report(name, sections(stage.data, results), results)
-        return results
-
-    def report(self, name: str, sections: Sequence[Section], payload: object) -> None:
-        """Print a report and write it to the output directory."""
-        click.echo(markdown(sections))
-        written = write(self.output, name, sections, payload)
-        click.echo(f"written: {', '.join(map(str, written))}", err=True)
-
-
-def scale_option(default: float) -> Callable[[Command], Command]:
-    """Add ``--scale``."""
-    return click.option("--scale", default=default, show_default=True, help="TPC-DS scale factor.")
-
-
-def rounds_option(default: int, per: str = "case") -> Callable[[Command], Command]:
-    """Add ``--rounds``."""
-    return click.option(
-        "--rounds",
-        type=click.IntRange(1, 40),
-        default=default,
-        show_default=True,
-        help=f"Rounds per {per}.",
-    )
-
-
-only_option = click.option("--only", multiple=True, help="Part of the name of a case (repeatable).")
 
 
 @click.group(chain=True)
@@ -348,6 +264,21 @@ def conflicts_command(
     return result.is_right
 
 
+@main.command("serve")
+@rounds_option(30)
+@click.pass_obj
+def serve_command(settings: Settings, rounds: int) -> bool:
+    """Measure statements by ``acidsql serve``, beside Spark's Thrift server."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with (
+        settings.work() as work,
+        spark_session(work / "here", driver_memory=settings.driver_memory) as spark,
+    ):
+        costs = serve.run(spark, work, rounds=rounds)
+    settings.report("serve", serve.sections(costs), costs)
+    return True
+
+
 @main.command("planning")
 @click.option("--deltas", "number", default=1000, show_default=True, help="Deltas of a table.")
 @click.option("--partitions", default=10000, show_default=True, help="Partitions of a table.")
@@ -360,6 +291,18 @@ def planning_command(
     """Measure how planning grows with the number of deltas and of partitions."""
     suite = partial(planning.run, deltas=number, partitions=partitions, rounds=rounds, only=only)
     settings.run("planning", 0.01, suite, planning.sections)
+    return True
+
+
+@main.command("partitions")
+@click.option("--partitions", "number", default=500, show_default=True, help="Of each table.")
+@rounds_option(5)
+@only_option
+@click.pass_obj
+def partitions_command(settings: Settings, number: int, rounds: int, only: Sequence[str]) -> bool:
+    """Measure changes of a row in each of many partitions beside writing flat ORC."""
+    suite = partial(partitions.run, partitions=number, rounds=rounds, only=only)
+    settings.run("partitions", 0.01, suite, partitions.sections)
     return True
 
 
@@ -387,51 +330,83 @@ def delete_files_command(settings: Settings, rows: int, rounds: int) -> bool:
 
 @main.command("ingest")
 @rounds_option(3, per="size")
+@click.option(
+    "--metastore",
+    metavar="URI",
+    help="Hive Metastore of this machine, where Hive's own client does the same"
+    " (thrift://host:port); by default an embedded one.",
+)
 @click.pass_obj
-def ingest_command(settings: Settings, rounds: int) -> bool:
+def ingest_command(settings: Settings, rounds: int, metastore: str | None) -> bool:
     """Measure streaming ingest by the size of its transactions, with dicts and with Arrow."""
     settings.data.mkdir(parents=True, exist_ok=True)
     with (
         settings.work() as work,
         spark_session(work, driver_memory=settings.driver_memory) as spark,
     ):
-        results = ingest.run(spark, work, rounds=rounds)
+        try:
+            results = ingest.run(spark, work, rounds=rounds, metastore=metastore)
+        except (cases.AnswerError, HiveStreamingError) as err:
+            raise click.ClickException(str(err)) from err
     settings.report("ingest", ingest.sections(results), results)
     return True
 
 
-@main.command("peers")
-@scale_option(1.0)
-@rounds_option(3, per="step")
-@only_option
+@main.command("requests")
+@click.option("--location", required=True, help="Directory on S3A, such as s3a://bucket/bench.")
 @click.option(
-    "--engine",
-    "engines",
-    type=click.Choice(tuple(registry.ENGINES)),
-    multiple=True,
-    help="Engine (repeatable); all unless told.",
+    "--setting", "given", multiple=True, metavar="KEY=VALUE", help="Of Spark, such as fs.s3a.*."
 )
 @click.pass_obj
-def peers_command(
-    settings: Settings, scale: float, rounds: int, only: Sequence[str], engines: Sequence[str]
-) -> bool:
-    """Measure changes and reads on acidsql, Delta Lake, Iceberg, Hudi and plain ORC.
+def requests_command(settings: Settings, location: str, given: Sequence[str]) -> bool:
+    """Count the requests that statements send to an object store, beside flat ORC there."""
+    of_spark = dict(setting.split("=", 1) for setting in given)
+    with (
+        settings.work() as work,
+        spark_session(work, driver_memory=settings.driver_memory, settings=of_spark) as spark,
+    ):
+        try:
+            results = requests.run(spark, location)
+        except requests.NotCountedError as err:
+            raise click.ClickException(str(err)) from err
+    settings.report("requests", requests.sections(results), results)
+    return True
 
-    Environments for the releases of PySpark are made in the data directory.
-    Exits with 1 when an engine fails or has other rows than the others; a missed goal is no error.
-    """
-    data, small = settings.dataset(scale), settings.dataset(0.01)
-    with settings.work() as work:
-        setup = peers.Setup(
-            warm_up=make_sources(small, work / "warm-up"),
-            measured=make_sources(data, work / "measured"),
-            environments=settings.data / "environments",
-            work=work,
-            driver_memory=settings.driver_memory,
-        )
-        results = peers.run(setup, registry.groups(engines), rounds=rounds, only=only)
-    settings.report("peers", sections(scale, results), results)
-    return passed(results)
+
+@main.command("arrow")
+@scale_option(1.0)
+@rounds_option(5, per="reading")
+@click.pass_obj
+def arrow_command(settings: Settings, scale: float, rounds: int) -> bool:
+    """Measure reading by Arrow without Spark, beside Arrow on flat ORC."""
+    data = settings.dataset(scale)
+    with (
+        settings.work() as work,
+        spark_session(work, driver_memory=settings.driver_memory) as spark,
+    ):
+        results = arrow.run(spark, work, data.parquet("store_sales"), rounds=rounds)
+    settings.report("arrow", arrow.sections(results), results)
+    return True
+
+
+@main.command("source")
+@scale_option(1.0)
+@rounds_option(5, per="action")
+@click.pass_obj
+def source_command(settings: Settings, scale: float, rounds: int) -> bool:
+    """Measure format("acidsql") beside acidsql.table and INSERT INTO."""
+    data = settings.dataset(scale)
+    with (
+        settings.work() as work,
+        spark_session(work, driver_memory=settings.driver_memory) as spark,
+    ):
+        results = source.run(spark, data.parquet("store_sales"), rounds=rounds)
+    settings.report("source", source.sections(results), results)
+    return True
+
+
+main.add_command(peers_command)
+main.add_command(cold_command)
 
 
 if __name__ == "__main__":

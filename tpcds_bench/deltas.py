@@ -41,6 +41,8 @@ _PARTS = {
     "base less 10 %": ("ss_ticket_number % 10 = 7", 1.3),
     "base less 50 %": ("ss_ticket_number % 2 = 1", 1.3),
 }
+# The table with one DELETE whose changes are read, and goals of the ratio to flat ORC.
+_CHANGED, _CHANGE_GOALS = "base less 10 %", {"insert": 1.2, "delete": 1.5}
 # Goals of the ratio to flat ORC, by query.
 _GOALS = {
     "count(*)": 1.2,
@@ -81,6 +83,7 @@ def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseRes
         _less(spark, data, f"store_sales_less_{number}", name, *part)
         for number, (name, part) in enumerate(tqdm(_PARTS.items(), desc="load"))
     ]
+    found += _changes(spark, data)
     return cases.measure(spark, found, rounds=rounds, only=only)
 
 
@@ -104,6 +107,26 @@ def _less(
     columns = maxima(data.columns["store_sales"])
     texts = [f"SELECT {columns} FROM {place}.{table}" for place in (_ACID, _FLAT)]
     return same_query(spark, f"{name}: max of all columns", goal, *texts)
+
+
+def _changes(spark: SparkSession, data: Dataset) -> list[Case]:
+    """Return the cases of changes: all rows, which a base has inserted, and a tenth of them, which
+    was deleted; both against reading all rows from flat ORC.
+    """
+    columns = maxima(data.columns["store_sales"])
+    number, (deleted, _) = list(_PARTS).index(_CHANGED), _PARTS[_CHANGED]
+    changes = f"table_changes('{_ACID}.store_sales_less_{number}', 1)"
+    all_rows = f"SELECT {columns} FROM {_FLAT}.store_sales_0"
+    return [
+        same_query(
+            spark,
+            f"changes of {_CHANGED}: max of all columns of {kind}",
+            _CHANGE_GOALS[kind],
+            f"SELECT {columns} FROM {changes} WHERE _change_type = '{kind}'",
+            all_rows if kind == "insert" else f"{all_rows} WHERE {deleted}",
+        )
+        for kind in _CHANGE_GOALS
+    ]
 
 
 def _make(

@@ -1,50 +1,70 @@
 """Suite ``ingest``: rows per second of a streaming client, by the size of its transactions.
 
-The client needs no Spark. A session makes the tables, and counts their rows at the end.
+The client needs no Spark. A session makes the tables, and counts their rows at the end. On a Hive
+Metastore Hive's own client does the same beside it.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import resource
+import subprocess
+import sys
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from itertools import islice
 from pathlib import Path
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 from tqdm import tqdm
 
 import acidsql
-from acidsql.streaming import StreamingConnection, connect
+from tpcds_bench import hive_streaming, ingest_client
 from tpcds_bench.cases import AnswerError
 from tpcds_bench.report import Section
 
 _METASTORE = "acidsql_metastore.sqlite"  # beside the warehouse
+HIVE = "Hive's client"
 _FORMS = ("dicts", "Arrow")
 # Rows of a transaction, and transactions of a round.
 _SIZES = ((1, 200), (1_000, 100), (100_000, 5))
-_CHUNK = 10_000
+_LARGE = (100_000, 1_000_000, 5_000_000)  # rows of transactions whose memory is measured
+_BATCH = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Records of one form, written in transactions of one size by a process of its own.
+
+    Args:
+        form: of the records, or ``HIVE``.
+        synchronous: whether a commit waits for the disk; Hive's never does.
+        rows: of a transaction.
+        transactions: of a round.
+        rounds: number of rounds.
+    """
+
+    form: str
+    synchronous: bool
+    rows: int
+    transactions: int
+    rounds: int
+
+    @property
+    def table(self) -> str:
+        """Name of the table."""
+        form = self.form.partition("'")[0].lower()
+        return f"ingest_{form}_{self.rows}_{'waits' if self.synchronous else 'goes_on'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Result of one form of records and one size of transactions.
+    """Result of a case.
 
     Args:
-        form: of the records.
-        rows: of a transaction.
-        transactions: of each round.
-        seconds: of each round, its commits included.
-        memory: greatest resident size of the process so far, in bytes.
+        case: the case.
+        seconds: of each round after the first, its commits included.
+        memory: greatest resident size of the process, in bytes.
     """
 
-    form: str
-    rows: int
-    transactions: int
+    case: Case
     seconds: tuple[float, ...]
     memory: int
 
@@ -56,103 +76,168 @@ class Result:
     @property
     def rate(self) -> float:
         """Rows per second, of the median round."""
-        return self.rows * self.transactions / self.median
+        return self.case.rows * self.case.transactions / self.median
 
 
-def run(spark: SparkSession, work: Path, *, rounds: int) -> tuple[Result, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """Results of the suite.
+
+    Args:
+        rates: of the cases.
+        large: of single large transactions.
+        start: seconds that each of some new processes takes to import the client.
+    """
+
+    rates: tuple[Result, ...]
+    large: tuple[Result, ...]
+    start: tuple[float, ...]
+
+
+def run(spark: SparkSession, work: Path, *, rounds: int, metastore: str | None) -> Results:
     """Write rows of four columns in transactions of each size, in both forms.
 
     Args:
         spark: session with its warehouse in ``work``.
         work: directory of the warehouse.
         rounds: rounds after one that warms up.
+        metastore: URI of a Hive Metastore of this machine, on which Hive's client does the same;
+            None: the embedded one of the session.
 
     Raises:
-        AnswerError: the table has not the rows that were committed.
+        AnswerError: a table has not the rows that were committed.
+        HiveStreamingError: Hive's client failed.
     """
+    forms = [(form, True) for form in _FORMS]
+    classes = ""
+    if metastore is not None:
+        spark.conf.set("spark.acidsql.metastore", metastore)
+        classes = hive_streaming.class_path(work)
+        forms = [(HIVE, False), *((form, waits) for form in _FORMS for waits in (False, True))]
+    place = metastore or str(work / _METASTORE)
+    cases = [
+        Case(form=form, synchronous=waits, rows=rows, transactions=count, rounds=1 + rounds)
+        for rows, count in _SIZES
+        for form, waits in forms
+    ]
+    large = [
+        Case(form=form, synchronous=True, rows=rows, transactions=1, rounds=1)
+        for form in _FORMS
+        for rows in _LARGE
+    ]
     results = []
-    with tqdm(total=len(_SIZES) * len(_FORMS) * (1 + rounds), unit="round") as progress:
-        for rows, transactions in _SIZES:
-            for form in _FORMS:
-                table = f"ingest_{form.lower()}_{rows}"
-                acidsql.sql(
-                    spark,
-                    f"CREATE TABLE {table} (id BIGINT, name STRING, amount DECIMAL(10,2), day DATE)"
-                    " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')",
-                )
-                seconds = []
-                with connect(
-                    metastore=work / _METASTORE, table=table, transaction_batch_size=100
-                ) as connection:
-                    for _ in range(1 + rounds):
-                        seconds.append(_round(connection, form, rows, transactions))
-                        progress.update()
-                _check(spark, table, rows * transactions * (1 + rounds))
-                memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-                results.append(
-                    Result(
-                        form=form,
-                        rows=rows,
-                        transactions=transactions,
-                        seconds=tuple(seconds[1:]),
-                        memory=memory,
-                    )
-                )
-    return tuple(results)
+    for case in tqdm([*cases, *large], unit="case"):
+        table = case.table if case in cases else f"{case.table}_large"
+        acidsql.sql(spark, f"DROP TABLE IF EXISTS {table}")
+        acidsql.sql(
+            spark,
+            f"CREATE TABLE {table} (id BIGINT, name STRING, amount DECIMAL(10,2), day DATE)"
+            " STORED AS ORC TBLPROPERTIES ('transactional' = 'true', 'orc.compress' = 'ZLIB')",
+        )
+        if case.form == HIVE:
+            results.append(_by_hive(case, place, table, work, classes))
+        else:
+            results.append(_by_acidsql(case, place, table))
+        _check(spark, table, case.rows * case.transactions * case.rounds)
+        acidsql.sql(spark, f"DROP TABLE {table}")
+    return Results(
+        rates=tuple(results[: len(cases)]),
+        large=tuple(results[len(cases) :]),
+        start=tuple(_start() for _ in range(rounds)),
+    )
 
 
-def sections(results: Sequence[Result]) -> tuple[Section, ...]:
+def sections(results: Results) -> tuple[Section, ...]:
     """Return the report on a run."""
+    hive = {result.case.rows: result.rate for result in results.rates if result.case.form == HIVE}
     return (
         Section(
             title="Streaming ingest",
             text=(
                 "Rows of BIGINT, STRING, DECIMAL(10,2) and DATE into a table without partitions,"
-                " by one client of an embedded metastore; each commit is on the disk."
-                " Medians of rounds."
+                f" by one client, in batches of {_BATCH} transactions. Medians of rounds."
+                " Import of the client:"
+                f" {sorted(results.start)[len(results.start) // 2]:.2f} s."
             ),
-            headers=("rows of a transaction", "records", "rows/s", "ms/transaction", "memory, MB"),
+            headers=(
+                "rows of a transaction",
+                "records",
+                "waits for the disk",
+                "rows/s",
+                f"ratio to {HIVE}",
+                "ms/transaction",
+                "memory, MB",
+            ),
             rows=[
                 (
-                    f"{result.rows:,}",
-                    result.form,
+                    f"{result.case.rows:,}",
+                    result.case.form,
+                    "yes" if result.case.synchronous else "no",
                     f"{result.rate:,.0f}",
-                    1000 * result.median / result.transactions,
+                    result.rate / hive[result.case.rows] if hive else None,
+                    1000 * result.median / result.case.transactions,
                     result.memory / 2**20,
                 )
-                for result in results
+                for result in results.rates
+            ],
+        ),
+        Section(
+            title="Memory of large transactions",
+            headers=("rows of the transaction", "records", "memory, MB"),
+            rows=[
+                (f"{result.case.rows:,}", result.case.form, result.memory / 2**20)
+                for result in results.large
             ],
         ),
     )
 
 
-def _round(connection: StreamingConnection, form: str, rows: int, transactions: int) -> float:
-    """Return the seconds that some transactions take; the records are made before."""
-    chunk = list(_rows(min(rows, _CHUNK)))
-    batch = pa.Table.from_pylist(chunk)
-    begun = time.perf_counter()
-    for _ in range(transactions):
-        with connection.transaction():
-            for start in range(0, rows, _CHUNK):
-                count = min(_CHUNK, rows - start)
-                if form == "Arrow":
-                    connection.write(batch.slice(0, count))
-                else:
-                    connection.write_all(islice(chunk, count))
-    return time.perf_counter() - begun
+def _by_acidsql(case: Case, metastore: str, table: str) -> Result:
+    """Write the rows of a case by acidsql's client, in a process of its own."""
+    waits = "yes" if case.synchronous else "no"
+    numbers = (case.rows, case.transactions, _BATCH, case.rounds)
+    arguments = [metastore, table, case.form, waits, *map(str, numbers)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tpcds_bench.ingest_client", *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    *seconds, memory = done.stdout.split()
+    taken = tuple(map(float, seconds))
+    return Result(case=case, seconds=taken[1:] or taken, memory=1024 * int(memory))
 
 
-def _rows(count: int) -> Iterator[dict[str, object]]:
-    for number in range(count):
-        yield {
-            "id": number,
-            "name": f"name {number % 1000}",
-            "amount": Decimal(number % 10_000) / 100,
-            "day": dt.date(2024, 1, 1 + number % 28),
-        }
+def _by_hive(case: Case, metastore: str, table: str, work: Path, classes: str) -> Result:
+    """Write the rows of a case by Hive's client."""
+    records = work / "records"
+    records.write_text(
+        "".join(
+            f"{row['id']},{row['name']},{row['amount']},{row['day']}\n"
+            for row in ingest_client.rows(min(case.rows, ingest_client.CHUNK))
+        )
+    )
+    seconds, memory = hive_streaming.ingest(
+        classes=classes,
+        metastore=metastore,
+        table=table,
+        records=records,
+        rows=case.rows,
+        transactions=case.transactions,
+        batch=_BATCH,
+        rounds=case.rounds,
+    )
+    return Result(case=case, seconds=seconds[1:], memory=memory)
 
 
 def _check(spark: SparkSession, table: str, expected: int) -> None:
     ((found,),) = acidsql.sql(spark, f"SELECT count(*) FROM {table}").collect()
     if found != expected:
         raise AnswerError(f"{table} has {found} rows instead of {expected}")
+
+
+def _start() -> float:
+    """Return the seconds that a new process takes to import the client."""
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import acidsql.streaming"], check=True)
+    return time.perf_counter() - begun

@@ -37,6 +37,12 @@ def execute(spark: SparkSession, text: str) -> int | None:
     return int(rows[0]["num_affected_rows"])
 
 
+def directories_read(frame: DataFrame) -> int:
+    """Return the number of directories that the statement of a DataFrame read."""
+    found = acidsql.metrics(frame)
+    return 0 if found is None else found.directories_read
+
+
 def create_database(spark: SparkSession, database: str) -> None:
     """Create an ACID database and make it the current one."""
     execute(spark, f"CREATE DATABASE {database}")

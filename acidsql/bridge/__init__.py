@@ -2,11 +2,14 @@
 
 ``spark_versions`` has the differences between releases. Code outside this package hands Java
 objects on and calls none of their methods. A Scala ``Map`` serves as the partial function of plan
-transformations, so that no callback from the JVM into Python is needed.
+transformations, so that they need no callback from the JVM into Python; the Thrift server alone
+makes such calls.
 """
 
+from py4j.protocol import Py4JError as GatewayError
 from py4j.protocol import Py4JJavaError as JavaError
 
+from acidsql.bridge import manifest_write, object_files, s3
 from acidsql.bridge.analysis_errors import without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
@@ -110,25 +113,31 @@ from acidsql.bridge.relations import (
     reachable,
     rows_of,
 )
-from acidsql.bridge.row_filters import HALF_BITS, WORD_BITS, DeleteBitmap, is_not_deleted
+from acidsql.bridge.row_filters import (
+    HALF_BITS,
+    WORD_BITS,
+    DeleteBitmap,
+    is_deleted,
+    is_not_deleted,
+)
 from acidsql.bridge.row_level import delete_rows, required_rows_query, update_rows
 from acidsql.bridge.rows import (
+    OrcEncoder,
     arrow_table,
     collect_to_driver,
     fits_in_driver,
     has_join,
     has_local_rows,
-    int_of,
+    largest_number_of_rows,
     limit_per_task,
     local_rows,
-    long_of,
     replace_by_collected,
     rows_per_task,
     set_long,
     text_of,
-    write_orc,
 )
 from acidsql.bridge.search import condition_of, finds_rows, reads_in_batches, search_options
+from acidsql.bridge.sorted_arrays import position_of_text
 from acidsql.bridge.spark_versions import TRIED, warn_if_untried
 from acidsql.bridge.sql_text import (
     alias_of,
@@ -159,6 +168,9 @@ from acidsql.bridge.subqueries import (
     subqueries_in,
     without_conditions,
 )
+from acidsql.bridge.table_changes import ChangesCall, ChangesClause, Timestamp, changes_of
+from acidsql.bridge.thrift_server import ThriftServer, session_of, start_thrift_server
+from acidsql.bridge.time_travel import expression_text, timestamp_of, timestamp_of_text
 from acidsql.bridge.trees import (
     AggregateFunction,
     aggregate_functions,
@@ -192,6 +204,7 @@ from acidsql.bridge.trees import (
     with_attributes_of,
     with_subqueries,
 )
+from acidsql.bridge.trust_store import trusted_certificates
 from acidsql.bridge.unresolved_plan import (
     BARE_NUMBER,
     NamedColumns,
@@ -209,6 +222,8 @@ __all__ = [
     "WORD_BITS",
     "AggregateFunction",
     "CatalogTable",
+    "ChangesCall",
+    "ChangesClause",
     "Clause",
     "Command",
     "Conjunct",
@@ -217,17 +232,21 @@ __all__ = [
     "DynamicPruning",
     "Expression",
     "FoundPath",
+    "GatewayError",
     "JavaError",
     "JavaObject",
     "JvmCache",
     "LogicalPlan",
     "MergePlan",
     "NamedColumns",
+    "OrcEncoder",
     "Reference",
     "RelationStatistics",
     "ScanFile",
     "StripeRows",
     "Subquery",
+    "ThriftServer",
+    "Timestamp",
     "UnresolvedPlan",
     "Watch",
     "active",
@@ -243,6 +262,7 @@ __all__ = [
     "cached_per_session",
     "can_hash",
     "catalog_table",
+    "changes_of",
     "check_default",
     "check_expression",
     "child",
@@ -268,6 +288,7 @@ __all__ = [
     "delete_rows",
     "dynamic_pruning",
     "explain",
+    "expression_text",
     "file_relation",
     "file_scan",
     "file_size",
@@ -293,7 +314,7 @@ __all__ = [
     "input_bytes",
     "insert_into_files",
     "insert_query",
-    "int_of",
+    "is_deleted",
     "is_deterministic",
     "is_directory",
     "is_empty_projection",
@@ -309,6 +330,7 @@ __all__ = [
     "job_errors",
     "jvm_memory",
     "jvm_time_zone",
+    "largest_number_of_rows",
     "leaves",
     "left_output_of",
     "limit_per_task",
@@ -316,8 +338,8 @@ __all__ = [
     "literal_sql",
     "local_rows",
     "logical_plan",
-    "long_of",
     "make_directories",
+    "manifest_write",
     "mark_coarse",
     "matching_rows",
     "merge_join",
@@ -328,6 +350,7 @@ __all__ = [
     "names_referred_to",
     "no_pushdown",
     "nodes_of_kind",
+    "object_files",
     "operands",
     "orc_relation",
     "output_of",
@@ -342,6 +365,7 @@ __all__ = [
     "path_exists",
     "path_text",
     "persistent_functions",
+    "position_of_text",
     "qualified_path",
     "qualifier_of",
     "reachable",
@@ -366,14 +390,17 @@ __all__ = [
     "rewrite_stripes",
     "rows_of",
     "rows_per_task",
+    "s3",
     "same",
     "search_options",
     "select",
     "session_key",
+    "session_of",
     "set_long",
     "simple_name",
     "sort_order",
     "split_and",
+    "start_thrift_server",
     "statement_settings",
     "subqueries_in",
     "substitute",
@@ -381,6 +408,9 @@ __all__ = [
     "substitute_variables",
     "temp_view",
     "text_of",
+    "timestamp_of",
+    "timestamp_of_text",
+    "trusted_certificates",
     "type_sql",
     "unqualified_functions",
     "update_rows",
@@ -392,6 +422,5 @@ __all__ = [
     "without_conditions",
     "without_plans",
     "write_bytes",
-    "write_orc",
     "written_by",
 ]

@@ -13,11 +13,13 @@ from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject, java_strings, jvm_class, same, session_state, simple_name
 
+# Setting of a new file by which S3A trusts that there is neither a file nor a directory (3.3.5).
+_NO_CHECKS = "fs.s3a.create.performance"
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-def _os_errors(call: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+def os_errors(call: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Have a function raise errors of Java as those of Python's own file system: ``OSError``."""
 
     @wraps(call)
@@ -58,7 +60,7 @@ def hadoop_path(spark: SparkSession, path: str, conf: JavaObject) -> tuple[JavaO
     return filesystem, filesystem.makeQualified(raw)
 
 
-@_os_errors
+@os_errors
 def qualified_path(spark: SparkSession, path: str, conf: JavaObject) -> str:
     """Return a path with its scheme and authority.
 
@@ -92,7 +94,7 @@ class FoundPath(NamedTuple):
     modified: int
 
 
-@_os_errors
+@os_errors
 def list_paths(
     spark: SparkSession, filesystem: JavaObject, directories: Sequence[str]
 ) -> list[FoundPath] | None:
@@ -113,9 +115,16 @@ def list_paths(
             raise
         return None
     text = str(jvm_class(spark, "scala.runtime.ScalaRunTime").stringOf(statuses))
+    return found_paths(statuses, text)
+
+
+def found_paths(statuses: JavaObject, text: str) -> list[FoundPath]:
+    """Return what a listing found; ``text`` has all its statuses."""
     found = list(_STATUS.finditer(text))
-    # A file name that looks like a part of this text can mislead the pattern.
-    if not len(found) == text.count("isDirectory=") == len(statuses):
+    # A file name that looks like a part of this text can mislead the pattern. A status that has
+    # another one inside, as viewfs makes them, writes itself without a path.
+    is_told = all(status["path"] != "null" for status in found)
+    if not is_told or not len(found) == text.count("isDirectory=") == len(statuses):
         return [
             FoundPath(
                 str(status.getPath().toString()),
@@ -141,13 +150,13 @@ def path_text(path: JavaObject) -> str:
     return str(path.toString())
 
 
-@_os_errors
+@os_errors
 def path_exists(filesystem: JavaObject, path: JavaObject) -> bool:
     """Return whether a file or directory exists."""
     return bool(filesystem.exists(path))
 
 
-@_os_errors
+@os_errors
 def is_directory(filesystem: JavaObject, path: JavaObject) -> bool:
     """Return whether a path is an existing directory."""
     return bool(filesystem.exists(path)) and bool(filesystem.getFileStatus(path).isDirectory())
@@ -158,19 +167,19 @@ def is_same_file_system(one: JavaObject, other: JavaObject) -> bool:
     return same(one.getUri(), other.getUri())
 
 
-@_os_errors
+@os_errors
 def file_size(filesystem: JavaObject, path: JavaObject) -> int:
     """Return the size of a file in bytes."""
     return int(filesystem.getFileStatus(path).getLen())
 
 
-@_os_errors
+@os_errors
 def make_directories(filesystem: JavaObject, path: JavaObject) -> None:
     """Create a directory and its parents; one that exists is left as it is."""
     filesystem.mkdirs(path)
 
 
-@_os_errors
+@os_errors
 def rename_path(filesystem: JavaObject, source: JavaObject, target: JavaObject) -> bool:
     """Rename a file or directory, and create the parents of the target.
 
@@ -181,7 +190,7 @@ def rename_path(filesystem: JavaObject, source: JavaObject, target: JavaObject) 
     return bool(filesystem.rename(source, target))
 
 
-@_os_errors
+@os_errors
 def rename_below(filesystem: JavaObject, source: JavaObject, target: JavaObject) -> bool:
     """Rename a file or directory to a name below an existing directory.
 
@@ -196,7 +205,7 @@ def rename_below(filesystem: JavaObject, source: JavaObject, target: JavaObject)
         return False
 
 
-@_os_errors
+@os_errors
 def replace_path(
     spark: SparkSession, source: tuple[JavaObject, JavaObject], target: JavaObject
 ) -> None:
@@ -215,13 +224,19 @@ def replace_path(
     context.rename(path, target, options)
 
 
-@_os_errors
+def new_file(filesystem: JavaObject, path: JavaObject) -> JavaObject:
+    """Open a new file for writing, in the place of one that may be there."""
+    builder = filesystem.createFile(path).recursive().overwrite(True)
+    return builder.opt(_NO_CHECKS, "true").build()
+
+
+@os_errors
 def delete_path(filesystem: JavaObject, path: JavaObject) -> None:
     """Delete a file, or a directory with all that is in it."""
     filesystem.delete(path, True)
 
 
-@_os_errors
+@os_errors
 def read_bytes(
     spark: SparkSession, filesystem: JavaObject, path: JavaObject, start: int, length: int
 ) -> bytes:
@@ -234,7 +249,7 @@ def read_bytes(
         stream.close()
 
 
-@_os_errors
+@os_errors
 def write_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
     """Create a file with this content; it must not exist yet."""
     stream = filesystem.create(path, False)
@@ -244,7 +259,7 @@ def write_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> Non
         stream.close()
 
 
-@_os_errors
+@os_errors
 def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
     """Append to a file, where the file system supports it."""
     stream = filesystem.append(path)
@@ -254,7 +269,7 @@ def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> No
         stream.close()
 
 
-@_os_errors
+@os_errors
 def copy_file(
     spark: SparkSession,
     source: tuple[JavaObject, JavaObject],
@@ -284,13 +299,15 @@ def copy_file(
         stream.close()
 
 
-@_os_errors
+@os_errors
 def assemble_file(
     spark: SparkSession,
     target: tuple[JavaObject, JavaObject],
     head: bytes,
     parts: Sequence[tuple[JavaObject, JavaObject, int, int]],
     tail: bytes,
+    *,
+    put: bool,
 ) -> None:
     """Create a file of a head, then parts of other files, then a tail.
 
@@ -299,9 +316,10 @@ def assemble_file(
         head: first bytes.
         parts: of each the file system, path, first byte and number of bytes.
         tail: last bytes.
+        put: create it as ``put_bytes`` does.
     """
     streams = jvm_class(spark, "org.apache.commons.io.IOUtils")
-    written = target[0].create(target[1], False)
+    written = new_file(*target) if put else target[0].create(target[1], False)
     try:
         written.write(bytearray(head))
         for filesystem, path, start, length in parts:
@@ -316,7 +334,7 @@ def assemble_file(
         written.close()
 
 
-@_os_errors
+@os_errors
 def delete_if_empty(filesystem: JavaObject, path: JavaObject) -> bool:
     """Delete a directory unless it has children; return whether it is gone."""
     if filesystem.exists(path) and len(filesystem.listStatus(path)) > 0:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 
+from acidsql.bridge.changes_call import renamed_changes, table_of_changes
 from acidsql.bridge.jvm import (
     CATALYST,
     Expression,
@@ -15,6 +16,7 @@ from acidsql.bridge.jvm import (
     LogicalPlan,
     column,
     copy_node,
+    defined,
     elements,
     expression_of,
     jvm_class,
@@ -37,6 +39,12 @@ class Reference:
         end: offset after the name, exclusive; None if not known.
         node: node of the plan that is to be replaced: the relation, or an alias over it.
         alias: name of that alias, if ``node`` is one.
+        version: text after VERSION AS OF, or None.
+        timestamp: expression after TIMESTAMP AS OF, which is not analysed, or None.
+        options: of the relation (``t WITH ('key' = 'value')``, from Spark 4 on), by names in lower
+            case.
+        changes: what names the changes of the table, if these are meant and not its rows: a call
+            of ``table_changes`` or a clause CHANGES; or None.
     """
 
     parts: tuple[str, ...]
@@ -44,6 +52,10 @@ class Reference:
     end: int | None
     node: LogicalPlan
     alias: str | None = None
+    version: str | None = None
+    timestamp: Expression | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    changes: LogicalPlan | None = None
 
 
 def substitute_ctes(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
@@ -56,8 +68,8 @@ def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
     trees = [plan, *elements(plan.subqueriesAll())]
     if alias_shows_hidden(spark):
         leaves = [leaf for tree in trees for leaf in elements(tree.collectLeaves())]
-        return [_reference(leaf) for leaf in leaves if simple_name(leaf) == "UnresolvedRelation"]
-    return [reference for tree in trees for reference in _aliased_references(tree)]
+        return [found for leaf in leaves for found in _references_of(spark, leaf)]
+    return [reference for tree in trees for reference in _aliased_references(spark, tree)]
 
 
 def unqualified_functions(plan: LogicalPlan) -> list[tuple[str, int]]:
@@ -94,6 +106,33 @@ def is_session_function(spark: SparkSession, name: str) -> bool:
     return bool(session_state(spark).catalog().isRegisteredFunction(identifier))
 
 
+def _references_of(spark: SparkSession, leaf: LogicalPlan) -> list[Reference]:
+    """Return the reference that a leaf is, if it is one.
+
+    The leaf ``RelationTimeTravel`` of VERSION and TIMESTAMP AS OF hides the relation in it, as does
+    ``RelationChanges`` of CHANGES.
+    """
+    kind = simple_name(leaf)
+    if kind == "UnresolvedRelation":
+        return [_reference(leaf)]
+    if kind == "UnresolvedTableValuedFunction":
+        name = table_of_changes(spark, leaf)
+        return [Reference(name, None, None, leaf, changes=leaf)] if name else []
+    if kind == "RelationChanges" and simple_name(leaf.relation()) == "UnresolvedRelation":
+        return [replace(_reference(leaf.relation()), node=leaf, changes=leaf)]
+    if kind != "RelationTimeTravel" or simple_name(leaf.relation()) != "UnresolvedRelation":
+        return []
+    versions, times = defined(leaf.version()), defined(leaf.timestamp())
+    return [
+        replace(
+            _reference(leaf.relation()),
+            node=leaf,
+            version=str(versions[0]) if versions else None,
+            timestamp=times[0] if times else None,
+        )
+    ]
+
+
 def _reference(leaf: LogicalPlan) -> Reference:
     origin = leaf.origin()
     start, stop = origin.startIndex(), origin.stopIndex()
@@ -103,20 +142,28 @@ def _reference(leaf: LogicalPlan) -> Reference:
         start=start.get() if known else None,
         end=stop.get() + 1 if known else None,
         node=leaf,
+        options={} if leaf.options().isEmpty() else _options(leaf),
     )
 
 
-def _aliased_references(tree: LogicalPlan) -> list[Reference]:
+def _options(relation: LogicalPlan) -> dict[str, str]:
+    return {str(key).lower(): str(value) for key, value in relation.options().items()}
+
+
+def _aliased_references(spark: SparkSession, tree: LogicalPlan) -> list[Reference]:
     """Return the references of a tree, each with the alias over it.
 
     Before Spark 4.3 an alias does not show the hidden columns of what is below it, so that the
     alias has to be replaced too.
     """
-    if simple_name(tree) == "UnresolvedRelation":
-        return [_reference(tree)]
-    if simple_name(tree) == "SubqueryAlias" and simple_name(tree.child()) == "UnresolvedRelation":
-        return [replace(_reference(tree.child()), node=tree, alias=str(tree.alias()))]
-    return [r for child in elements(tree.children()) for r in _aliased_references(child)]
+    found = _references_of(spark, tree)
+    if found:
+        return found
+    if simple_name(tree) == "SubqueryAlias":
+        below = _references_of(spark, tree.child())
+        if below:
+            return [replace(r, node=tree, alias=str(tree.alias())) for r in below]
+    return [r for child in elements(tree.children()) for r in _aliased_references(spark, child)]
 
 
 _MORE_THAN_ALL = 2**30  # tasks
@@ -151,8 +198,15 @@ def renamed_reference(
 ) -> LogicalPlan:
     """Return the unresolved node of a reference with another table name; its alias stays."""
     node = reference.node
-    relation = node if reference.alias is None else node.child()
+    leaf = node if reference.alias is None else node.child()
+    if reference.changes is not None and simple_name(leaf) != "RelationChanges":
+        call = renamed_changes(spark, leaf, name)
+        return call if reference.alias is None else copy_node(spark, node, {"child": call})
+    travels = simple_name(leaf) in ("RelationTimeTravel", "RelationChanges")
+    relation = leaf.relation() if travels else leaf
     renamed = copy_node(spark, relation, {"multipartIdentifier": scala_seq(spark, list(name))})
+    if travels:
+        renamed = copy_node(spark, leaf, {"relation": renamed})
     return renamed if reference.alias is None else copy_node(spark, node, {"child": renamed})
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
@@ -29,6 +30,7 @@ from acidsql.bridge.unresolved_plan import UnresolvedPlan
 # SQL expression for the ordinal (``ScanFile.ordinal``) of the file that a scanned row comes from.
 FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
 _UNBOUNDED = 2**62  # bytes
+_LISTENER_MILLISECONDS = 5_000
 _NEVER_LISTED = "_acidsql_snapshot"
 _TASK_BYTES = "spark.sql.files.maxPartitionBytes"
 _BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStage")
@@ -211,10 +213,24 @@ def reachable(reference: JavaObject) -> bool:
 
 
 def collect_garbage(spark: SparkSession) -> None:
-    """Ask Python and the JVM to collect unreachable objects now."""
+    """Ask Python and the JVM to collect unreachable objects now.
+
+    Wait first until Spark's listeners know of the queries that have ended, since the event of a
+    query's end holds its plan.
+    """
     gc.collect()
     _drop_dead_proxies(spark)
+    _wait_for_listeners(spark)
     jvm_class(spark, "java.lang.System").gc()
+
+
+def _wait_for_listeners(spark: SparkSession) -> None:
+    """Wait until the listeners have handled all events, for five seconds at most."""
+    try:
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_LISTENER_MILLISECONDS)
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getSimpleName() != "TimeoutException":
+            raise
 
 
 def _drop_dead_proxies(spark: SparkSession) -> None:

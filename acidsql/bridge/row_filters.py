@@ -23,11 +23,10 @@ from acidsql.bridge.jvm import (
     long_array,
     scala_map,
     scala_object,
-    scala_seq,
     session_state,
 )
 from acidsql.bridge.jvm_cache import cached_per_session
-from acidsql.bridge.spark_versions import differences
+from acidsql.bridge.sorted_arrays import position
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _TYPES = "org.apache.spark.sql.types"
@@ -94,6 +93,12 @@ def is_not_deleted(spark: SparkSession, bitmap: DeleteBitmap, columns: Sequence[
     return _with(spark, condition, zip(places, [*levels, bits], strict=True))
 
 
+def is_deleted(spark: SparkSession, bitmap: DeleteBitmap, columns: Sequence[str]) -> Expression:
+    """Build the condition that a row is in a delete bitmap (``is_not_deleted``)."""
+    negation = jvm_class(spark, f"{_EXPRESSIONS}.Not")
+    return negation(is_not_deleted(spark, bitmap, columns))
+
+
 @cached_per_session(256)
 def _look_up(
     spark: SparkSession, columns: tuple[str, ...]
@@ -105,37 +110,17 @@ def _look_up(
     last = columns[-1]
     known = {name: _never_null(spark, _parse(spark, name)) for name in columns}
     levels = [f"__level_{i}" for i in range(len(others))]
-    position = known[first]
+    found = known[first]
     for level, name in zip(levels, others, strict=True):
         part = f"shiftright({name}, {WORD_BITS})" if name == last else f"CAST({name} AS BIGINT)"
         number = f"shiftleft(CAST({_POSITION} AS BIGINT), {HALF_BITS}) | {part}"
-        wanted = _parsed_with(spark, number, {_POSITION: position, name: known[name]})
-        position = _position(spark, _parse(spark, level), wanted)
+        wanted = _parsed_with(spark, number, {_POSITION: found, name: known[name]})
+        found = position(spark, _parse(spark, level), wanted)
     item = jvm_class(spark, f"{_EXPRESSIONS}.GetArrayItem")
-    word = item(_parse(spark, _BITS), position, False)
+    word = item(_parse(spark, _BITS), found, False)
     text = f"NOT (shiftright({_WORD}, CAST({last} & {(1 << WORD_BITS) - 1}L AS INT)) & 1L <=> 1L)"
     condition = _parsed_with(spark, text, {_WORD: word, last: known[last]})
     return condition, [_parse(spark, name) for name in (*levels, _BITS)]
-
-
-def _position(spark: SparkSession, numbers: JavaObject, wanted: Expression) -> Expression:
-    """Build the position of a number in a sorted array (``Arrays.binarySearch``); negative if
-    absent.
-    """
-    no_function = [scala_object(spark, "scala.None")] * differences(
-        spark
-    ).has_scalar_functions_in_invokes
-    return scala_object(spark, f"{_EXPRESSIONS}.objects.StaticInvoke").apply(
-        jvm_class(spark, "java.lang.Class").forName("java.util.Arrays"),
-        scala_object(spark, f"{_TYPES}.IntegerType"),
-        "binarySearch",
-        scala_seq(spark, [numbers, wanted]),
-        scala_object(spark, "scala.collection.immutable.Nil"),
-        True,  # propagateNull; no argument is ever null
-        False,  # returnNullable
-        True,  # isDeterministic
-        *no_function,
-    )
 
 
 @cached_per_session(256)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
+from uuid import uuid4
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jobs import job_errors
+from acidsql.bridge.jobs import job_errors, root_message
 from acidsql.bridge.jvm import (
     CATALYST,
     SOURCES,
@@ -43,6 +45,12 @@ def has_join(frame: DataFrame) -> bool:
     return bool(
         plan.containsPattern(patterns.JOIN()) or plan.containsPattern(patterns.PLAN_EXPRESSION())
     )
+
+
+def largest_number_of_rows(frame: DataFrame) -> int | None:
+    """Return a number of rows that a plan cannot exceed, if Spark knows one without running it."""
+    known = logical_plan(frame).maxRows()
+    return int(known.get()) if known.isDefined() else None
 
 
 def limit_per_task(frame: DataFrame, rows: int) -> DataFrame:
@@ -92,26 +100,24 @@ def _result_bytes(spark: SparkSession) -> int:
     return min(most, int(configured) // 2 or most)
 
 
-def local_rows(frame: DataFrame) -> list[JavaObject]:
+def local_rows(frame: DataFrame) -> list[JavaObject] | None:
     """Run a DataFrame and return its rows as Catalyst's ``UnsafeRow`` objects, mutable and not
     shared.
+
+    Returns:
+        None if they are larger than ``spark.driver.maxResultSize``.
     """
-    return list(frame._jdf.queryExecution().executedPlan().executeCollect())
+    try:
+        return list(frame._jdf.queryExecution().executedPlan().executeCollect())
+    except Py4JJavaError as error:
+        if _MAX_RESULT_SIZE in root_message(error.java_exception):
+            return None
+        raise
 
 
 def text_of(row: JavaObject, column: int) -> str:
     """Return a STRING of a row, which is not NULL."""
     return str(row.getUTF8String(column))
-
-
-def int_of(row: JavaObject, column: int) -> int:
-    """Return an INT of a row, which is not NULL."""
-    return int(row.getInt(column))
-
-
-def long_of(row: JavaObject, column: int) -> int:
-    """Return a BIGINT of a row, which is not NULL."""
-    return int(row.getLong(column))
 
 
 def set_long(row: JavaObject, column: int, value: int) -> None:
@@ -191,35 +197,60 @@ def arrow_table(frame: DataFrame) -> pa.Table:
     )
 
 
-def write_orc(
-    spark: SparkSession,
-    path: str,
-    schema: StructType,
-    rows: Iterable[JavaObject],
-    options: Mapping[str, Any],
-) -> None:
-    """Write one ORC file on the driver by the writer that a Spark task would use.
+class OrcEncoder:
+    """Writer that a Spark task would use, which writes whole ORC files in memory.
+
+    Hadoop's local file system starts a process for the permissions of each file that it creates.
 
     Args:
-        path: of the file, which must not exist.
-        schema: columns to write, which are the first ones of the rows.
-        rows: Catalyst ``InternalRow`` objects.
+        schema: columns of the files.
         options: as a DataFrame's writer takes them.
     """
-    session, wanted = spark._jsparkSession, scala_map(spark, list(options.items()))
-    hadoop = "org.apache.hadoop.mapreduce"
-    job = jvm_class(spark, f"{hadoop}.Job").getInstance(
-        session.sessionState().newHadoopConfWithOptions(wanted)
-    )
-    columns = java_type(spark, schema)
-    orc = jvm_class(spark, f"{SOURCES}.orc.OrcFileFormat")()
-    writers = orc.prepareWrite(session, job, wanted, columns)
-    context = jvm_class(spark, f"{hadoop}.task.TaskAttemptContextImpl")(
-        job.getConfiguration(), jvm_class(spark, f"{hadoop}.TaskAttemptID")()
-    )
-    writer = writers.newInstance(path, columns, context)
-    try:
-        for row in rows:
-            writer.write(row)
-    finally:
-        writer.close()
+
+    def __init__(self, spark: SparkSession, schema: StructType, options: Mapping[str, Any]) -> None:
+        session, wanted = spark._jsparkSession, scala_map(spark, list(options.items()))
+        job = jvm_class(spark, "org.apache.hadoop.mapreduce.Job").getInstance(
+            session.sessionState().newHadoopConfWithOptions(wanted)
+        )
+        columns = java_type(spark, schema)
+        # It puts what it is asked for into the configuration of the job.
+        jvm_class(spark, f"{SOURCES}.orc.OrcFileFormat")().prepareWrite(
+            session, job, wanted, columns
+        )
+        orc = "org.apache.orc"
+        variant = jvm_class(spark, f"{orc}.impl.writer.WriterEncryptionVariant")
+        self._spark = spark
+        self._not_encrypted = spark.sparkContext._gateway.new_array(variant, 0)
+        self._utils = scala_object(spark, f"{SOURCES}.orc.OrcUtils")
+        found = jvm_class(spark, f"{orc}.mapred.OrcOutputFormat").buildOptions(
+            job.getConfiguration()
+        )
+        self._options = found.setSchema(self._utils.orcTypeDescription(columns))
+        self._serializer = jvm_class(spark, f"{SOURCES}.orc.OrcSerializer")(columns)
+        # No file has this name: ORC tells its writers apart by it.
+        self._name = jvm_class(spark, "org.apache.hadoop.fs.Path")(f"file:/{uuid4().hex}")
+
+    def encode(self, rows: Iterable[JavaObject]) -> bytes:
+        """Return the bytes of a file.
+
+        Args:
+            rows: Catalyst ``InternalRow`` objects, whose first columns are those of the file.
+        """
+        spark, orc = self._spark, "org.apache.orc"
+        content = jvm_class(spark, "java.io.ByteArrayOutputStream")()
+        stream = jvm_class(spark, "org.apache.hadoop.fs.FSDataOutputStream")(content, None)
+        physical = jvm_class(spark, f"{orc}.impl.PhysicalFsWriter")(
+            stream, self._options, self._not_encrypted
+        )
+        writer = jvm_class(spark, f"{orc}.OrcFile").createWriter(
+            self._name, self._options.physicalWriter(physical)
+        )
+        records = jvm_class(spark, f"{orc}.mapreduce.OrcMapreduceRecordWriter")(writer)
+        no_key = jvm_class(spark, "org.apache.hadoop.io.NullWritable").get()
+        try:
+            self._utils.addSparkVersionMetadata(writer)
+            for row in rows:
+                records.write(no_key, self._serializer.serialize(row))
+        finally:
+            records.close(None)
+        return bytes(content.toByteArray())

@@ -31,7 +31,10 @@ class Differences:
         keeps_char_of_omitted_columns: an INSERT has NULL of the declared CHAR type for an omitted
             column, for which Spark has no encoder.
         has_three_orc_filter_arguments: ``OrcFilters.createFilter`` has a third argument.
+        has_zone_of_time_travel: the moment of TIMESTAMP AS OF is computed with the time zone of a
+            session, else with its settings.
         alias_shows_hidden_columns: hidden columns of a projection are found through an alias.
+        has_streaming_packages: classes of streaming sinks are in a package of their own.
     """
 
     sql_package: str
@@ -44,7 +47,9 @@ class Differences:
     has_to_arrow: bool
     keeps_char_of_omitted_columns: bool
     has_three_orc_filter_arguments: bool
+    has_zone_of_time_travel: bool
     alias_shows_hidden_columns: bool
+    has_streaming_packages: bool
 
 
 def differences(spark: SparkSession) -> Differences:
@@ -68,7 +73,9 @@ def differences_of(version: str) -> Differences:
         has_to_arrow=is_4,
         keeps_char_of_omitted_columns=not is_4,
         has_three_orc_filter_arguments=release >= (4, 3),
+        has_zone_of_time_travel=is_4,
         alias_shows_hidden_columns=release >= (4, 3),
+        has_streaming_packages=release >= (4, 1),
     )
 
 

@@ -20,6 +20,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.session.table_owner import Ownership, ownership
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
+from acidsql.storage.uploads import dead_uploads
 
 
 def find_problems(
@@ -54,6 +55,7 @@ def find_problems(
     survey.problems += staging_problems(
         table.location, listings.get(table.location).names, survey.known
     )
+    survey.problems += _upload_problems(session, table)
     survey.problems += _owner_problems(session, table)
     if places is not None:
         survey.problems += _without_root(survey)
@@ -66,6 +68,16 @@ def find_problems(
         if table.num_buckets and not _has_errors(survey):
             look_into_buckets(session, survey)
     return tuple(sorted(dict.fromkeys(_once(survey.problems)), key=by_severity))
+
+
+def _upload_problems(session: AcidSession, table: Table) -> list[Problem]:
+    """Find the uploads to an object store that nobody will end."""
+    return [
+        Problem(
+            name="DEAD_UPLOAD", path=path, detail="its transaction has ended, and its parts stay"
+        )
+        for path in sorted({u.path for u in dead_uploads(session.files, session.metastore, table)})
+    ]
 
 
 def _has_errors(survey: Survey) -> bool:

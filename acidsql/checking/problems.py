@@ -164,6 +164,11 @@ KINDS: Mapping[str, Kind] = {
         "… REPAIR moves it aside.",
         _ASIDE,
     ),
+    "DEAD_UPLOAD": _info(
+        "Nothing has to be done: the cleaner aborts it after the next compaction, and CHECK TABLE "
+        "… REPAIR at once.",
+        "abort the upload",
+    ),
     "UNEXPECTED_DELETE_DELTA": _error(
         "Move it out of the table: the rows of an insert-only table have no row ids, and are never "
         "deleted."

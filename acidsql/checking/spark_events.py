@@ -22,7 +22,7 @@ from acidsql.checking.row_ids import Box
 from acidsql.format.acid_metadata import KEY_INDEX
 from acidsql.format.bucket_codec import BUCKET_SHIFT, VERSION_SHIFT
 from acidsql.limits import limits
-from acidsql.scan.original_files import by_file
+from acidsql.scan.original_events import by_file
 from acidsql.schema.acid_file import KEYS, event_schema, guarded_columns, padded
 
 _OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}

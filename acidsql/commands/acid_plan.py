@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from acidsql import bridge
 from acidsql.format.hidden_names import hidden_names
@@ -70,6 +71,10 @@ def _scan_lines(session: AcidSession, scan: ScanRecord, most: int | None) -> Ite
     snapshot = scan.snapshot
     when = ", run while the statement is planned" if scan.for_pruning else ""
     yield f"Scan {snapshot.table.full_name}{when}"
+    if snapshot.version is not None:
+        found = snapshot.version.version
+        committed = "" if found.committed is None else f", committed {_time(found.committed)}"
+        yield f"  Version: {found.write_id}{committed}"
     txns, write_ids = snapshot.txns, snapshot.write_ids
     yield (
         f"  Snapshot: transactions up to {txns.high_water_mark}{_but(txns.open, txns.aborted)}; "
@@ -204,6 +209,8 @@ def _deletes(scan: ScanRecord) -> str:
         return "none"
     number = f"{deletes.events} in {_number(len(deletes.files), 'file')}"
     way = scan.removal
+    if scan.snapshot.table.changes is not None:
+        return f"{number}, whose rows are changes"
     if scan.counted_rows is not None:
         return f"{number}, counted from the files"
     if way is Removal.NONE:
@@ -214,6 +221,8 @@ def _deletes(scan: ScanRecord) -> str:
     keys = "row ids" if way.packing is None else "packed row ids"
     keys = "words of 64 row ids" if way.by_words else keys
     side = "broadcast" if way.broadcast else "sorted"
+    if scan.shows_deleted:
+        return f"{number}, shown by a join on {keys}, which are {side}"
     return f"{number}, applied by an anti-join on {keys}, which are {side}"
 
 
@@ -259,6 +268,10 @@ def _shortened(text: str, most: int | None) -> str:
 
 def _counted(directories: int) -> str:
     return f"{directories} directories" if directories != 1 else "1 directory"
+
+
+def _time(seconds: float) -> str:
+    return str(datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)) + " UTC"
 
 
 def _number(count: int, noun: str) -> str:

@@ -138,6 +138,12 @@ def rename_partition(session: AcidSession, table: Table, statement: RenamePartit
             raise _exists(table, values)
         location = old.location
         if location == default_location(current, old.values):
+            if session.files.is_object_store(location):
+                raise AcidAnalysisError(
+                    "UNSUPPORTED_FEATURE.RENAME_PARTITION_ON_OBJECT_STORE",
+                    f"{location} is on an object store, which cannot rename a directory in one "
+                    "step: give the rows the new value by an UPDATE of the partition column",
+                )
             location = default_location(current, values)
             check_free(session.files, old.location, location)
         renamed = Partition(values=values, location=location, columns=old.columns)

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from acidsql.commands import alter_columns, alter_partitions, result
-from acidsql.commands.definitions import check_properties
+from acidsql.commands.definitions import check_properties, warn_of_retention
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore import failures
 from acidsql.metastore.changes import AlterTable, RenameTable
@@ -60,13 +60,15 @@ def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable
 
 
 def _location(session: AcidSession, old: Table, database: str, name: str) -> str:
-    """Return the directory of a renamed table: it moves if it is in its default place.
+    """Return the directory of a renamed table: it moves if it is in its default place, and not on
+    an object store, where a move copies every file and is no single step.
 
     Raises:
         FormatError: PATH_ALREADY_EXISTS.
     """
     default = child(session.database_location(old.database), old.name)
-    if old.location != session.files.qualify(default):
+    stays = session.files.is_object_store(old.location)
+    if stays or old.location != session.files.qualify(default):
         return old.location
     location = session.files.qualify(child(session.database_location(database), name))
     check_free(session.files, old.location, location)
@@ -79,6 +81,7 @@ def _set_properties(session: AcidSession, table: Table, statement: ast.SetProper
         if key.lower() in _FIXED and kept != value.lower():
             raise _fixed(table, key)
     check_properties(statement.properties)
+    warn_of_retention(session, statement.properties)
     source = RecordedStatement(operation="SET TBLPROPERTIES", text=statement.text)
     return _with_properties(session, table, source, lambda old: {**old, **statement.properties})
 

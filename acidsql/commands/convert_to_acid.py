@@ -15,7 +15,12 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.adopt_table import POSITIONAL_NAME, check_location
-from acidsql.commands.definitions import check_columns, check_properties, with_codec
+from acidsql.commands.definitions import (
+    check_columns,
+    check_properties,
+    warn_of_retention,
+    with_codec,
+)
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden, is_original_file, original_file_name, parse_directory
 from acidsql.format.orc_tail import OrcTail
@@ -127,6 +132,7 @@ def _check(
     if plain.is_sorted:
         raise _cannot(table.full_name, "it is SORTED BY columns")
     check_properties(given)
+    warn_of_retention(session, given)
     check_columns(session, table.columns, table.partition_columns)
     if of_spark:
         check_location(session, table)

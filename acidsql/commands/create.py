@@ -11,28 +11,26 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.adopt_table import check_location, existing
-from acidsql.commands.definitions import check_columns, check_properties, with_codec
+from acidsql.commands.definitions import (
+    check_columns,
+    check_properties,
+    warn_of_retention,
+    with_codec,
+)
 from acidsql.commands.insert import write_query
+from acidsql.commands.new_table import check_empty, filling, new_table_name
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
-from acidsql.format.names import is_hidden
 from acidsql.insert_only.read import check_text_columns
-from acidsql.metastore import changes, failures
+from acidsql.metastore import changes
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Column, FileFormat, Operation, Table
-from acidsql.planning.name_resolution import (
-    already_exists,
-    find,
-    in_metastore,
-    known_to_spark,
-    qualified,
-)
+from acidsql.planning.name_resolution import find, in_metastore
 from acidsql.planning.statement import StatementSnapshot, leased_snapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
-from acidsql.session.metrics import current
-from acidsql.session.settings import Isolation, isolation
+from acidsql.session.settings import Isolation
 from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
@@ -42,8 +40,6 @@ from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, DropTable
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.transaction import exclusive_request, transaction
-from acidsql.transactions.write_intent import insert_intent
-from acidsql.transactions.write_transaction import write_transactions
 
 # File formats of insert-only tables, by the words of STORED AS.
 _FORMATS = {
@@ -68,9 +64,14 @@ def create_table(
     name = _new_name(session, statement)
     if name is None:
         return result.nothing(session.spark)
-    columns, partition_columns = _columns(session, statement)
-    table = _defined(session, statement, *name, columns, partition_columns)
-    _create(session, table, adopts=statement.location is not None)
+    try:
+        columns, partition_columns = _columns(session, statement)
+        table = _defined(session, statement, *name, columns, partition_columns)
+        _create(session, table, adopts=statement.location is not None)
+    except AcidAnalysisError:
+        # Another process may have created it since the statement looked.
+        if not (statement.if_not_exists and in_metastore(session, name)):
+            raise
     return result.nothing(session.spark)
 
 
@@ -80,23 +81,12 @@ def _new_name(session: AcidSession, statement: CreateTable) -> tuple[str, str] |
 
     What is not supported is refused here, before anything is done.
     """
-    name = qualified(session, statement.name)
+    name = new_table_name(session, statement.name, if_not_exists=statement.if_not_exists)
     if name is None:
-        raise AcidAnalysisError(
-            "REQUIRES_SINGLE_PART_NAMESPACE",
-            f"{'.'.join(statement.name)} does not name a table of spark_catalog: write "
-            f"database.table",
-            {"identifier": quoted_name(statement.name)},
-        )
-    database, table_name = name
-    failures.check_name(table_name)
-    session.metastore.database_location(database)
-    if in_metastore(session, name) or known_to_spark(session, name):
-        if statement.if_not_exists:
-            return None
-        raise already_exists(name)
+        return None
     _refuse(statement)
     check_properties(statement.properties)
+    warn_of_retention(session, statement.properties)
     return name
 
 
@@ -229,7 +219,7 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
         adopts: whether its directory may hold a table already, since the statement names it.
     """
     if not adopts:
-        _check_empty(session, table)
+        check_empty(session, table)
     check_unowned(session, table.location)
     found = existing(session, table)
     make_directory(session.files, table.location)
@@ -239,21 +229,6 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
         found.highest_write_id,
         found.highest_txn_id,
     )
-
-
-def _check_empty(session: AcidSession, table: Table) -> None:
-    """Refuse a directory with files in it (LOCATION_ALREADY_EXISTS).
-
-    Spark refuses it too: rows that somebody left there would become rows of the new table.
-    """
-    found = [name for name in session.files.names(table.location) if not is_hidden(name)]
-    if found:
-        raise AcidAnalysisError(
-            "LOCATION_ALREADY_EXISTS",
-            f"{table.full_name} would lie in {table.location}, which holds {found[0]}: move that "
-            "away, or adopt the table there with CREATE TABLE … LOCATION",
-            {"location": table.location, "identifier": quoted_name([table.database, table.name])},
-        )
 
 
 class _Buckets(TypedDict):
@@ -317,7 +292,7 @@ def defined_by_query(
         )
     check_columns(session, columns, partition_columns)
     table = _defined(session, statement, *name, columns, partition_columns)
-    _check_empty(session, table)
+    check_empty(session, table)
     check_unowned(session, table.location)
     return table, rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
 
@@ -334,21 +309,15 @@ def _create_as_select(session: AcidSession, statement: CreateTable, text: str | 
         return result.nothing(session.spark)
     table, rows = defined
     source = RecordedStatement(operation="CREATE TABLE AS SELECT", text=text)
-    with transaction(session) as opened:
-        staged = session.metastore.stage_table(opened.txn_id, with_codec(session, table, None))
-        current().known_as[staged.full_name] = table.full_name
-        make_directory(session.files, table.location)
-        intent = insert_intent(staged, source)
-        with write_transactions(session, [intent], opened) as (write,):
-            shape = events.write_schema_of(session, staged)
-            static = None if table.partition_columns else ()
-            outcome = write_query(write, shape, rows, static)
-            if isolation(session.spark) is Isolation.SERIALIZABLE:
-                write.watches.append(UnchangedReads(txn_id=write.txn_id, snapshot=snapshot))
-            write.changes.append(changes.ShowTable(staged=staged, name=table.name))
-            inserted = outcome.events(deletes=False)
-            changed = [outcome.changed(Operation.INSERT, deletes=False)]
-            write.commit(changed, WriteCounts(inserted=inserted))
+    with filling(session, with_codec(session, table, None), source) as write:
+        shape = events.write_schema_of(session, write.table)
+        static = None if table.partition_columns else ()
+        outcome = write_query(write, shape, rows, static)
+        if write.isolation is Isolation.SERIALIZABLE:
+            write.watches.append(UnchangedReads(txn_id=write.txn_id, snapshot=snapshot))
+        inserted = outcome.events(deletes=False)
+        changed = [outcome.changed(Operation.INSERT, deletes=False)]
+        write.commit(changed, WriteCounts(inserted=inserted))
     return result.counts(session.spark, affected=inserted, inserted=inserted)
 
 

@@ -27,12 +27,8 @@ from acidsql.planning.name_resolution import (
     names_temp_view,
     qualified,
 )
-from acidsql.planning.statement import (
-    VIEW_DATABASE,
-    VIEW_TEMPORARY,
-    latest_snapshot,
-    parse_and_resolve,
-)
+from acidsql.planning.parsed_statement import parse_and_resolve
+from acidsql.planning.statement import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child

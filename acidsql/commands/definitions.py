@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -15,9 +16,10 @@ from pyspark.sql.types import (
 )
 
 from acidsql import bridge
+from acidsql.compaction.cleaner import RETENTION_PROPERTY
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Column, FileFormat, Table
-from acidsql.schema.acid_file import CODECS, ROW_ID_COLUMN, read_name
+from acidsql.schema.acid_file import CODECS, IS_DELETED_COLUMN, ROW_ID_COLUMN, read_name
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import orc_codec
 from acidsql.storage.staging import ORC_COMPRESS
@@ -72,6 +74,21 @@ def check_properties(properties: Mapping[str, str]) -> None:
             )
 
 
+def warn_of_retention(session: AcidSession, properties: Mapping[str, str]) -> None:
+    """Warn if a table is to keep its history, and the metastore has a cleaner that does not know
+    it (``UserWarning``).
+    """
+    asked = any(key.lower() == RETENTION_PROPERTY for key in properties)
+    if asked and not session.metastore.capabilities.queues_cleanups:
+        warnings.warn(
+            f"{RETENTION_PROPERTY} keeps nothing from the cleaner of a Hive Metastore, which does "
+            "not know it: set hive.compactor.delayed.cleanup.enabled and "
+            "hive.compactor.cleaner.retention.time.seconds of the server",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
 def with_codec(session: AcidSession, table: Table, found: str | None = None) -> Table:
     """Return a new table with the codec of its files among its properties (``orc.compress``).
 
@@ -123,6 +140,11 @@ def check_columns(
         raise AcidAnalysisError(
             "RESERVED_COLUMN_NAME",
             f"{ROW_ID_COLUMN} is the name of the row id: choose another name",
+        )
+    if IS_DELETED_COLUMN in names:
+        raise AcidAnalysisError(
+            "RESERVED_COLUMN_NAME",
+            f"{IS_DELETED_COLUMN} tells whether a row was deleted: choose another name",
         )
     cut = [read_name(c.name.lower()) for c in columns]
     if "" in cut or len(set(cut)) < len(cut):

@@ -189,6 +189,8 @@ def _details(table: Table) -> list[_Row]:
         ("Location", table.location, ""),
         ("Table Properties", f"[{properties}]", ""),
     ]
+    if "comment" in table.properties:
+        rows.append(("Comment", table.properties["comment"], ""))
     if table.num_buckets:
         rows.append(("Num Buckets", str(table.num_buckets), ""))
         rows.append(("Bucket Columns", f"[{', '.join(map(quote, table.bucket_columns))}]", ""))

@@ -14,6 +14,7 @@ from acidsql.commands import (
     alter_table,
     analyze,
     check_table,
+    clone,
     compact,
     convert_to_acid,
     create,
@@ -23,10 +24,13 @@ from acidsql.commands import (
     describe_health,
     describe_history,
     explain,
+    export_table,
+    import_table,
     insert,
     load,
     multi_insert,
     repair,
+    restore,
     result,
     row_level,
     show,
@@ -35,6 +39,7 @@ from acidsql.commands import (
     truncate,
 )
 from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
+from acidsql.commands.reads import check_reads, check_reads_of_spark
 from acidsql.commands.targets import branches_of, target_of, written_table
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
@@ -44,15 +49,12 @@ from acidsql.planning.name_resolution import (
     find_acid_table,
     in_metastore,
 )
-from acidsql.planning.statement import (
-    leased_snapshot,
-    parse_and_resolve,
-    refers_to_acid,
-)
+from acidsql.planning.parsed_statement import parse_and_resolve, refers_to_acid
+from acidsql.planning.statement import leased_snapshot
 from acidsql.planning.unchanged_reads import watch_query
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.metrics import Phase, current, phase
-from acidsql.syntax import alter_statements, parse, show_statements
+from acidsql.syntax import alter_statements, copy_statements, parse, show_statements
 from acidsql.syntax import statements as ast
 
 
@@ -68,6 +70,7 @@ def run(
         statement = parse(text)
     current().operation = _operation(statement)
     transactions.check_statement(session, statement)
+    check_reads(session, statement)
     command = _COMMANDS.get(type(statement))
     answer = command(session, statement) if command else None
     return run_on_spark(session, text, on_spark) if answer is None else answer
@@ -90,6 +93,7 @@ def run_on_spark(
         found = parse_and_resolve(session, text)
     refuse_damage(session, found.plan)
     transactions.check_of_spark(session, found.plan)
+    check_reads_of_spark(session, found.plan)
     created = bridge.created_table(found.plan)
     if created is not None and in_metastore(session, created[0]):
         if not created[1]:
@@ -140,6 +144,16 @@ def _delete(session: AcidSession, statement: ast.Delete) -> DataFrame | None:
 def _merge(session: AcidSession, statement: ast.Merge) -> DataFrame | None:
     table = target_of(session, statement)
     return row_level.merge(session, table, statement.text) if table else None
+
+
+def _restore(session: AcidSession, statement: ast.Restore) -> DataFrame | None:
+    table = written_table(session, statement.name)
+    return restore.restore(session, table, statement) if table else None
+
+
+def _undo_write(session: AcidSession, statement: ast.UndoWrite) -> DataFrame:
+    written_table(session, statement.name)  # refuses a view
+    return restore.undo_write(session, acid_table(session, statement.name), statement)
 
 
 def _insert(session: AcidSession, statement: ast.Insert) -> DataFrame | None:
@@ -238,6 +252,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.AnalyzeTables: analyze.analyze_tables,
     ast.CacheTable: _cache,
     ast.CheckTable: _check,
+    copy_statements.CloneTable: clone.clone_table,
     ast.Commit: lambda session, _: transactions.commit(session),
     ast.Compact: _compact,
     ast.CreateDatabase: databases_and_views.create_database,
@@ -254,12 +269,15 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.DropTable: create.drop_table,
     ast.DropView: databases_and_views.drop_view,
     show_statements.Explain: explain.explain,
+    copy_statements.ExportTable: export_table.export_table,
+    copy_statements.ImportTable: import_table.import_table,
     ast.Insert: _insert,
     ast.LoadData: _load,
     ast.Merge: _merge,
     ast.MsckRepair: _repair,
     ast.MultiInsert: _multi_insert,
     ast.Optimize: _optimize,
+    ast.Restore: _restore,
     ast.Rollback: lambda session, _: transactions.rollback(session),
     ast.StartTransaction: transactions.start,
     ast.RefreshTable: lambda session, statement: (
@@ -273,10 +291,12 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     show_statements.ShowDatabases: show.show_databases,
     show_statements.ShowTables: show.show_tables,
     show_statements.ShowTblProperties: show.show_tbl_properties,
+    show_statements.ShowViews: show.show_views,
     show_statements.ShowTransactions: lambda session, _: show_transactions.show_transactions(
         session
     ),
     ast.Truncate: _truncate,
+    ast.UndoWrite: _undo_write,
     ast.Vacuum: _vacuum,
     ast.Update: _update,
     ast.Use: databases_and_views.use,

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from acidsql import bridge
-from acidsql.commands.partition_normalization import as_spelled
+from acidsql.commands.partition_normalization import as_spelled, usual
 from acidsql.insert_only.write import finalize_insert_only
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.planning.statement import StatementSnapshot
@@ -22,8 +22,9 @@ from acidsql.schema.columns import data_schema, has_timestamp, partition_schema
 from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
-from acidsql.session.settings import Isolation, isolation
+from acidsql.session.settings import Isolation
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
+from acidsql.storage.delete_places import DeletePlaces
 from acidsql.storage.driver_writer import Keys, collect_delete_keys, stage_on_driver
 from acidsql.storage.finalize import DuplicateKeys, FinishedDirectory, Staging
 from acidsql.storage.finalize_deletes import finalize
@@ -32,6 +33,7 @@ from acidsql.storage.staging import (
     CHECK_TARGET,
     TARGET,
     Target,
+    named_sql,
     part_columns,
     partition_text,
     staged_row_sql,
@@ -120,7 +122,7 @@ def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
     """
     session, earlier = transaction.session, transaction.earlier
     changes_rows = transaction.intent.operation is not Operation.SELECT
-    serializable = changes_rows and isolation(session.spark) is Isolation.SERIALIZABLE
+    serializable = changes_rows and transaction.isolation is Isolation.SERIALIZABLE
     snapshot = StatementSnapshot(
         session=session,
         txns=transaction.txns,
@@ -128,6 +130,7 @@ def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
         repeatable=earlier is not None,
         added={name: own.partitions for name, own in (earlier or {}).items()},
         finds_rows=serializable,
+        changed=frozenset({transaction.table.full_name}),
     )
     if serializable:
         reads = UnchangedReads(txn_id=transaction.txn_id, snapshot=snapshot)
@@ -189,6 +192,17 @@ def insert_event(
     stored = len(shape.data.fields)
     target = Target(deletes=False, statement_id=statement_id).name
     return _event(shape, target, keys, values[:stored], values[stored:], bucket)
+
+
+def insert_events(shape: WriteSchema, rows: DataFrame) -> DataFrame:
+    """Build the events of statement id 0 that add rows in the order of the table's columns.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_DATATYPE.
+    """
+    values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
+    stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
+    return bridge.select(stored, *named_sql(insert_event(shape, 0, values, BUCKET_COLUMN)))
 
 
 def _event(
@@ -256,6 +270,7 @@ def write(
     *,
     seen: StatementSnapshot,
     duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER,
+    likely: int | None = None,
 ) -> WriteResult:
     """Write events to staging, finalise them and publish the directories.
 
@@ -264,15 +279,18 @@ def write(
         inserting: statement ids that add rows.
         seen: snapshot from which the statement read.
         duplicate_keys: whether the events may delete a row id twice, and what follows if they do.
+        likely: see ``stage_on_driver``.
     """
     rows = [transaction.target(i) for i in inserting]
     events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
     with executing(transaction):
-        keys = stage_on_driver(events, *place, rows)
+        read = len(seen.partitions(shape.table))
+        keys = stage_on_driver(transaction.session.files, events, *place, rows, read, likely)
+        places = _places(shape, seen) if keys is None else None
         if keys is None:
-            write_events(events, *place, rows)
-    return finish(transaction, shape, keys, seen, duplicate_keys)
+            write_events(events, *place, rows, places=places)
+    return finish(transaction, shape, keys, seen, duplicate_keys, places)
 
 
 def delete(
@@ -282,10 +300,21 @@ def delete(
     events = _with_texts(shape, events)
     with executing(transaction):
         keys = collect_delete_keys(events, shape.table)
+        places = _places(shape, seen) if keys is None else None
         if keys is None:
             place = transaction.staging, shape.table, transaction.write_id
-            write_events(events, *place, [], Target(deletes=True, statement_id=0))
-    return finish(transaction, shape, keys, seen)
+            only = Target(deletes=True, statement_id=0)
+            write_events(events, *place, [], only, places)
+    return finish(transaction, shape, keys, seen, places=places)
+
+
+def _places(shape: WriteSchema, seen: StatementSnapshot) -> DeletePlaces | None:
+    """Return the partitions in which the rows that a statement deletes may lie; None if the table
+    has no partitions.
+    """
+    if not shape.table.partition_columns:
+        return None
+    return DeletePlaces.of(usual(shape.session, shape.table, seen.partitions(shape.table)))
 
 
 def stage(
@@ -303,7 +332,8 @@ def stage(
     """
     events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
-    if not few or stage_on_driver(events, *place, [target]) is None:
+    files = transaction.session.files
+    if not few or stage_on_driver(files, events, *place, [target]) is None:
         write_events(events, *place, [target], target)
 
 
@@ -319,6 +349,7 @@ def finish(
     keys: Keys | None = None,
     seen: StatementSnapshot | None = None,
     duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER,
+    places: DeletePlaces | None = None,
 ) -> WriteResult:
     """Finalise the contents of staging and publish the directories.
 
@@ -326,9 +357,10 @@ def finish(
         keys: delete keys that the driver collected; see ``finalize_deletes.finalize``.
         seen: snapshot from which a statement read that deletes rows.
         duplicate_keys: see ``write``.
+        places: partitions of staged delete events; see ``write_events``.
     """
     with phase(Phase.PUBLISH):
-        return _finish(transaction, shape, keys, seen, duplicate_keys)
+        return _finish(transaction, shape, keys, seen, duplicate_keys, places)
 
 
 def _finish(
@@ -337,6 +369,7 @@ def _finish(
     keys: Keys | None,
     seen: StatementSnapshot | None,
     duplicate_keys: DuplicateKeys,
+    places: DeletePlaces | None,
 ) -> WriteResult:
     if shape.table.insert_only:
         plain = finalize_insert_only(transaction.session, shape.table, transaction.staging)
@@ -344,11 +377,12 @@ def _finish(
         return WriteResult(finished=tuple(plain))
     staging = Staging(
         files=transaction.session.files,
-        path=transaction.staging,
+        place=transaction.staging,
         table=shape.table,
         row=shape.row,
         write_id=transaction.write_id,
         duplicate_keys=duplicate_keys,
+        places=places,
         first_statement_id=transaction.statement_id(0),
     )
     finished = finalize(staging, keys)

@@ -9,21 +9,29 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.commands import create, events, insert, multi_insert, result, row_level
+from acidsql.commands import create, events, insert, multi_insert, restore, result, row_level
 from acidsql.commands.acid_plan import PlannedWrite, acid_section
 from acidsql.commands.protect_acid_tables import refuse_damage
-from acidsql.commands.targets import branches_of, target_of
+from acidsql.commands.targets import branches_of, target_of, written_table
+from acidsql.insert_only.write import refuse_row_changes
 from acidsql.limits import limits
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Operation, Table
-from acidsql.planning.statement import StatementSnapshot, leased_snapshot, parse_and_resolve
+from acidsql.planning.name_resolution import acid_table
+from acidsql.planning.parsed_statement import parse_and_resolve
+from acidsql.planning.statement import StatementSnapshot, latest_snapshot, leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
-from acidsql.storage.driver_writer import may_stage_on_driver, most_keys
+from acidsql.storage.driver_writer import may_stage_on_driver, most_keys, most_rows
 from acidsql.storage.staging import Target
 from acidsql.syntax import parse, show_statements
 from acidsql.syntax import statements as ast
-from acidsql.transactions.write_intent import WriteIntent, change_intent, insert_intent
+from acidsql.transactions.write_intent import (
+    WriteIntent,
+    change_intent,
+    insert_intent,
+    restore_intent,
+)
 
 _JOB = "a Spark job"
 # A statement that is not run is in no history.
@@ -63,12 +71,17 @@ def _planned_writes(
         return None if branches is None else _multi_insert(session, snapshot, branches)
     if isinstance(statement, ast.CreateTable) and statement.query is not None:
         return _create(session, snapshot, statement)
+    if isinstance(statement, ast.Restore):
+        return _restore(session, snapshot, statement)
+    if isinstance(statement, ast.UndoWrite):
+        return _undo_write(session, snapshot, statement)
     if not isinstance(statement, ast.Insert | ast.Update | ast.Delete | ast.Merge):
         return None
     table = target_of(session, statement)
     if table is None:
         return None
     snapshot.expires = None  # the plan of a statement that writes is run at once
+    snapshot.changed = frozenset({table.full_name})
     if isinstance(statement, ast.Insert):
         static = insert.static_values(session, table, statement)
         intent = insert_intent(table, _NOT_RUN, static or None, overwrite=statement.overwrite)
@@ -85,9 +98,56 @@ def _planned_writes(
         operation="UPDATE" if is_update else "DELETE",
         intent=change_intent(table, Operation.UPDATE if is_update else Operation.DELETE, _NOT_RUN),
         targets=(_DELETES, _ROWS) if is_update else (_DELETES,),
-        writer=_writer_of_events(frame) if is_update else _writer_of_deletes(frame, table),
+        writer=_writer_of_events(frame, shape, snapshot)
+        if is_update
+        else _writer_of_deletes(frame, table),
     )
     return [bridge.logical_plan(frame)], [write]
+
+
+def _restore(
+    session: AcidSession, snapshot: StatementSnapshot, statement: ast.Restore
+) -> _Planned | None:
+    table = written_table(session, statement.name)
+    if table is None:
+        return None
+    refuse_row_changes(table, restore.RESTORE)
+    snapshot.expires = None
+    shape = events.write_schema_of(session, table)
+    frame = restore.restore_events(shape, snapshot, restore.moment_of(session, table, statement))
+    if frame is None:
+        return [], []
+    write = PlannedWrite(
+        operation=restore.RESTORE,
+        intent=restore_intent(table, _NOT_RUN),
+        targets=(_DELETES, _ROWS),
+        writer=_writer_of_events(frame, shape, snapshot),
+    )
+    return [bridge.logical_plan(frame)], [write]
+
+
+def _undo_write(
+    session: AcidSession, snapshot: StatementSnapshot, statement: ast.UndoWrite
+) -> _Planned:
+    written_table(session, statement.name)  # refuses a view
+    table, write_id = acid_table(session, statement.name), statement.write_id
+    snapshot.expires = None
+    restore.check_undo(table, write_id, latest_snapshot(session))
+    shape = events.write_schema_of(session, table)
+    planned = restore.plan_undo(shape, snapshot, write_id)
+    if planned.events is None:
+        return [], []
+    conflicts = "none, as the names of directories and delete events show"
+    if planned.changed_later is not None:
+        conflicts = f"rows of write id {write_id} that were changed later are looked for first"
+    write = PlannedWrite(
+        operation=restore.undo_of(write_id),
+        intent=restore_intent(table, _NOT_RUN),
+        targets=(_DELETES, _ROWS),
+        writer=_writer_of_events(planned.events, shape, snapshot),
+        notes=(f"Conflicts: {conflicts}",),
+    )
+    return [bridge.logical_plan(planned.events)], [write]
 
 
 def _multi_insert(
@@ -171,16 +231,24 @@ def _merge(
         operation="MERGE",
         intent=change_intent(shape.table, Operation.UPDATE, _NOT_RUN),
         targets=tuple(targets),
-        writer=_writer_of_events(frame),
+        writer=_writer_of_events(
+            frame, shape, snapshot, likely=row_level.likely_events(pieces, sides)
+        ),
         notes=tuple(notes),
     )
     return [bridge.logical_plan(frame)], [write]
 
 
-def _writer_of_events(frame: DataFrame) -> str:
-    if not may_stage_on_driver(frame):
+def _writer_of_events(
+    frame: DataFrame,
+    shape: events.WriteSchema,
+    snapshot: StatementSnapshot,
+    likely: int | None = None,
+) -> str:
+    most = most_rows(frame, len(snapshot.partitions(shape.table)))
+    if not may_stage_on_driver(frame, most, likely):
         return _JOB
-    return f"the driver if there are fewer than {limits().driver_rows} events, else {_JOB}"
+    return f"the driver if there are fewer than {most} events, else {_JOB}"
 
 
 def _writer_of_deletes(frame: DataFrame, table: Table) -> str:

@@ -25,7 +25,6 @@ from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
-from acidsql.storage.filesystem import child
 from acidsql.storage.staging import BUCKET_COLUMN, named_sql, write_rows
 from acidsql.syntax.statements import Insert
 from acidsql.transactions.partition_directory import partition_directory
@@ -86,7 +85,7 @@ def publish_empty(
     operation = transaction.intent.operation
     emptied = sorted(replaced - {s.values for s in outcome.finished})
     for values in emptied:
-        transaction.place(_empty_base(transaction), values, base_name(transaction.write_id))
+        _place_empty_base(transaction, values)
     changed = outcome.changed(operation, deletes=False)
     return [changed, (operation, emptied)] if emptied else [changed]
 
@@ -115,19 +114,17 @@ def _replaced(
     return {p.values for p in matching(session, transaction.table, statement.partition)}
 
 
-def _empty_base(transaction: WriteTransaction) -> str:
-    """Write an empty base into staging; return its path.
+def _place_empty_base(transaction: WriteTransaction, values: tuple[str, ...]) -> None:
+    """Put an empty base into a partition.
 
     It needs a file: Hive finds directories by the files in them (AcidUtils.getHdfsDirSnapshots),
     and would go on reading the older files that the base hides.
     """
-    path = child(transaction.staging, f"empty_{len(transaction.placed)}")
     if transaction.table.insert_only:
         file, content = METADATA_FILE, TRUNCATED_CONTENT
     else:
         file, content = VERSION_FILE, VERSION_CONTENT
-    transaction.session.files.write(child(path, file), content)
-    return path
+    transaction.place_file(values, base_name(transaction.write_id), file, content)
 
 
 def write_query(

@@ -45,23 +45,22 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
         )
     values = _partition(session, table, statement)
     sources = _sources(session, statement)
-    rows = _check(session, table, sources)
+    rows = check_files(session, table, sources)
     overwrite = statement.overwrite
     recorded = RecordedStatement(operation="LOAD DATA", text=statement.text)
     intent = insert_intent(table, recorded, values or None, overwrite=overwrite)
     with write_transaction(session, intent) as transaction:
-        staged = child(transaction.staging, "loaded")
         # Taken before the copy: a file that is written meanwhile differs from it, and stays.
         versions = [(source, session.files.version(source)) for source in sources]
-        # A LOCAL source stays, and what becomes of it must not change the table.
-        take = session.files.copy if statement.local else session.files.link
-        for number, source in enumerate(sources):
-            take(source, child(staged, original_file_name(number)))
         if not statement.local:
             transaction.changes.append(_delete(versions))
         write_id = transaction.write_id
         name = base_name(write_id) if overwrite else delta_name(write_id, write_id, 0)
-        transaction.place(staged, values, name)
+        # A LOCAL source stays, and what becomes of it must not change the table.
+        take = session.files.copy if statement.local else session.files.link
+        with transaction.placing(values, name) as directory:
+            for number, source in enumerate(sources):
+                take(source, child(directory, original_file_name(number)))
         sizes = [0 if version is None else version.size for _, version in versions]
         counts = WriteCounts(
             inserted=rows,
@@ -130,7 +129,7 @@ def _sources(session: AcidSession, statement: LoadData) -> list[str]:
     return sources
 
 
-def _check(session: AcidSession, table: Table, sources: Sequence[str]) -> int | None:
+def check_files(session: AcidSession, table: Table, sources: Sequence[str]) -> int | None:
     """Refuse files that readers of the table could not read.
 
     Returns:

@@ -48,7 +48,7 @@ def _add(transaction: WriteTransaction) -> None:
     metastore = session.metastore
     known = {p.values for p in transaction.partitions()}
     found = existing(session, table, known)
-    transaction.changes.append(AddPartitions(table=table, partitions=found.partitions))
+    transaction.changes.append(AddPartitions(table=table, partitions=found.partitions, found=True))
     metastore.seed_write_id(table.database, table.name, found.highest_write_id + 1)
     metastore.seed_txn_id(found.highest_txn_id + 1)
 

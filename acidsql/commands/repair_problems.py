@@ -31,9 +31,11 @@ from acidsql.metastore.changes import AddPartitions, AlterTable, RecordWrites
 from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
 from acidsql.scan.snapshot import with_unknown_compactions
 from acidsql.storage.filesystem import FileSystem, child
+from acidsql.storage.object_store import WholeFile
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.sync import sync
 from acidsql.storage.tails import OPERATION, last_keys, tail_bytes
+from acidsql.storage.uploads import dead_uploads
 from acidsql.transactions.write_transaction import WriteTransaction
 
 logger = logging.getLogger(__name__)
@@ -114,6 +116,15 @@ def _move_aside(work: _Repair, problems: Sequence[Problem]) -> list[str | None]:
     return [f"moved to {work.move_aside(problem.path)}" for problem in problems]
 
 
+def _abort_uploads(work: _Repair, problems: Sequence[Problem]) -> list[str | None]:
+    session = work.transaction.session
+    paths = {problem.path for problem in problems}
+    for upload in dead_uploads(session.files, session.metastore, work.transaction.table):
+        if upload.path in paths:
+            session.files.abort_upload(upload)
+    return ["aborted"] * len(problems)
+
+
 def _move_checksums(work: _Repair, problems: Sequence[Problem]) -> list[str | None]:
     answers: list[str | None] = []
     for problem in problems:
@@ -151,7 +162,9 @@ def _add_partitions(work: _Repair, problems: Sequence[Problem]) -> list[str | No
             answers.append(None)
             logger.warning("%s was not added: %s", problem.path, error)
             continue
-        transaction.changes.append(AddPartitions(table=table, partitions=found.partitions))
+        transaction.changes.append(
+            AddPartitions(table=table, partitions=found.partitions, found=True)
+        )
         session.metastore.seed_write_id(table.database, table.name, found.highest_write_id + 1)
         session.metastore.seed_txn_id(found.highest_txn_id + 1)
         answers.append("added to the metastore")
@@ -203,9 +216,14 @@ def _stamped_copy(work: _Repair, path: str) -> str | None:
     if counts is None:
         return None
     keys = last_keys(files, path, len(tail.stripes))
-    copy = child(work.transaction.staging, "repaired", path.partition(":")[2].lstrip("/"))
-    files.copy(path, copy)
-    files.append(copy, append_metadata(last, size, footer_items(keys, *counts)))
+    copy = child(work.transaction.staging.path, "repaired", path.partition(":")[2].lstrip("/"))
+    added = append_metadata(last, size, footer_items(keys, *counts))
+    if files.is_object_store(copy):
+        files.complete(WholeFile(path, size), added, copy)
+        work.transaction.transaction.at_end.callback(files.delete, work.transaction.staging.path)
+    else:
+        files.copy(path, copy)
+        files.append(copy, added)
     sync(files, trees=[copy])
     return copy
 
@@ -252,6 +270,7 @@ _REPAIRS: Mapping[tuple[str, ...], Callable[[_Repair, Sequence[Problem]], list[s
         "INVALID_ACID_VERSION",
     ): _restamp,
     ("ABORTED_DIRECTORY", "DEAD_STAGING_DIRECTORY"): _move_aside,
+    ("DEAD_UPLOAD",): _abort_uploads,
     ("NO_VERSION_FILE",): _write_versions,
     ("WRITE_ID_ABOVE_METASTORE", "TRANSACTION_ID_ABOVE_METASTORE"): _raise_ids,
     ("UNREGISTERED_PARTITION",): _add_partitions,

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from acidsql.metastore.moments import microseconds
 from acidsql.session.metrics import current
 from acidsql.syntax.literals import literal
 
-_MICROSECONDS = 1_000_000
 # More values are not written as literals.
 _MOST_LITERALS = 2_000
 
@@ -67,7 +67,7 @@ def _sent(spark: SparkSession, types: Sequence[str], rows: Sequence[Sequence[obj
 
 def _plain(value: object, sql_type: str) -> object:
     if isinstance(value, int | float) and sql_type == "TIMESTAMP":
-        return round(value * _MICROSECONDS)
+        return microseconds(value)
     if isinstance(value, tuple):
         return list(value)
     return value

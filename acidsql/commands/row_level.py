@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.errors import AnalysisException
@@ -165,7 +165,13 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
         with phase(Phase.PLAN):
             staged = _merge_events(shape, pieces, sides, rows)
         outcome = events.write(
-            transaction, shape, staged, inserting, seen=seen, duplicate_keys=duplicate_keys
+            transaction,
+            shape,
+            staged,
+            inserting,
+            seen=seen,
+            duplicate_keys=duplicate_keys,
+            likely=likely_events(pieces, sides),
         )
         changed = [
             outcome.changed(Operation.UPDATE, deletes=True, statement_ids=ids["update"]),
@@ -184,6 +190,19 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
         deleted=deleted,
         inserted=inserted,
     )
+
+
+def likely_events(pieces: bridge.MergePlan, sides: Sides) -> int | None:
+    """Return the number of events of a MERGE if each row of its source matches one row of the
+    target, and not more rows are in the source than Spark knows without running it.
+
+    Returns:
+        None if Spark knows no such number, or rows that the source does not match make events.
+    """
+    if pieces.not_matched_by_source:
+        return None
+    rows = bridge.largest_number_of_rows(sides.source)
+    return None if rows is None else 2 * rows
 
 
 def clauses_of(pieces: bridge.MergePlan) -> list[bridge.Clause]:
@@ -318,7 +337,7 @@ def _joined_at_best(
         sides = merge_sides(shape, pieces)
         held = bridge.replace_by_collected(_numbered(sides), held)
     join = bridge.merge_with_broadcast_source if pieces.not_matched else bridge.merge_join
-    return pieces, sides, join(spark, pieces, sides.target, held)
+    return pieces, replace(sides, source=held), join(spark, pieces, sides.target, held)
 
 
 def _numbered(sides: Sides) -> DataFrame:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from pyspark.sql import DataFrame
 
@@ -17,11 +18,34 @@ from acidsql.planning.name_resolution import CATALOG, find, qualified
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import show_statements as ast
 from acidsql.syntax.lexer import quote
-from acidsql.syntax.literals import quoted_string
+from acidsql.syntax.literals import property_list, quoted_string
 
 
 def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | None:
     """Run SHOW TABLES: list tables of Spark's and of the metastore."""
+    return _listed(session, statement, "tableName", session.metastore.tables)
+
+
+def show_views(session: AcidSession, statement: ast.ShowViews) -> DataFrame | None:
+    """Run SHOW VIEWS: list views of Spark's and of the metastore, as Spark does."""
+    return _listed(session, statement, "viewName", partial(views, session))
+
+
+def _listed(
+    session: AcidSession,
+    statement: ast.ShowTables | ast.ShowViews,
+    column: str,
+    names: Callable[[str], Iterable[str]],
+) -> DataFrame | None:
+    """List what Spark shows of a database and what the metastore has in it; None if the metastore
+    has no such database.
+
+    Args:
+        session: the session.
+        statement: its text is run by Spark.
+        column: name of the column with the names.
+        names: returns those of the metastore in a database, of which the pattern chooses.
+    """
     parts = statement.database or (session.spark.catalog.currentDatabase(),)
     name = qualified(session, (*parts, "t"))
     if name is None or not session.has_database(name[0]):
@@ -29,10 +53,16 @@ def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | 
     mirror_database(session, name[0])
     others = [tuple(row) for row in session.spark.sql(statement.text).collect()]
     pattern = name_pattern(statement.pattern)
-    own = [(name[0], t, False) for t in session.metastore.tables(name[0]) if pattern.fullmatch(t)]
+    own = [(name[0], one, False) for one in names(name[0]) if pattern.fullmatch(one)]
     rows = sorted({*others, *own}, key=lambda row: (row[2], row[1]))
-    columns = [("namespace", "STRING"), ("tableName", "STRING"), ("isTemporary", "BOOLEAN")]
+    columns = [("namespace", "STRING"), (column, "STRING"), ("isTemporary", "BOOLEAN")]
     return result.table(session.spark, columns, rows)
+
+
+def views(session: AcidSession, database: str) -> list[str]:
+    """Return the names of the views that the metastore has in a database, sorted."""
+    found = (session.metastore.find_table(database, t) for t in session.metastore.tables(database))
+    return [table.name for table in found if table and table.table_type is TableType.VIEW]
 
 
 def show_databases(session: AcidSession, statement: ast.ShowDatabases) -> DataFrame | None:
@@ -127,8 +157,7 @@ def _create_text(table: Table) -> str:
     lines.append(f"LOCATION {quoted_string(table.location)}")
     if "comment" in table.properties:
         lines.append(f"COMMENT {quoted_string(table.properties['comment'])}")
-    pairs = [f"{quoted_string(k)} = {quoted_string(v)}" for k, v in sorted(properties.items())]
-    lines.append(f"TBLPROPERTIES ({', '.join(pairs)})")
+    lines.append(f"TBLPROPERTIES ({property_list(dict(sorted(properties.items())))})")
     return "\n".join(lines)
 
 

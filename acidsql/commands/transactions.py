@@ -40,6 +40,7 @@ _ALLOWED = (
     show_statements.ShowTables,
     show_statements.ShowTblProperties,
     show_statements.ShowTransactions,
+    show_statements.ShowViews,
     ast.Update,
     ast.Use,
 )

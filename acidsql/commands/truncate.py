@@ -10,7 +10,6 @@ from acidsql.format.names import METADATA_FILE, TRUNCATED_CONTENT, base_name
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import child
 from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.statements import Truncate
 from acidsql.transactions.write_intent import insert_intent
@@ -32,10 +31,9 @@ def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFra
     with write_transaction(session, intent) as transaction:
         emptied = [place.values for place in _places(session, transaction.table, spec)]
         transaction.announce(intent.operation, emptied)
-        for number, values in enumerate(emptied):
-            path = child(transaction.staging, f"truncated_{number}")
-            session.files.write(child(path, METADATA_FILE), TRUNCATED_CONTENT)
-            transaction.place(path, values, base_name(transaction.write_id))
+        base = base_name(transaction.write_id)
+        for values in emptied:
+            transaction.place_file(values, base, METADATA_FILE, TRUNCATED_CONTENT)
         transaction.commit([(intent.operation, emptied)], WriteCounts(deleted=None))
     return result.nothing(session.spark)
 

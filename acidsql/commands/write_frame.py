@@ -21,7 +21,6 @@ from acidsql.metastore.model import Operation, Table
 from acidsql.planning.name_resolution import CATALOG
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.staging import BUCKET_COLUMN, named_sql
 from acidsql.syntax import parse
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering, Name, PartitionSpec, Span
@@ -138,7 +137,9 @@ def _overwrite_where(
         seen = events.snapshot_of(transaction)
         delete = f"DELETE FROM {_quoted(table)} WHERE {condition}"
         deleted = row_level.planned(row_level.delete_events, shape, seen, delete)
-        staged = deleted.unionByName(_inserted(shape, query(session, shape, seen, statement)))
+        staged = deleted.unionByName(
+            events.insert_events(shape, query(session, shape, seen, statement))
+        )
         outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
         gone, inserted = outcome.events(deletes=True), outcome.events(deletes=False)
         changed = [
@@ -261,13 +262,6 @@ def _temporary_view(session: AcidSession, frame: DataFrame) -> Iterator[str]:
         yield name
     finally:
         session.spark.catalog.dropTempView(name)
-
-
-def _inserted(shape: events.WriteSchema, rows: DataFrame) -> DataFrame:
-    """Build insert events of rows that are in the order of the table's columns."""
-    values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
-    stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
-    return bridge.select(stored, *named_sql(events.insert_event(shape, 0, values, BUCKET_COLUMN)))
 
 
 def _quoted(table: Table) -> str:

@@ -36,6 +36,7 @@ from acidsql.scan.snapshot import state_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import sync
+from acidsql.storage.uploads import dead_uploads
 
 logger = logging.getLogger(__name__)
 
@@ -52,11 +53,14 @@ class Removable:
         paths: of these directories.
         highest_write_id: up to which the write ids were considered.
         kept: ranges of write ids of directories that stay, and may have rows of aborted writes.
+        base: write id of the base because of which directories are obsolete; None if there are no
+            obsolete ones, or none because of a base.
     """
 
     paths: tuple[str, ...]
     highest_write_id: int
     kept: tuple[tuple[int, int], ...] = ()
+    base: int | None = None
 
 
 def clean(session: AcidSession, *, collect: bool = True, database: str | None = None) -> list[int]:
@@ -122,6 +126,8 @@ def vacuum(
             continue
         done = _past_retention(entries, kept_seconds)
         found = _found(session, table, place, entries[-1], done)
+        if not dry_run and not _may_remove(session, table, entries[-1], found):
+            done, found = [], _found(session, table, place, entries[-1], [])
         removed += found.paths
         if not dry_run:
             _delete(session, table, place, found)
@@ -187,6 +193,8 @@ def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Co
         else:
             done = _past_retention(entries, retention(table))
             removed = _found(session, table, place, newest, done)
+            if not _may_remove(session, table, newest, removed):
+                done, removed = [], _found(session, table, place, newest, [])
             _delete(session, table, place, removed)
         return _record_cleaned(session, done, removed)
     except (AcidSqlError, OSError, bridge.JavaError):
@@ -250,16 +258,28 @@ def _found(
     obsolete = _removable(session, table, place, done[-1], names, obsolete=True)
     paths = dict.fromkeys((*found.paths, *obsolete.paths))
     return Removable(
-        paths=tuple(paths), highest_write_id=obsolete.highest_write_id, kept=obsolete.kept
+        paths=tuple(paths),
+        highest_write_id=obsolete.highest_write_id,
+        kept=obsolete.kept,
+        base=obsolete.base,
     )
 
 
+def _may_remove(session: AcidSession, table: Table, entry: Compaction, found: Removable) -> bool:
+    """Record which versions will have lost directories; return False if one of them is read."""
+    if found.base is None:
+        return True
+    name = table.database, table.name
+    return session.metastore.start_removal(*name, entry.partition, found.base)
+
+
 def _delete(session: AcidSession, table: Table, place: Partition, found: Removable) -> None:
-    for path in found.paths:
-        session.files.delete(path)
+    session.files.delete_trees(found.paths)
     # The metastore forgets aborted transactions next: their directories must not come back.
     sync(session.files, directories=[place.location])
     _remove_staging(session, table.location)
+    for upload in dead_uploads(session.files, session.metastore, table):
+        session.files.abort_upload(upload)
 
 
 def _removable(
@@ -301,6 +321,7 @@ def _removable(
         paths=tuple(child(place.location, name) for name in removed),
         highest_write_id=highest,
         kept=tuple(_mixed_ranges(set(names) - set(removed))),
+        base=state.base.max_write_id if obsolete and state.obsolete and state.base else None,
     )
 
 

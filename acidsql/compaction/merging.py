@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pyspark.sql import functions as F
 
@@ -37,6 +39,8 @@ from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.storage.finalize import write_at_place
+from acidsql.storage.staging_place import StagingPlace
 from acidsql.syntax.lexer import quote
 
 _ANEW = "anew"
@@ -47,12 +51,17 @@ def write_merged(
     snapshot: TableSnapshot,
     compaction: Compaction,
     staging: str,
+    destination: str,
     txn_id: int,
 ) -> list[str]:
     """Write the merged directories of the only partition of a snapshot.
 
+    Args:
+        staging: directory for what is merged into others.
+        destination: directory for the merged directories.
+
     Returns:
-        Their paths in staging; the last part is the name that each has in the partition.
+        Their paths; the last part is the name that each has in the partition.
     """
     table = snapshot.table
     place = object_name(table.database, table.name, compaction.partition)
@@ -63,27 +72,47 @@ def write_merged(
         # A table without writes since its conversion has no write id; LONG_MIN is its base's.
         high = max((d.max_write_id for d in deltas), default=LONG_MIN)
         if snapshot.table.insert_only:
-            return [_write_plain(session, snapshot, staging, base_name(high, txn_id))]
+            base = child(destination, base_name(high, txn_id))
+            return [_write_plain(session, snapshot, staging, base)]
+        anew = child(staging, _ANEW)
         if compaction.type is CompactionType.REBALANCE:
-            staged = [child(staging, base_name(_highest(snapshot), txn_id))]
-            write_rebalanced(session, snapshot, compaction, staged[0], max(0, _highest(snapshot)))
+            highest = _highest(snapshot)
+            staged = [child(destination, base_name(highest, txn_id))]
+            write_rebalanced(session, snapshot, compaction, staged[0], anew, max(0, highest))
             if not session.files.exists(staged[0]):
                 session.files.make_directory(staged[0])
         elif compaction.type is CompactionType.MAJOR:
-            staged = [child(staging, base_name(high, txn_id))]
-            if not copy_base(session, snapshot, staged[0], child(staging, _ANEW)):
-                write_buckets_of(
-                    session, snapshot.table, surviving_events(session, snapshot), staged[0]
-                )
+            staged = [child(destination, base_name(high, txn_id))]
+            write_base(session, snapshot, staged[0], anew)
         else:
             names = delta_name(low, high, None, txn_id), delete_delta_name(low, high, None, txn_id)
-            staged = [child(staging, name) for name in names]
+            staged = [child(destination, name) for name in names]
             own = low if low == high else None
-            _write_deltas(session, snapshot, staged, child(staging, _ANEW), own)
+            _write_deltas(session, snapshot, staged, anew, own)
             staged = [path for path in staged if session.files.exists(path)]
         for path in staged:
-            session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+            session.files.put(child(path, VERSION_FILE), VERSION_CONTENT)
         return staged
+
+
+def write_base(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    staged: str,
+    anew: str,
+    *,
+    copies_stripes: bool = True,
+) -> None:
+    """Write the rows of the only partition of a snapshot, with their row ids, as a base.
+
+    Args:
+        staged: directory to write; there is none afterwards if there are no rows.
+        anew: directory for rewritten stripes.
+        copies_stripes: whether stripes may be copied as they are, with the columns that they have.
+    """
+    if copies_stripes and copy_base(session, snapshot, staged, anew):
+        return
+    write_buckets_of(session, snapshot.table, surviving_events(session, snapshot), staged, anew)
 
 
 def _highest(snapshot: TableSnapshot) -> int:
@@ -101,7 +130,7 @@ def _write_deltas(
     """Write a pair of merged deltas.
 
     Args:
-        anew: directory for rewritten stripes.
+        anew: directory for rewritten stripes and write jobs.
         own: write id of all deltas if they have only one, else None. Hive's vectorised reader does
             not apply delete events of a compacted directory to rows of the same single write id
             (VectorizedOrcAcidRowBatchReader), so these rows and events are left out of both deltas.
@@ -109,14 +138,14 @@ def _write_deltas(
     inserts, deletes = staged
     if own is not None or not copy_deltas(session, snapshot, inserts, anew):
         rows = all_inserts(session, snapshot, less_deleted=own is not None)
-        write_buckets_of(session, snapshot.table, rows, inserts)
+        write_buckets_of(session, snapshot.table, rows, inserts, anew)
     if not merge_few_deletes(session, snapshot, deletes, but_of=own):
         events = compaction_deletes(session, snapshot, but_of=own)
-        write_buckets_of(session, snapshot.table, events, deletes, deletes=True)
+        write_buckets_of(session, snapshot.table, events, deletes, anew, deletes=True)
 
 
-def _write_plain(session: AcidSession, snapshot: TableSnapshot, staging: str, name: str) -> str:
-    """Write the base of an insert-only table; its path."""
+def _write_plain(session: AcidSession, snapshot: TableSnapshot, staging: str, base: str) -> str:
+    """Write the base of an insert-only table; return its path."""
     table = snapshot.table
     rows = read.rows(session, ScanRecord(snapshot=snapshot))
     few = bridge.input_bytes(rows) <= limits().one_task_bytes
@@ -130,11 +159,15 @@ def _write_plain(session: AcidSession, snapshot: TableSnapshot, staging: str, na
         for f in fields
     ]
     whole = replace(table, partition_columns=())
-    write_insert_only(session, merged.select(*columns), whole, staging, "i0", ())
-    finished = finalize_insert_only(session, whole, staging)
-    base = child(staging, name)
-    if finished:
+    with TemporaryDirectory(prefix="acidsql_") as local:
+        is_object_store = session.files.is_object_store(base)
+        place = StagingPlace(staging, Path(local) if is_object_store else None)
+        write_insert_only(session, merged.select(*columns), whole, place, "i0", ())
+        finished = finalize_insert_only(session, whole, place)
+    if finished and finished[0].unwritten:
+        write_at_place(session.files, base, finished[0].unwritten)
+    elif finished:
         session.files.rename(finished[0].path, base)
     else:  # Hive does not see a directory without files
-        session.files.write(child(base, METADATA_FILE), COMPACTED_CONTENT)
+        session.files.put(child(base, METADATA_FILE), COMPACTED_CONTENT)
     return base

@@ -79,8 +79,9 @@ def complete(transaction: ExplicitTransaction) -> None:
     places = [place for place in places_of(transaction) if place.has_deletes]
     if places:
         check_not_rebalanced(transaction, places)
-    for place in places:
-        _complete(transaction, place)
+    for number, place in enumerate(places):
+        # A store may remember a file that was there: no path is used twice.
+        _complete(transaction, place, f"complete_{number}")
 
 
 def places_of(transaction: ExplicitTransaction) -> Iterator[Place]:
@@ -137,7 +138,7 @@ def _name(table: Table, partition: Partition) -> str | None:
     return table.partition_name(partition.values) if table.partition_columns else None
 
 
-def _complete(transaction: ExplicitTransaction, place: Place) -> None:
+def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) -> None:
     session = transaction.session
     listings = Listings(session.files, transaction.txn_id)
     own = {
@@ -159,7 +160,7 @@ def _complete(transaction: ExplicitTransaction, place: Place) -> None:
     ]
     snapshot = _snapshot_of(transaction, listings, place, replaced)
     job = f"COMMIT {place.table.full_name}, txn {transaction.txn_id}"
-    staging = child(place.table.location, f"{STAGING_PREFIX}{transaction.txn_id}", "complete")
+    staging = child(place.table.location, f"{STAGING_PREFIX}{transaction.txn_id}", staged_in)
     number = next_statement_id(d.name for d in place.directories)
     if number > MAX_STATEMENT_ID:
         most = MAX_STATEMENT_ID + 1
@@ -167,18 +168,25 @@ def _complete(transaction: ExplicitTransaction, place: Place) -> None:
     names = [
         make(place.write_id, place.write_id, number) for make in (delta_name, delete_delta_name)
     ]
-    staged = [child(staging, name) for name in names]
+    is_object_store = session.files.is_object_store(place.partition.location)
+    if is_object_store:
+        for name in names:
+            transaction.put(place.table, child(place.partition.location, name))
+    destination = place.partition.location if is_object_store else staging
+    staged = [child(destination, name) for name in names]
     with bridge.job_description(session.spark, job):
         _write(session, snapshot, place, staged, child(staging, "anew"))
     unsynced = Unsynced(root=place.table.location)
     for path in staged:
         # Spark leaves an empty directory where there is nothing to write.
         if not any(map(parse_bucket_file, session.files.names(path))):
+            transaction.removed(place.table, path)
             continue
-        session.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
+        session.files.put(child(path, VERSION_FILE), VERSION_CONTENT)
         target = child(place.partition.location, path.rpartition("/")[2])
-        transaction.put(place.table, target)
-        session.files.rename(path, target)
+        if path != target:
+            transaction.put(place.table, target)
+            session.files.rename(path, target)
         unsynced.add(target)
     for directory in replaced:
         path = child(place.partition.location, directory.name)
@@ -256,7 +264,7 @@ def _write(
     inserts, deletes = staged
     if not copy_undeleted(session, snapshot, inserts, anew):
         rows = all_inserts(session, snapshot, less_deleted=True)
-        write_buckets_of(session, snapshot.table, rows, inserts)
+        write_buckets_of(session, snapshot.table, rows, inserts, anew)
     if not merge_few_deletes(session, snapshot, deletes, but_of=place.write_id):
         events = compaction_deletes(session, snapshot, but_of=place.write_id)
-        write_buckets_of(session, snapshot.table, events, deletes, deletes=True)
+        write_buckets_of(session, snapshot.table, events, deletes, anew, deletes=True)

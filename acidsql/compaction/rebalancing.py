@@ -23,7 +23,12 @@ _TASK = "acidsql_task"
 
 
 def write_rebalanced(
-    session: AcidSession, snapshot: TableSnapshot, compaction: Compaction, base: str, write_id: int
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    compaction: Compaction,
+    base: str,
+    anew: str,
+    write_id: int,
 ) -> None:
     """Write the rows of the only partition of a snapshot into a base.
 
@@ -31,6 +36,7 @@ def write_rebalanced(
         compaction: its ``order_by`` sorts the rows, over all files; without it they are spread.
             ``buckets`` is the number of files; by default it stays.
         base: directory to write; it is not created if there are no rows.
+        anew: see ``write_buckets_of``.
         write_id: of all rows.
     """
     events = surviving_events(session, snapshot)
@@ -52,7 +58,7 @@ def write_rebalanced(
         f"{write_id}L AS currentTransaction",
         *[f"{quote(name)} AS {FIELD}{i}" for i, name in enumerate(names)],
     )
-    write_buckets_of(session, snapshot.table, keyed, base)
+    write_buckets_of(session, snapshot.table, keyed, base, anew)
 
 
 def _files(snapshot: TableSnapshot) -> int:

@@ -19,7 +19,7 @@ from acidsql import bridge
 from acidsql.compaction.merging import write_merged
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import AcidSqlError, FormatError, TransactionStateError
-from acidsql.format.names import STAGING_PREFIX
+from acidsql.format.names import STAGING_PREFIX, parse_directory
 from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import compactor_write_ids
@@ -177,12 +177,20 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     elif is_enough(state, compaction.type):
         unsynced = Unsynced(root=table.location)
         targets = []
-        merged_directories = write_merged(session, snapshot, compaction, staging, opened.txn_id)
+        location = snapshot.partitions[0].location
+        destination = staging
+        if session.files.is_object_store(location):
+            destination = location
+            opened.reverts.append(partial(_delete_merged, session, location, opened.txn_id))
+        merged_directories = write_merged(
+            session, snapshot, compaction, staging, destination, opened.txn_id
+        )
         _check_goes_on(session)
         for merged in merged_directories:
-            target = child(snapshot.partitions[0].location, merged.rpartition("/")[2])
-            opened.reverts.append(partial(session.files.delete, target))
-            session.files.rename(merged, target)
+            target = child(location, merged.rpartition("/")[2])
+            if merged != target:
+                opened.reverts.append(partial(session.files.delete, target))
+                session.files.rename(merged, target)
             unsynced.add(target)
             targets.append(target)
         counts = with_files(session.files, UNCOUNTED, targets)
@@ -196,6 +204,14 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     else:
         metastore.compaction_refused(compaction.compaction_id, _NOT_ENOUGH)
     opened.commit(made)
+
+
+def _delete_merged(session: AcidSession, location: str, txn_id: int) -> None:
+    """Delete the directories that a compaction has written into a partition."""
+    for name in session.files.names(location):
+        directory = parse_directory(name)
+        if directory is not None and directory.visibility_txn_id == txn_id:
+            session.files.delete(child(location, name))
 
 
 def _recorded(
@@ -275,8 +291,10 @@ def _snapshot(
     txns = metastore.valid_txns(txn_id)
     txns = metastore.hold_back_cleaner(txn_id, table.database, table.name, txns)
     listings = Listings(session.files, txn_id)
+    listings.fetch([place.location])
     names = with_nested_originals(session.files, listings, place.location)
-    check_is_there(metastore, table, place, listings)
+    if not session.files.is_object_store(place.location):
+        check_is_there(metastore, table, place, listings)
     write_ids = compactor_write_ids(metastore.valid_write_ids(table.database, table.name, txns))
     state = state_of(session.files, place.location, names, write_ids, txns)
     partition = PartitionSnapshot(

@@ -11,7 +11,7 @@ from acidsql.dialects import hive_commands as commands
 from acidsql.dialects.hive_functions import RULES
 from acidsql.dialects.refusals import unsupported
 from acidsql.dialects.splicing import Splicer
-from acidsql.dialects.tokens import Node, Token, read_nodes, word_of
+from acidsql.dialects.tokens import Group, Node, Token, read_nodes, word_of
 from acidsql.dialects.translation import Translation
 from acidsql.dialects.views import refuse_view
 
@@ -35,6 +35,7 @@ _SETTINGS = {
     # Written values are cast to the types of the columns.
     "spark.sql.storeAssignmentPolicy": "LEGACY",
 }
+_READING_PROPERTY = "acid.fetch.deleted.rows"
 _LONG_ESCAPE = re.compile(r"((?:^|[^\\])(?:\\\\)*)\\U(?=[0-9a-fA-F]{8})")
 
 
@@ -70,7 +71,7 @@ def _rules(text: str, *, has_expressions: bool, nulls_last: bool) -> Splicer:
         if not has_expressions:
             return nodes
         _refuse_patterns(text, nodes)
-        nodes = _offset_last(nodes)
+        nodes = _offset_last(tuple(_with_properties(nodes)))
         # WITHIN GROUP (ORDER BY …) leaves NULL out, and Spark takes no NULLS LAST there.
         return _sorted_nulls(nodes) if nulls_last and before != "GROUP" else nodes
 
@@ -112,6 +113,31 @@ def _refuse_patterns(text: str, nodes: tuple[Node, ...]) -> None:
         else:
             continue
         raise unsupported(text, pattern.start, problem=problem, instead=instead)
+
+
+def _with_properties(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    """Yield the nodes, with WITH before the property that a table is read by.
+
+    Hive has ``FROM t('acid.fetch.deleted.rows'='true')``, Spark 4 has ``FROM t WITH (…)``.
+    """
+    for before, node in zip((None, *nodes), nodes, strict=False):
+        is_name = isinstance(before, Token) and before.is_name and before.word != "TBLPROPERTIES"
+        if is_name and isinstance(node, Group) and _is_reading_property(node):
+            opening = node.opening
+            yield Token(text="WITH", word="WITH", start=opening.start, gap=" ")
+            yield replace(node, opening=replace(opening, gap=" "))
+        else:
+            yield node
+
+
+def _is_reading_property(group: Group) -> bool:
+    """Return whether a group is ``('acid.fetch.deleted.rows'='…')``."""
+    if group.opening.word != "(" or len(group.inside) != 3:
+        return False
+    key, equals, value = group.inside
+    if not isinstance(key, Token) or not isinstance(value, Token):
+        return False
+    return key.text[1:-1] == _READING_PROPERTY and word_of(equals) == "=" and value.is_string
 
 
 def _offset_last(nodes: tuple[Node, ...]) -> tuple[Node, ...]:

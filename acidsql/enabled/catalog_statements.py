@@ -13,7 +13,7 @@ from acidsql.enabled.routing import instead_of, is_routed, name_parts, named_tab
 from acidsql.metastore.model import Table, TableType
 from acidsql.planning.name_resolution import qualified
 from acidsql.syntax.lexer import quote
-from acidsql.syntax.literals import quoted_string
+from acidsql.syntax.literals import property_list, quoted_string
 
 _CLAUSES = ("comment", "location")
 
@@ -117,11 +117,8 @@ class AcidCatalogWithStatements(AcidCatalog):
         clauses = [
             f"{clause} {quoted_string(given.pop(clause))}" for clause in _CLAUSES if clause in given
         ]
-        pairs = ", ".join(
-            f"{quoted_string(key)} = {quoted_string(value)}" for key, value in given.items()
-        )
-        if pairs:
-            clauses.append(f"WITH DBPROPERTIES ({pairs})")
+        if given:
+            clauses.append(f"WITH DBPROPERTIES ({property_list(given)})")
         text = f"CREATE DATABASE {exists}{quote(name)} {' '.join(clauses)}"
         api.run(self._sparkSession, text, None, {})
 

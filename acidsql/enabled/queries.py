@@ -9,11 +9,24 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 
-from acidsql import api
+from acidsql import api, change_feed
 from acidsql.enabled.routing import instead_of, is_routed, named
 from acidsql.errors import AcidAnalysisError
 
-_TIME_TRAVEL = ("versionasof", "timestampasof")
+# Options of Delta's, with the arguments of ``acidsql.table``.
+_TIME_TRAVEL = {"versionasof": "version", "timestampasof": "timestamp"}
+# Options of Delta's and Spark's, with the arguments of ``acidsql.changes``.
+_CHANGES = {
+    "startingversion": "from_version",
+    "endingversion": "to_version",
+    "startingtimestamp": "from_timestamp",
+    "endingtimestamp": "to_timestamp",
+}
+_INCLUSIVE = {
+    "startingboundinclusive": "starting_bound_inclusive",
+    "endingboundinclusive": "ending_bound_inclusive",
+}
+_CHANGE_FEED, _DEDUPLICATION, _NET = "readchangefeed", "deduplicationmode", "netchanges"
 
 
 def sql(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
@@ -45,10 +58,10 @@ def table(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
     return read_table
 
 
-def _rows(spark: SparkSession, name: str) -> DataFrame | None:
+def _rows(spark: SparkSession, name: str, **version: Any) -> DataFrame | None:
     """Return the rows of a table or view of the metastore; None if it has none of this name."""
     with api.working(spark) as session:
-        return None if named(session, name) is None else api.table(spark, name)
+        return None if named(session, name) is None else api.table(spark, name, **version)
 
 
 def read(original: Any) -> property:
@@ -64,7 +77,9 @@ class AcidDataFrameReader(DataFrameReader):  # type: ignore[misc]  # PySpark is 
     def __init__(self, spark: SparkSession) -> None:
         super().__init__(spark)
         self._has_schema = False
-        self._keys: set[str] = set()
+        self._versions: dict[str, Any] = {}
+        self._bounds: dict[str, Any] = {}
+        self._is_feed = False
 
     def schema(self, schema: Any) -> AcidDataFrameReader:
         """See PySpark."""
@@ -75,30 +90,73 @@ class AcidDataFrameReader(DataFrameReader):  # type: ignore[misc]  # PySpark is 
     def option(self, key: str, value: Any) -> AcidDataFrameReader:
         """See PySpark."""
         super().option(key, value)
-        self._keys.add(key.lower())
+        self._note(key, value)
         return self
 
     def options(self, **options: Any) -> AcidDataFrameReader:
         """See PySpark."""
         super().options(**options)
-        self._keys.update(key.lower() for key in options)
+        for key, value in options.items():
+            self._note(key, value)
         return self
 
+    def _note(self, key: str, value: Any) -> None:
+        name = key.lower()
+        if name in _TIME_TRAVEL:
+            self._versions[_TIME_TRAVEL[name]] = value
+        elif name in _CHANGES:
+            self._bounds[_CHANGES[name]] = value
+        elif name in _INCLUSIVE:
+            self._bounds[_INCLUSIVE[name]] = _flag(key, value)
+        elif name == _DEDUPLICATION:
+            self._bounds["net"] = str(value).lower() == _NET
+        elif name == _CHANGE_FEED:
+            self._is_feed = str(value).lower() == "true"
+
     def table(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
-        """Read a table. Options have no effect, as with Spark's own tables.
+        """Read a table, as of the version or time of the options ``versionAsOf`` and
+        ``timestampAsOf``, or its changes with ``readChangeFeed`` (see ``changes``). Other options
+        have no effect, as with Spark's own tables.
 
         Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL, an option asks for another version
-                of an ACID table.
+            AcidAnalysisError: see ``acidsql.table`` and ``acidsql.changes``.
         """
         spark = self._spark
-        rows = _rows(spark, tableName) if is_routed(spark) and not self._has_schema else None
-        if rows is None:
-            return super().table(tableName)
-        if self._keys.intersection(_TIME_TRAVEL):
-            raise AcidAnalysisError(
-                "UNSUPPORTED_FEATURE.TIME_TRAVEL",
-                f"{tableName} cannot be read as of an earlier version or time: leave versionAsOf "
-                "and timestampAsOf out",
-            )
-        return rows
+        if self._is_feed:
+            return self.changes(tableName)
+        rows = None
+        if is_routed(spark) and not self._has_schema:
+            rows = _rows(spark, tableName, **self._versions)
+        return super().table(tableName) if rows is None else rows
+
+    def changes(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
+        """Read the changes of a table between the options ``startingVersion`` or
+        ``startingTimestamp`` and ``endingVersion`` or ``endingTimestamp``, without those of the
+        bounds if ``startingBoundInclusive`` or ``endingBoundInclusive`` is false; net changes with
+        ``deduplicationMode`` ``netChanges``.
+
+        Raises:
+            AcidAnalysisError: see ``acidsql.changes``.
+        """
+        spark = self._spark
+        if is_routed(spark):
+            with api.working(spark) as session:
+                is_ours = named(session, tableName) is not None
+            if is_ours:
+                return change_feed.changes(spark, tableName, **self._bounds)
+        found: DataFrame = super().changes(tableName)
+        return found
+
+
+def _flag(key: str, value: object) -> bool:
+    """Return whether an option is true.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES.
+    """
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise AcidAnalysisError(
+            "INVALID_PARAMETER_VALUE.CHANGES", f"{key} is {value!r}: give true or false"
+        )
+    return text == "true"

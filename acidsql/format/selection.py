@@ -81,8 +81,8 @@ def select(
 ) -> AcidState:
     """Select the directories that a snapshot reads.
 
-    It is stricter than Hive in two points. An INSERT OVERWRITE base is read only if its own write
-    id is valid: Hive also takes one whose write id is the lowest open one, and relies on its lock.
+    It is stricter than Hive in two points. A base is read only if its own write id is valid: Hive
+    also takes one whose write id is the lowest open one, and relies on locks.
     Of two compactions of one range only the newer is read: Hive reads both, and relies on its
     compactor not to compact a range twice.
 
@@ -146,7 +146,7 @@ def _best_base(
     min_open = write_ids.min_open
     bases = sorted(listing.bases, key=lambda base: (base.max_write_id, base.visibility_txn_id))
     for base in bases:
-        compacted = _is_compacted(base, metadata)
+        compacted = is_compacted(base, metadata)
         if write_ids.is_aborted(base.max_write_id) and not compacted:
             listing.aborted.append(base.name)
         elif best is not None and best.max_write_id == base.max_write_id and not compacted:
@@ -155,12 +155,17 @@ def _best_base(
             if best is not None:
                 listing.obsolete.append(best.name)
             best = base
-    if best is None and bases and _is_compacted(bases[0], metadata):
+    if best is None and bases and is_compacted(bases[0], metadata):
         raise _not_enough_history(bases[0], write_ids)
     return best
 
 
-def _is_compacted(base: AcidDirectory, metadata: Mapping[str, str]) -> bool:
+def is_compacted(base: AcidDirectory, metadata: Mapping[str, str]) -> bool:
+    """Return whether a compaction made a base; others replace the rows of all lower write ids.
+
+    Raises:
+        FormatError: INVALID_BASE_METADATA.
+    """
     data_format = metadata.get(base.name)
     if data_format is not None and data_format not in _DATA_FORMATS:
         raise FormatError(
@@ -178,7 +183,8 @@ def _is_valid_base(
         return True
     if not compacted:
         return write_ids.is_valid(write_id)
-    return write_id <= write_ids.high_water_mark if min_open is None else write_id <= min_open
+    # An old version has write ids as open that committed later, and a base may end with one.
+    return write_id <= write_ids.high_water_mark if min_open is None else write_id < min_open
 
 
 def _not_enough_history(oldest: AcidDirectory, write_ids: ValidWriteIdList) -> AcidAnalysisError:
@@ -256,6 +262,23 @@ def _same_range(one: AcidDirectory, other: AcidDirectory) -> bool:
 
 def _statement(delta: AcidDirectory) -> int:
     return -1 if delta.statement_id is None else delta.statement_id
+
+
+def without_later_compactions(names: Iterable[str], write_id: int) -> list[str]:
+    """Leave out the names of compacted bases that have rows of write ids above a given one.
+
+    To a snapshot that is older than all of them Hive gives no rows, because a cleaner may have
+    removed what it would read.
+    """
+    return [
+        name
+        for name in names
+        for directory in [parse_directory(name)]
+        if directory is None
+        or directory.kind is not DirectoryKind.BASE
+        or not directory.visibility_txn_id
+        or directory.max_write_id <= write_id
+    ]
 
 
 def max_write_id(names: Iterable[str]) -> int:

@@ -19,9 +19,11 @@ from acidsql.metastore.model import FileFormat, Table
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.storage.finalize import FinishedDirectory, staged_directories
+from acidsql.storage.finalize import FinishedDirectory, UnwrittenFile, staged_directories
+from acidsql.storage.object_store import WholeFile
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.staging import TARGET, part_columns, writer_options
+from acidsql.storage.staging import TARGET, part_columns, save, writer_options
+from acidsql.storage.staging_place import StagingPlace
 from acidsql.storage.tails import Stamped, read_tail
 from acidsql.syntax.lexer import quote
 
@@ -37,7 +39,7 @@ def write_insert_only(
     session: AcidSession,
     rows: DataFrame,
     table: Table,
-    staging: str,
+    staging: StagingPlace,
     target: str,
     values: Sequence[str] | None,
 ) -> None:
@@ -45,7 +47,7 @@ def write_insert_only(
 
     Args:
         rows: the table's columns, then the texts of the partition values (``part_columns``).
-        staging: staging directory of the transaction.
+        staging: where the statement stages.
         target: name of the directory in staging.
         values: those of the one partition that all rows go to, or None if the rows have them.
 
@@ -54,7 +56,7 @@ def write_insert_only(
         WriteJobError: the job failed.
     """
     parts = part_columns(table)
-    path = child(staging, f"{TARGET}={target}")
+    path = child(staging.path, f"{TARGET}={target}")
     if values is not None:
         own = zip(parts, values, strict=True)
         path = child(path, *[f"{name}={escape(value)}" for name, value in own])
@@ -71,9 +73,7 @@ def write_insert_only(
     options = {k: v for k, v in writer_options(table).items() if k != "compression"}
     if table.file_format is FileFormat.ORC:
         options = writer_options(table)
-    writer = placed.write.format(_WRITERS[table.file_format]).mode("append").options(**options)
-    with bridge.job_errors():
-        writer.partitionBy(*parts).save(path)
+    save(placed, staging, path, _WRITERS[table.file_format], options, parts)
 
 
 def _line(session: AcidSession, table: Table) -> Column:
@@ -102,7 +102,7 @@ def _may_hold_anything(data_type: DataType) -> bool:
 
 
 def finalize_insert_only(
-    session: AcidSession, table: Table, staging: str
+    session: AcidSession, table: Table, staging: StagingPlace
 ) -> list[FinishedDirectory]:
     """Give the staged files Hive's names; files without rows are deleted, and directories without
     files are left out.
@@ -114,8 +114,14 @@ def finalize_insert_only(
         kept = [path for path, count in zip(paths, counts, strict=True) if count.rows]
         for path in set(paths) - set(kept):
             session.files.delete(path)
-        for number, path in enumerate(kept):
-            session.files.rename(path, child(directory.path, original_file_name(number)))
+        names = [original_file_name(number) for number in range(len(kept))]
+        sizes = [count.size for count in counts if count.rows]
+        unwritten: list[UnwrittenFile] = []
+        for path, name, size in zip(kept, names, sizes, strict=True):
+            if staging.local is not None:
+                unwritten.append(UnwrittenFile(name, WholeFile(path, size)))
+            else:
+                session.files.rename(path, child(directory.path, name))
         if kept:
             finished.append(
                 FinishedDirectory(
@@ -125,7 +131,8 @@ def finalize_insert_only(
                     statement_id=int(directory.target[1:]),
                     events=sum(count.rows for count in counts),
                     files=len(kept),
-                    size=sum(count.size for count in counts if count.rows),
+                    size=sum(sizes),
+                    unwritten=tuple(unwritten),
                 )
             )
     return finished

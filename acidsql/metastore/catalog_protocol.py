@@ -65,11 +65,16 @@ class CatalogProtocol(Protocol):
             AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
         """
 
-    def stage_table(self, txn_id: int, table: Table) -> Table:
+    def stage_table(self, txn_id: int, table: Table, highest_write_id: int = 0) -> Table:
         """Create a table for a transaction; the change ``ShowTable`` of its commit finishes it.
 
         Nothing is left of it if the transaction does not commit. A server shows it to everybody at
         once, and keeps it then if others have written to it.
+
+        Args:
+            txn_id: the transaction.
+            table: the table.
+            highest_write_id: write id above which those of the table begin.
 
         Returns:
             Its definition until the commit, perhaps with another name.

@@ -75,10 +75,15 @@ class DropDatabase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPartitions:
-    """Add partitions; those that exist already are left unchanged."""
+    """Add partitions; those that exist already are left unchanged.
+
+    Attributes:
+        found: whether they were found with files, which older versions of the table did not have.
+    """
 
     table: Table
     partitions: tuple[Partition, ...]
+    found: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +125,13 @@ class RecordWrites:
 
     Attributes:
         written: the partitions; none for a table without partition columns.
+        mark: highest write id of the transactions that write together with this one, and commit no
+            earlier: under it statistics need to be marked only once. None: that of this one.
     """
 
     table: Table
     written: tuple[Partition, ...]
+    mark: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

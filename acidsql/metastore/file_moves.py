@@ -1,7 +1,8 @@
 """Performing the file operations that the outcome of a transaction decided on.
 
 Each step is a rename of one name, which does nothing if the name is gone. So an operation can be
-interrupted anywhere and done again, also by several processes at once.
+interrupted anywhere and done again, also by several processes at once. An object store, where a
+rename copies, has only operations that delete, and they delete what is there.
 """
 
 from __future__ import annotations
@@ -28,8 +29,18 @@ class FileVersion(Protocol):
         """Time of modification."""
 
 
+class ObjectStore(Protocol):
+    """Store in which a rename would copy what is moved."""
+
+    def delete_objects(self, path: str) -> None:
+        """Delete what a directory has now, and nothing that comes later."""
+
+
 class Files(Protocol):
     """Operations on files that a metastore needs; ``FileSystem`` has them."""
+
+    def object_store(self, path: str) -> ObjectStore | None:
+        """Return the object store that a path is on; None if it is on none."""
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
@@ -58,13 +69,19 @@ class Files(Protocol):
 
 def prepare(files: Files, operation: FileOperation) -> None:
     """Make the holding directory, before the outcome is known."""
-    if operation.holding:
+    if operation.holding and files.object_store(operation.holding) is None:
         files.make_directory(operation.holding)
 
 
 def perform(files: Files, operation: FileOperation) -> None:
     """Do an operation, or what is left of it; it is on the disk at the end."""
     for number, move in enumerate(operation.moves):
+        store = files.object_store(move.source) if move.target is None else None
+        if store is not None:
+            store.delete_objects(move.source)
+            if move.keeps_directory:
+                files.make_directory(move.source)
+            continue
         held = f"{operation.holding}/{number}"
         files.move(move.source, held)
         if move.target is not None:
@@ -84,7 +101,7 @@ def perform(files: Files, operation: FileOperation) -> None:
 
 def discard(files: Files, operation: FileOperation) -> None:
     """Take the holding directory away and delete it, with what is left in it."""
-    if operation.holding:
+    if operation.holding and files.object_store(operation.holding) is None:
         # First renamed: a late process must find no directory to move anything into.
         files.move(operation.holding, operation.holding + _DONE)
         files.delete(operation.holding + _DONE)
@@ -92,6 +109,11 @@ def discard(files: Files, operation: FileOperation) -> None:
 
 
 def _delete_loaded(files: Files, txn_id: int, loaded: LoadedFile) -> None:
+    if files.object_store(loaded.path) is not None:
+        found = files.version(loaded.path)
+        if found is not None and (found.size, found.modified) == (loaded.size, loaded.modified):
+            files.delete(loaded.path)
+        return
     above, _, name = loaded.path.rpartition("/")
     hidden = f"{above}/{_LOADED_PREFIX}{txn_id}_{name}"
     # A process that died may have hidden it, and somebody put another one in its place since.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from acidsql.format.partitions import partition_name
+from acidsql.metastore.moments import ChangeRange, Moment
 
 # Hive keeps the write ids up to this one for the files of a converted table.
 RESERVED_WRITE_IDS = 10_000_000
@@ -127,6 +128,10 @@ class Table:
         num_buckets: number of buckets of CLUSTERED BY; 0 means that the table is not bucketed.
         serde_properties: delimiters of text files (``field.delim``), for an insert-only table.
         created: seconds since 1970.
+        as_of: moment as of which a statement reads the table, None for now; no part of the
+            definition.
+        changes: changes that a statement reads instead of the rows, None for the rows; no part of
+            the definition.
     """
 
     database: str
@@ -143,6 +148,8 @@ class Table:
     num_buckets: int = 0
     file_format: FileFormat = FileFormat.ORC
     serde_properties: Mapping[str, str] = field(default_factory=dict)
+    as_of: Moment | None = None
+    changes: ChangeRange | None = None
 
     @property
     def insert_only(self) -> bool:

@@ -1,6 +1,13 @@
-"""Spelling of names in the metastore: databases, tables and columns in lower case, as in Hive."""
+"""Names of metastores, and the spelling of names in them: databases, tables and columns in lower
+case, as in Hive.
+"""
 
 from __future__ import annotations
+
+# File of an embedded metastore, beside the warehouse, where none is named.
+METASTORE_FILE = "acidsql_metastore.sqlite"
+# Begins the address of a Hive Metastore.
+THRIFT = "thrift://"
 
 
 def lowered(name: str) -> str:

@@ -7,7 +7,7 @@ Nothing here depends on Spark.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
@@ -25,6 +25,7 @@ from acidsql.metastore.model import (
     TxnInfo,
     TxnType,
 )
+from acidsql.metastore.moments import Moment, TableVersion
 from acidsql.metastore.queue_protocol import QueueProtocol
 
 
@@ -191,6 +192,11 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         UNSUPPORTED_FEATURE.STREAM_OFFSET.
         """
 
+    def stream_lock(self, database: str, table: str, stream: str) -> LockRequest | None:
+        """Return the lock that a transaction takes just before it records the offset of a stream,
+        so that no two clients do; None if the commit alone sees to that.
+        """
+
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
         """Return the write ids of a table and its compactions, newest first, at most ``limit``.
 
@@ -201,6 +207,47 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         """Return the write ids of a table that a snapshot sees.
 
         The rules are those of Hive's TxnCommonUtils and GetValidWriteIdsForTableFunction.
+        """
+
+    def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
+        """Return the version of a table that was there at a moment.
+
+        Version n is what was committed when write id n committed. A server does not tell the order
+        of commits: there it is the write ids up to n, and none of them may be open any more.
+
+        Raises:
+            AcidAnalysisError: VERSION_NOT_FOUND, there was none; HISTORY_NOT_AVAILABLE, it cannot
+                be read any more, or nobody knows what it had; VERSION_HAS_OTHER_COLUMNS;
+                UNSUPPORTED_FEATURE.TIME_TRAVEL, a server does not know such a moment.
+        """
+
+    def hold_history(
+        self, txn_id: int, database: str, table: str, version: TableVersion
+    ) -> Mapping[str | None, int] | None:
+        """Keep what a version of a table reads from being removed while a transaction is open.
+
+        Cleaners that acidsql runs are held back; a server's own cannot be. It comes before the
+        table is listed.
+
+        Returns:
+            The write ids of bases, by the names of partitions or None: for these, directories of
+            older versions have been removed or may be at any moment. None if nobody has recorded
+            what was removed.
+        """
+
+    def start_removal(
+        self, database: str, table: str, partition: str | None, write_id: int
+    ) -> bool:
+        """Record that directories are about to be removed that versions may need which do not have
+        all up to a write id.
+
+        Returns:
+            False if an open transaction reads such a version; then nothing may be removed.
+        """
+
+    def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
+        """Return the oldest version that has all that was committed up to a write id; None if there
+        is none yet.
         """
 
     def hold_back_cleaner(

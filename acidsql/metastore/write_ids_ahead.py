@@ -57,12 +57,17 @@ def learn_write_ids(learner: Learner, table: Table, partition: tuple[str, ...] |
     learner.learnt_places.add(place)
 
 
-def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str]) -> None:
+def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str]) -> bool:
     """Raise the table's next write id above those in the names of its directories.
 
     The metastore can be behind its directories if its file was lost, or restored from an older
     copy; a write id must not be allocated twice.
+
+    Returns:
+        Whether it was behind.
     """
     highest = max_write_id(names)
-    if highest >= metastore.next_write_id(table.database, table.name):
+    is_behind = highest >= metastore.next_write_id(table.database, table.name)
+    if is_behind:
         metastore.seed_write_id(table.database, table.name, highest + 1)
+    return is_behind

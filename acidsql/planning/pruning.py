@@ -11,6 +11,7 @@ from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
+from acidsql.planning.change_request import pushable
 from acidsql.planning.placeholder_relations import Occurrence
 from acidsql.planning.plan_requirements import required_of_placeholders
 from acidsql.planning.pruning_subqueries import evaluate
@@ -73,7 +74,7 @@ def find_required_rows(
     }
     for occurrence, copies in plan_requires.copies.items():
         table = tables[occurrence]
-        conjuncts = [copy.conjuncts for copy in copies]
+        conjuncts = pushable(table, [copy.conjuncts for copy in copies])
         required = RequiredRows(conditions=_row_conditions(table, conjuncts))
         found[occurrence] = _pruned(session, table, required, conjuncts, known)
     for occurrence in plan_requires.distinct_partitions_only:
@@ -92,7 +93,8 @@ def find_required_rows(
             required.partitions is not None
             and len(required.partitions) < limits().pruning_partitions
         )
-        if has_few or not any(copy.lookups for copy in copies):
+        is_paired = table.changes is not None and bool(table.changes.keys)
+        if has_few or is_paired or not any(copy.lookups for copy in copies):
             continue
         conjuncts = []
         for copy in copies:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -16,17 +15,29 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.insert_only import read
 from acidsql.limits import limits
 from acidsql.metastore.model import Partition, Table, TableType, TxnType
+from acidsql.metastore.moments import Moment
+from acidsql.planning.as_of import StatementVersions
+from acidsql.planning.change_feed import StatementChanges
+from acidsql.planning.deleted_rows import as_asked, shows_deleted_rows
 from acidsql.planning.expiry import not_expired
-from acidsql.planning.name_resolution import CATALOG, find, names_temp_view
+from acidsql.planning.name_resolution import CATALOG, names_temp_view
+from acidsql.planning.parsed_statement import (
+    ParsedStatement,
+    parse,
+    parse_and_resolve,
+    rename_repeated,
+)
 from acidsql.planning.placeholder_relations import Occurrence, placeholder
 from acidsql.planning.pruning import find_required_rows
 from acidsql.planning.view_text import make_database_known, qualify_functions
-from acidsql.scan.columns import scan_schema
+from acidsql.scan.changes import change_schema
+from acidsql.scan.columns import scan_schema, virtual_columns
 from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
+from acidsql.scan.versions import HeldVersion
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.leases import Lease
@@ -62,6 +73,8 @@ class PlaceholderPass:
         """Build the placeholder of an occurrence of a table."""
         self.tables[occurrence] = table
         columns, partitions = scan_schema(self.spark, table), partition_schema(self.spark, table)
+        if table.changes is not None:
+            columns = change_schema(self.spark, table)
         return placeholder(self.spark, columns, partitions, occurrence)
 
 
@@ -77,19 +90,24 @@ class StatementSnapshot:
         finds_rows: whether the required rows of small tables are found too, which are read as a
             whole otherwise.
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
-        snapshots: of the tables that were read, by full name and required partitions.
+        snapshots: of the tables that were read, by full name, moment as of which they are read and
+            required partitions.
         scans: records of the scans that were built, also of those that pruned partitions.
         views: database and name of the views that were read, directly or by other views; the
             database of a temporary view is empty.
         lists: visible write ids and transactions, by a table's full name: fetched from the
-            metastore once, or set by the caller.
+            metastore once, or set by the caller; those of tables that are read as of now.
         repeatable: whether all statements of a transaction see ``txns``, whatever compactions have
             been cleaned since.
         added: partitions that the transaction has made, by a table's full name and their values;
             the metastore may not know them yet.
         uncommitted: full names of the tables that the transaction has written. Plans over these
             read from files whatever they return, so that they fail once it was rolled back.
+        changed: full names of the tables that the statement changes, of which it reads no deleted
+            rows unless its text asks for them.
         current: the current time, user and database for all plans of the statement.
+        versions: old versions that are read.
+        changes: changes of tables that are read.
     """
 
     session: AcidSession
@@ -97,25 +115,40 @@ class StatementSnapshot:
     listings: Listings
     finds_rows: bool = False
     expires: int | None = None
-    snapshots: dict[tuple[str, PartitionSet | None], TableSnapshot] = field(default_factory=dict)
+    snapshots: dict[tuple[str, Moment | None, PartitionSet | None], TableSnapshot] = field(
+        default_factory=dict
+    )
     scans: list[ScanRecord] = field(default_factory=list)
     views: set[tuple[str, str]] = field(default_factory=set)
     lists: dict[str, tuple[ValidWriteIdList, ValidTxnList]] = field(default_factory=dict)
     repeatable: bool = False
     added: Mapping[str, Mapping[tuple[str, ...], Partition]] = field(default_factory=dict)
     uncommitted: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
     current: bridge.CurrentValues = field(init=False)
+    versions: StatementVersions = field(init=False)
+    changes: StatementChanges = field(init=False)
 
     def __post_init__(self) -> None:
         self.current = bridge.CurrentValues(self.session.spark)
+        self.versions = StatementVersions(self.session, self.current)
+        several = current_transaction(self.session)
+        own = {self.listings.txn_id, several.txn_id if several else None}
+        self.changes = StatementChanges(
+            session=self.session,
+            txns=self.txns,
+            own=frozenset(txn_id for txn_id in own if txn_id is not None),
+            listings=self.listings,
+        )
         current_recording().readings.append(self.scans)
 
     def snapshot(self, table: Table, wanted: PartitionSet | None = None) -> TableSnapshot:
         """Return the snapshot of a table, or of its partitions in ``wanted``; each is taken
         once.
         """
-        key = table.full_name, wanted
+        key = table.full_name, table.as_of, wanted
         if key not in self.snapshots:
+            is_now = table.as_of is None
             with phase(Phase.SNAPSHOT):
                 taken = take_snapshot(
                     self.session.files,
@@ -124,12 +157,18 @@ class StatementSnapshot:
                     self.txns,
                     self.listings,
                     wanted,
-                    self.lists.get(table.full_name) or self._repeatable_lists(table),
-                    self.added.get(table.full_name, {}),
+                    self._lists(table),
+                    self.added.get(table.full_name, {}) if is_now else {},
                 )
             self.snapshots[key] = taken
-            self.lists[table.full_name] = taken.write_ids, taken.txns
+            if is_now:
+                self.lists[table.full_name] = taken.write_ids, taken.txns
         return self.snapshots[key]
+
+    def _lists(self, table: Table) -> tuple[ValidWriteIdList, ValidTxnList] | HeldVersion | None:
+        """Return what the snapshot of a table sees, as far as that is known before."""
+        version = self.versions.held(table, self.listings.txn_id)
+        return version or self.lists.get(table.full_name) or self._repeatable_lists(table)
 
     def _repeatable_lists(self, table: Table) -> tuple[ValidWriteIdList, ValidTxnList] | None:
         """Return the lists of a table for a snapshot that may be old; None if ``take_snapshot``
@@ -144,14 +183,18 @@ class StatementSnapshot:
 
     def partitions(self, table: Table) -> list[tuple[str, ...]]:
         """Return the values of the partitions of a table that this statement has read, sorted."""
-        taken = (s for s in self.snapshots.values() if s.table.full_name == table.full_name)
+        read = table.full_name, table.as_of
+        taken = (s for s in self.snapshots.values() if (s.table.full_name, s.table.as_of) == read)
         return sorted({partition.values for own in taken for partition in own.partitions})
 
     def relation(self, table: Table, partitions: PartitionSet | None = None) -> bridge.LogicalPlan:
         """Build the plan of a table, perhaps of some partitions alone, or of a view, under its own
-        name and with ``row__id`` hidden.
+        name and with its virtual columns hidden.
+
+        It has no deleted rows, whatever the properties of the table are.
         """
         required = RequiredRows(partitions=partitions)
+        table = as_asked(table, {}, live_only=True)
         return self._relation(table, None, (0,), lambda own, _: self._scan(own, required))
 
     def _relation(
@@ -163,7 +206,7 @@ class StatementSnapshot:
         if table.table_type is TableType.VIEW:
             view = bridge.UnresolvedPlan.of(self._view(table, occurrence, relation_of))
             return bridge.hide_columns(view, 0, name)
-        hidden = 0 if table.insert_only else 1
+        hidden = len(virtual_columns(table))
         return bridge.hide_columns(relation_of(table, occurrence), hidden, name)
 
     def _scan(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
@@ -176,15 +219,19 @@ class StatementSnapshot:
     def _rows(
         self, table: Table, required: RequiredRows, *, for_pruning: bool = False
     ) -> bridge.UnresolvedPlan:
+        if table.changes is not None:
+            return self.changes.plan(table, table.changes, required, self.scans)
         snapshot = self.snapshot(table, required.partitions)
-        is_uncommitted = table.full_name in self.uncommitted
-        if is_uncommitted:
+        is_uncommitted = table.as_of is None and table.full_name in self.uncommitted
+        shows_deleted = shows_deleted_rows(table)
+        if is_uncommitted or shows_deleted:
             required = replace(required, count_only=False, distinct_partitions_only=False)
         record = ScanRecord(
             snapshot=snapshot,
             required=required,
             for_pruning=for_pruning,
             reads_deletes=is_uncommitted,
+            shows_deleted=shows_deleted,
         )
         self.scans.append(record)
         if table.insert_only:
@@ -200,6 +247,8 @@ class StatementSnapshot:
         Returns:
             None if the table is too large to be read twice.
         """
+        if table.changes is not None:
+            return None
         snapshot = self.snapshot(table, required.partitions)
         if not required.distinct_partitions_only and is_larger(
             snapshot, limits().pruning_table_bytes
@@ -238,7 +287,7 @@ class StatementSnapshot:
         parsed = statement
         if isinstance(parsed, str):
             parsed = parse_and_resolve(self.session, parsed)
-        if not any(map(self._is_worth_two_passes, parsed.tables.values())):
+        if not any(map(self._is_worth_two_passes, self._tables(parsed).values())):
             return self.plan_of(parsed)
         placeholders = PlaceholderPass(self.session.spark)
         plan = made(self._plan(parsed, placeholders))
@@ -274,7 +323,7 @@ class StatementSnapshot:
 
     def _is_worth_two_passes(self, table: Table) -> bool:
         """Return whether a statement over this table is planned over placeholders first."""
-        if table.partition_columns or table.view_text is not None:
+        if table.partition_columns or table.view_text is not None or table.changes is not None:
             return True
         if table.insert_only:
             return False  # Spark itself pushes conditions down to its files
@@ -296,23 +345,37 @@ class StatementSnapshot:
         spark = self.session.spark
         parsed = self._with_distinct_names(parsed)
         relations = []
+        tables = self._tables(parsed)
         for position, r in enumerate(parsed.references):
-            if r.parts in parsed.tables:
+            if position in tables:
                 occurrence = (*within, position)
-                relation = self._relation(parsed.tables[r.parts], r.alias, occurrence, relation_of)
+                table = tables[position]
+                live_only = table.full_name in self.changed
+                table = as_asked(table, r.options, live_only=live_only)
+                relation = self._relation(table, r.alias, occurrence, relation_of)
                 relations.append((r.node, relation))
             elif self._is_of_database(parsed, r):
                 name = (CATALOG, str(parsed.database), *r.parts)
                 relations.append((r.node, bridge.renamed_reference(spark, r, name)))
         return bridge.replace_relations(spark, parsed.plan, relations)
 
+    def _tables(self, parsed: ParsedStatement) -> dict[int, Table]:
+        """Return the tables and views that a statement refers to, by the positions of the
+        references, each with the moment as of which it is read.
+        """
+        return {
+            position: self.versions.meant(parsed.tables[r.parts], r)
+            for position, r in enumerate(parsed.references)
+            if r.parts in parsed.tables
+        }
+
     def _with_distinct_names(self, parsed: ParsedStatement) -> ParsedStatement:
         """Rename the occurrences of tables that are referred to more than once."""
         ours = [r for r in parsed.references if r.parts in parsed.tables]
-        text, renamed = _rename_repeated(parsed.text, ours)
+        text, renamed = rename_repeated(parsed.text, ours)
         if not renamed:
             return parsed
-        again = _parsed(self.session, text)
+        again = parse(self.session, text)
         tables: dict[tuple[str, ...], Table] = {
             (name,): parsed.tables[parts] for name, parts in renamed.items()
         }
@@ -386,77 +449,3 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
 def _expiry(session: AcidSession, lease: Lease) -> int:
     """Return the microseconds since 1970 after which plans under a lease refuse to run."""
     return int((lease.opened + session.leases.max_age) * _MICROSECONDS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedStatement:
-    """Parsed statement with its references to tables.
-
-    Attributes:
-        text: with variables substituted.
-        plan: not analysed; common table expressions are resolved.
-        references: all references to tables and views.
-        tables: tables and views of the metastore, by the parts of the name.
-        temporary: temporary views that names may refer to, None for all.
-        database: of a view, the database to which its names belong.
-    """
-
-    text: str
-    plan: bridge.LogicalPlan
-    references: Sequence[bridge.Reference]
-    tables: Mapping[tuple[str, ...], Table]
-    temporary: Container[str] | None = None
-    database: str | None = None
-
-
-def parse_and_resolve(
-    session: AcidSession,
-    text: str,
-    temporary: Container[str] | None = None,
-    database: str | None = None,
-) -> ParsedStatement:
-    """Parse a statement of Spark's, and find the metastore's tables and views that it refers to.
-
-    Raises:
-        ParseException: the text is not a statement.
-    """
-    parsed = _parsed(session, bridge.substitute_variables(session.spark, text))
-    names = {r.parts: find(session, r.parts, temporary, database) for r in parsed.references}
-    tables = {parts: table for parts, table in names.items() if table}
-    return replace(parsed, tables=tables, temporary=temporary, database=database)
-
-
-def _parsed(session: AcidSession, text: str) -> ParsedStatement:
-    plan = bridge.substitute_ctes(session.spark, bridge.parse(session.spark, text))
-    references = bridge.references(session.spark, plan)
-    return ParsedStatement(text=text, plan=plan, references=references, tables={})
-
-
-def refers_to_acid(session: AcidSession, text: str) -> bool:
-    """Return whether a statement refers to a table or view of the metastore."""
-    return bool(parse_and_resolve(session, text).tables)
-
-
-def _rename_repeated(
-    text: str, references: Sequence[bridge.Reference]
-) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """Give each occurrence of a name that occurs more than once a name of its own.
-
-    Each occurrence needs its own scan: a self-join has two filters, and two ``row__id``s. The plan
-    of the scan is named after the table, so qualified columns are still found.
-
-    Returns:
-        The new text, and the old name of every new one.
-    """
-    counts = Counter(r.parts for r in references)
-    places = {
-        (r.start, r.end): r.parts
-        for r in references
-        if counts[r.parts] > 1 and r.start is not None and r.end is not None
-    }
-    renamed = {}
-    for number, ((start, end), parts) in enumerate(sorted(places.items(), reverse=True)):
-        name = f"__acidsql_{number}"
-        text = f"{text[:start]}{name}{text[end:]}"
-        renamed[name] = parts
-    return text, renamed

@@ -45,14 +45,19 @@ _KEY = StructType(
 )
 
 
-def watch_query(session: AcidSession, snapshot: StatementSnapshot) -> None:
+def watch_query(
+    session: AcidSession, snapshot: StatementSnapshot, asked: Isolation | None = None
+) -> None:
     """Have a transaction of several statements watch what one of its queries is about to read, if
-    it writes and is SERIALIZABLE.
+    it writes and is SERIALIZABLE. A metastore that cannot watch tables compares nothing.
+
+    Args:
+        asked: isolation of the query; by default that of the session.
     """
     transaction = current_transaction(session)
     if transaction is None or transaction.read_only:
         return
-    if isolation(session.spark) is Isolation.SERIALIZABLE:
+    if (asked or isolation(session.spark)) is Isolation.SERIALIZABLE:
         snapshot.finds_rows = True
         reads = UnchangedReads(txn_id=transaction.txn_id, snapshot=snapshot)
         transaction.watches.append(reads)
@@ -79,6 +84,8 @@ class UnchangedReads:
         watched: dict[TableName, ValidWriteIdList] = {}
         for record in self.snapshot.scans:
             table = record.snapshot.table
+            if table.as_of is not None or table.changes is not None:
+                continue  # what has committed does not change
             name = table.database, table.name
             if name not in watched:
                 if metastore.find_table(*name) is None:
@@ -96,7 +103,7 @@ class UnchangedReads:
         return WriteConflictError(
             "CONCURRENT_WRITE",
             f"transaction {self.txn_id} was aborted: what it had read of {table.full_name} has "
-            "changed, and it is SERIALIZABLE (spark.acidsql.isolation); run the statement again",
+            "changed, and may not before it commits (SERIALIZABLE); run the statement again",
             {"txnId": str(self.txn_id), "winnerTxnId": "", "object": table.full_name},
         )
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from typing import Literal
+from typing import Any, Literal
 
 import click
 from pyspark.errors import PySparkException
 
-from acidsql.session.settings import METASTORE_FILE
+from acidsql.metastore.names import METASTORE_FILE
 
 FORMATS = ("json", "csv", "regex", "arrow")
+_HDFS_SECONDS = 60.0
 INTERRUPTED = 130
 """Exit code of every command after Ctrl-C."""
 
@@ -70,6 +71,11 @@ INTERRUPTED = 130
     metavar="NAME",
     help="Keep the number of records read under this name; leave out those that were committed.",
 )
+@click.option(
+    "--webhdfs",
+    metavar="ADDRESS",
+    help="Name node of a table on HDFS: http://host:9870; several of them are joined by ';'.",
+)
 @click.option("--time-zone", help="Zone of the table's local times; by default this machine's.")
 def ingest(  # noqa: PLR0913 - one argument for every option
     *,
@@ -86,6 +92,7 @@ def ingest(  # noqa: PLR0913 - one argument for every option
     batch_size: int,
     on_error: Literal["abort_transaction", "reject_record"],
     resume: str | None,
+    webhdfs: str | None,
     time_zone: str | None,
 ) -> None:
     """Write rows from standard input to a table, without Spark."""
@@ -118,6 +125,7 @@ def ingest(  # noqa: PLR0913 - one argument for every option
             on_error=on_error,
             on_rejected=transfer.tell_rejected,
             time_zone=time_zone,
+            storage=None if webhdfs is None else _webhdfs(webhdfs),
         ) as connection:
             work = transfer.Ingest(
                 connection, rows=rows, seconds=seconds, keeps_offset=resume is not None
@@ -130,3 +138,13 @@ def ingest(  # noqa: PLR0913 - one argument for every option
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     sys.exit(transfer.exit_code(work))
+
+
+def _webhdfs(address: str) -> Any:
+    try:
+        from hdfs import InsecureClient  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise click.UsageError(
+            "--webhdfs needs the package hdfs: pip install 'acidsql[hdfs]'"
+        ) from error
+    return InsecureClient(address, timeout=_HDFS_SECONDS)

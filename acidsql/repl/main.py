@@ -13,17 +13,23 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from platformdirs import user_state_path
+from click.core import ParameterSource
+from platformdirs import user_config_path, user_state_path
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.dialects import DIALECTS
+from acidsql.metastore.names import METASTORE_FILE
 from acidsql.repl import metastore_files
+from acidsql.repl.config import Config, ConfigError, read_config, write_config
+from acidsql.repl.copy_options import convert_options, export_options
 from acidsql.repl.ingest_command import INTERRUPTED, ingest
+from acidsql.repl.interaction import ask, interact
+from acidsql.repl.output import Output, pager_command, terminal
 from acidsql.repl.printer import FORMATS, result_text, summary
 from acidsql.repl.session import start_session
 from acidsql.repl.shell import Ending, Settings, Shell
-from acidsql.session.settings import METASTORE_FILE
+from acidsql.serve.options import AUTHENTICATIONS
 
 _EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: INTERRUPTED}
 
@@ -90,24 +96,37 @@ def _spark_options(command: _Command) -> _Command:
     metavar="NAME=VALUE",
     help="Variable of the statements, ${NAME}; may be repeated.",
 )
-@click.option("--timing", is_flag=True, help="Show how long every statement took.")
+@click.option(
+    "--timing/--no-timing",
+    default=None,
+    help="Show how long every statement took; by default at the prompt alone.",
+)
+@click.option(
+    "--warn/--no-warn",
+    default=None,
+    help="Ask before a statement that destroys much, such as a DELETE without WHERE; by default "
+    "at the prompt alone.",
+)
+@click.option(
+    "--config-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Settings of the prompt; by default config.toml in the user's configuration directory.",
+)
 @click.option("--traceback", "tracebacks", is_flag=True, help="Show tracebacks after errors.")
 @click.version_option(package_name="acidsql")
 @click.pass_context
-def main(  # noqa: PLR0913 - one argument for every option
+def main(
     context: click.Context,
+    /,
     *,
     text: str | None,
     file: Path | None,
     master: str | None,
     conf: tuple[str, ...],
     warehouse: Path | None,
-    format_name: str,
-    limit: int,
-    dialect: str,
     variables: tuple[str, ...],
-    timing: bool,
-    tracebacks: bool,
+    config_file: Path | None,
+    **_settings_of_the_shell: object,
 ) -> None:
     """Run SQL on Hive full-ACID tables with Spark: interactively, or with -e, -f or a pipe."""
     if context.invoked_subcommand is not None:
@@ -115,21 +134,21 @@ def main(  # noqa: PLR0913 - one argument for every option
     if text is not None and file is not None:
         raise click.UsageError("give -e or -f, not both")
     variable_values = _options(variables, "--hivevar")
+    at_prompt = text is None and file is None and sys.stdin.isatty()
+    config = _config(config_file, at_prompt=at_prompt)
     spark = _start(master, warehouse, conf)
-    settings = Settings(
-        format_name=format_name,
-        limit=limit,
-        timing=timing,
-        progress=sys.stderr.isatty(),
-        tracebacks=tracebacks,
-        dialect=dialect,
-    )
     for name, value in variable_values.items():
         spark.conf.set(name, value)
     warnings.showwarning = _show_warning
-    shell = Shell(spark=spark, execute=_acidsql, settings=settings)
+    shell = Shell(
+        spark=spark,
+        execute=_acidsql,
+        settings=_settings(context, config, at_prompt=at_prompt),
+        output=Output(terminal),
+        confirm=ask if sys.stdin.isatty() else None,
+    )
     try:
-        ending = _run(shell, text, file)
+        ending = _run_prompt(shell, config) if at_prompt else _run_script(shell, text, file)
     except KeyboardInterrupt:
         ending = Ending.CANCELLED
     shell.leave()
@@ -252,7 +271,83 @@ def maintain(
     sys.exit(code)
 
 
+@main.command()
+@_spark_options
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(min=0, max=65535),
+    default=10000,
+    show_default=True,
+    help="Port to listen on; 0 is any that is free.",
+)
+@click.option(
+    "--auth",
+    "authentication",
+    type=click.Choice(AUTHENTICATIONS, case_sensitive=False),
+    required=True,
+    help="How clients prove who they are; none and nosasl let in everybody.",
+)
+def serve(
+    *,
+    master: str | None,
+    conf: tuple[str, ...],
+    warehouse: Path | None,
+    host: str,
+    port: int,
+    authentication: str,
+) -> None:
+    """Serve JDBC, ODBC and other clients of Hive's protocol, until SIGTERM or Ctrl-C."""
+    # Imported here because the product takes a moment to load.
+    from acidsql.repl import serve_command as service  # noqa: PLC0415
+
+    service.without_variables()
+    spark = _start(master, warehouse, conf)
+    try:
+        service.serve(spark, host=host, port=port, authentication=authentication)
+    except PySparkException as error:
+        raise click.ClickException(summary(error)) from error
+    finally:
+        spark.stop()
+
+
 main.add_command(ingest)
+
+
+@main.command()
+@_spark_options
+@convert_options
+def convert(
+    *, master: str | None, conf: tuple[str, ...], warehouse: Path | None, **given: Any
+) -> None:
+    """Copy a table of another format into an ACID table, and compare both."""
+    _copy("convert", (master, warehouse, conf), given)
+
+
+@main.command()
+@_spark_options
+@export_options
+def export(
+    *, master: str | None, conf: tuple[str, ...], warehouse: Path | None, **given: Any
+) -> None:
+    """Copy an ACID table, or a version of it, into a table of another format, and compare both."""
+    _copy("export", (master, warehouse, conf), given)
+
+
+def _copy(
+    name: str, place: tuple[str | None, Path | None, tuple[str, ...]], given: dict[str, Any]
+) -> None:
+    """Run ``convert`` or ``export`` of ``copies``, and leave."""
+    # Imported here because the shell shows its help without the product.
+    from acidsql.repl import copies  # noqa: PLC0415
+
+    for key, option in (("options", "--option"), ("properties", "--property")):
+        if key in given:
+            given[key] = _options(given[key], option)
+    spark = _start(*place)
+    code = getattr(copies, name)(spark, **given)
+    spark.stop()
+    sys.exit(code)
 
 
 def _start(master: str | None, warehouse: Path | None, conf: tuple[str, ...]) -> SparkSession:
@@ -266,15 +361,62 @@ def _start(master: str | None, warehouse: Path | None, conf: tuple[str, ...]) ->
         sys.exit(INTERRUPTED)
 
 
-def _run(shell: Shell, text: str | None, file: Path | None) -> Ending:
+def _config(file: Path | None, *, at_prompt: bool) -> Config:
+    """Return the configuration; before the first prompt, write the user's file."""
+    own = _config_directory() / "config.toml"
+    if at_prompt and file is None:
+        try:
+            write_config(own)
+        except OSError as error:
+            _show_warning(f"{own} is not written: {error}")
+    try:
+        return read_config(file or own)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _config_directory() -> Path:
+    return user_config_path("acidsql")
+
+
+def _settings(context: click.Context, config: Config, *, at_prompt: bool) -> Settings:
+    """Return the settings by the command line, and at the prompt by the configuration."""
+
+    def given(name: str, configured: Any) -> Any:
+        is_default = context.get_parameter_source(name) is ParameterSource.DEFAULT
+        return configured if at_prompt and is_default else context.params[name]
+
+    warn = context.params["warn"]
+    warns = at_prompt or config.warn_in_scripts if warn is None else warn
+    return Settings(
+        format_name=given("format_name", config.format),
+        limit=given("limit", config.limit),
+        timing=bool(given("timing", config.timing)),
+        progress=sys.stderr.isatty(),
+        tracebacks=context.params["tracebacks"],
+        dialect=given("dialect", config.dialect),
+        expanded=config.expanded if at_prompt else "off",
+        pager=pager_command(config.pager) if at_prompt and config.enable_pager else None,
+        warned_of=config.destructive_warning if warns else (),
+    )
+
+
+def _run_prompt(shell: Shell, config: Config) -> Ending:
+    interact(
+        shell,
+        config,
+        history=user_state_path("acidsql") / "history",
+        favourites=_config_directory() / "favourites.toml",
+    )
+    return Ending.DONE
+
+
+def _run_script(shell: Shell, text: str | None, file: Path | None) -> Ending:
     if text is not None:
         return shell.run_batch(text)
     if file is not None and str(file) != "-":
         return shell.run_batch(file.read_text(encoding="utf-8"), source=str(file))
-    if file is not None or not sys.stdin.isatty():
-        return shell.run_batch(sys.stdin.read())
-    shell.interact(user_state_path("acidsql") / "history")
-    return Ending.DONE
+    return shell.run_batch(sys.stdin.read())
 
 
 def _options(conf: tuple[str, ...], option: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from cli_helpers.tabular_output import TabularOutputFormatter
 from prompt_toolkit.utils import get_cwidth
 
 from acidsql.errors import AcidTextError
+from acidsql.repl.output import is_narrow
 from acidsql.repl.runner import Cell, Result
 from acidsql.repl.statements import Statement
 
@@ -27,8 +28,12 @@ FORMATS = {
 }
 """Names of the formats, with the names that cli_helpers has for them."""
 
-# Formats for people, after which the number of rows is shown.
-_SCREEN_FORMATS = frozenset({"table", "unicode", "vertical"})
+SCREEN_FORMATS = frozenset({"table", "unicode", "vertical"})
+"""Formats for people, after which the number of rows is shown."""
+
+EXPANSIONS = ("off", "on", "auto")
+"""Whether rows are shown as lines of column and value; ``auto``: where a table is too wide."""
+
 _ALIGNED = frozenset({"table", "unicode", "markdown"})
 _NULL = "NULL"
 
@@ -53,7 +58,7 @@ class Position:
 def result_text(result: Result, format_name: str) -> str:
     """Return ``result`` in one of ``FORMATS``, every line with its line feed."""
     if not result.columns:
-        return "OK\n" if format_name in _SCREEN_FORMATS else ""
+        return "OK\n" if format_name in SCREEN_FORMATS else ""
     if format_name == "csv":
         return _csv_text(result)
     rows: list[tuple[Cell, ...]] = list(result.rows)
@@ -70,8 +75,25 @@ def result_text(result: Result, format_name: str) -> str:
         format_name=FORMATS[format_name],
         **options,
     )
-    last = [footer(result)] if format_name in _SCREEN_FORMATS else []
+    last = [footer(result)] if format_name in SCREEN_FORMATS else []
     return "".join(f"{line}\n" for line in [*lines, *last])
+
+
+def shown_text(result: Result, format_name: str, *, expanded: str, columns: int | None) -> str:
+    """Return ``result`` as ``result_text`` does, or expanded where that is wished.
+
+    Args:
+        result: what to show.
+        format_name: one of ``FORMATS``; those for programs are never expanded.
+        expanded: one of ``EXPANSIONS``.
+        columns: width of the terminal; None where it is none, or not known.
+    """
+    if format_name not in SCREEN_FORMATS or not result.columns or expanded == "off":
+        return result_text(result, format_name)
+    text = result_text(result, format_name)
+    if expanded == "auto" and (columns is None or is_narrow(text, columns)):
+        return text
+    return result_text(result, "vertical")
 
 
 def error_text(error: Exception, statement: Statement, source: str | None = None) -> str:

@@ -1,8 +1,7 @@
-"""Prompt: history, highlighting, and the rule when Enter ends the input."""
+"""Prompt: history, highlighting, keys, and the rule when Enter ends the input."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,18 +9,21 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.completion import Completer
+from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
+from prompt_toolkit.styles import style_from_pygments_cls
 from pygments.lexers.sql import SqlLexer
+from pygments.styles import get_style_by_name
 from pygments.token import Keyword, Name, _TokenType
 
-from acidsql.repl.statements import is_complete
+from acidsql.repl.typed import is_submittable
 from acidsql.syntax.lexer import Lexis
 
 _PROMPT = "acidsql{}> "
 _CONTINUATION = "      -> "
-_WORD_COMMAND = re.compile(r"\s*(?:exit|quit)\s*", re.IGNORECASE)
 # Words of Spark's and Hive's SQL that Pygments' standard SQL does not have.
 _MORE_KEYWORDS = frozenset(
     {
@@ -37,7 +39,9 @@ _MORE_KEYWORDS = frozenset(
     }
     | {"MAJOR", "ORC", "OVERWRITE", "PARTITION", "PARTITIONED", "PARTITIONS", "SHOW", "SOURCE"}
     | {"BEGIN", "COMMIT", "ROLLBACK", "START", "TRANSACTION"}
-    | {"STORED", "TARGET", "TBLPROPERTIES", "WAIT", "CHECK", "REPAIR"}
+    | {"STORED", "TARGET", "TBLPROPERTIES", "VERSION", "WAIT", "CHECK", "REPAIR"}
+    | {"CLONE", "EXPORT", "IMPORT"}
+    | {"RESTORE", "UNDO", "WRITE"}
 )
 
 
@@ -57,6 +61,8 @@ def make_prompt(
     completer: Completer,
     lexis: Callable[[], Lexis] = lambda: Lexis.SPARK,
     mark: Callable[[], str] = lambda: "",
+    vi_keys: bool = False,
+    syntax_style: str = "default",
 ) -> PromptSession[str]:
     """Return a prompt whose Enter ends the input after a semicolon or a command.
 
@@ -65,6 +71,8 @@ def make_prompt(
         completer: offers completions while typing.
         lexis: returns the rules by which a statement ends.
         mark: returns what the prompt shows of the transaction that is open.
+        vi_keys: whether keys are those of vi at first, not those of Emacs; F4 switches.
+        syntax_style: name of a style of Pygments.
     """
     history.parent.mkdir(parents=True, exist_ok=True)
     return PromptSession(
@@ -73,18 +81,23 @@ def make_prompt(
         history=FileHistory(str(history)),
         auto_suggest=AutoSuggestFromHistory(),
         lexer=PygmentsLexer(AcidSqlLexer),
+        style=style_from_pygments_cls(get_style_by_name(syntax_style)),
         completer=completer,
         complete_in_thread=True,
         multiline=Condition(lambda: not is_submittable(get_app().current_buffer.text, lexis())),
+        editing_mode=EditingMode.VI if vi_keys else EditingMode.EMACS,
+        enable_open_in_editor=True,
+        tempfile_suffix=".sql",
+        key_bindings=_keys(),
     )
 
 
-def is_submittable(text: str, lexis: Lexis = Lexis.SPARK) -> bool:
-    r"""Return whether Enter ends the input: blank, a command (``\x``, exit, quit), or ``…;``."""
-    stripped = text.strip()
-    return (
-        not stripped
-        or stripped.startswith("\\")
-        or _WORD_COMMAND.fullmatch(text) is not None
-        or is_complete(text, lexis)
-    )
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("f4")
+    def switch(event: KeyPressEvent) -> None:
+        is_vi = event.app.editing_mode is EditingMode.VI
+        event.app.editing_mode = EditingMode.EMACS if is_vi else EditingMode.VI
+
+    return keys

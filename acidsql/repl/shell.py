@@ -1,22 +1,20 @@
-"""Shell: reads, runs and prints, statement after statement."""
+"""Shell: runs statements and shows their results, one after the other."""
 
 from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 
-from prompt_toolkit import PromptSession
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from acidsql.dialects import DIALECTS, lexis_of
-from acidsql.repl.completer import StatementCompleter
-from acidsql.repl.printer import FORMATS, error_text, result_text
-from acidsql.repl.prompt import make_prompt
+from acidsql.dialects import lexis_of
+from acidsql.repl.catalog_names import CatalogNames
+from acidsql.repl.destructive import warning_of
+from acidsql.repl.output import Output
+from acidsql.repl.printer import SCREEN_FORMATS, error_text, shown_text
 from acidsql.repl.runner import (
     LEFT_RUNNING,
     Execute,
@@ -29,8 +27,9 @@ from acidsql.repl.runner import (
 from acidsql.repl.statements import Statement, split
 from acidsql.transactions.current import transaction_mark
 
-_GREETING = 'acidsql on Spark {version}. Statements end with ";", \\? shows the commands.\n'
 _EXIT_WORDS = frozenset({"exit", "quit"})
+# Names that completion knows at most.
+_MOST_NAMES = 10_000
 
 
 class Ending(Enum):
@@ -53,6 +52,9 @@ class Settings:
         progress: whether to draw a progress bar.
         tracebacks: whether to show Python's traceback after an error.
         dialect: dialect of the statements, one of ``dialects.DIALECTS``.
+        expanded: one of ``printer.EXPANSIONS``.
+        pager: command for results that are larger than the terminal, or None.
+        warned_of: names of the ``destructive.DANGERS`` that are asked about.
     """
 
     format_name: str
@@ -61,6 +63,9 @@ class Settings:
     progress: bool
     tracebacks: bool
     dialect: str = "spark"
+    expanded: str = "off"
+    pager: str | None = None
+    warned_of: tuple[str, ...] = ()
 
 
 class Shell:
@@ -70,46 +75,37 @@ class Shell:
         spark: session to run in.
         execute: runs one statement of a dialect, as ``acidsql.sql`` does.
         settings: initial settings; commands change them.
+        output: where results go; standard output by default.
+        confirm: asks the user a question that is answered with yes or no; None if nobody can be
+            asked, and what would be asked about is refused.
     """
 
-    def __init__(self, *, spark: SparkSession, execute: Execute, settings: Settings) -> None:
+    def __init__(
+        self,
+        *,
+        spark: SparkSession,
+        execute: Execute,
+        settings: Settings,
+        output: Output | None = None,
+        confirm: Callable[[str], bool] | None = None,
+    ) -> None:
+        self.spark = spark
         self.settings = settings
-        self._spark = spark
-        self._execute = execute
-        self._tables: tuple[str, ...] | None = None
-
-    def interact(self, history: Path) -> None:
-        """Read from a terminal until the user leaves."""
-        prompt = make_prompt(
-            history=history,
-            completer=self._completer(),
-            lexis=lambda: lexis_of(self.settings.dialect),
-            mark=lambda: transaction_mark(self._spark),
+        self.output = output or Output()
+        self.names = CatalogNames(
+            lambda text: fetch(self._execute(spark, text, "spark"), _MOST_NAMES)
         )
-        sys.stdout.write(_GREETING.format(version=self._spark.version))
-        while True:
-            try:
-                text = _read(prompt)
-                if text is None or self.run_input(text) is Ending.EXIT:
-                    return
-            except KeyboardInterrupt:  # between two statements
-                continue
+        self._execute = execute
+        self._confirm = confirm
 
     def leave(self) -> None:
         """Roll back the transaction that is open, if there is one, and say so."""
-        if transaction_mark(self._spark):
-            outcome = run_statement(self._spark, "ROLLBACK", work=self._rows, progress=None)
+        if transaction_mark(self.spark):
+            outcome = run_statement(self.spark, "ROLLBACK", work=self._rows, progress=None)
             said = "was rolled back: it was not committed before the end"
             if outcome.error is not None:
                 said = f"could not be rolled back, and ends by its time-out: {outcome.error}"
             sys.stderr.write(f"warning: the open transaction {said}\n")
-
-    def run_input(self, text: str) -> Ending:
-        """Run what was typed at the prompt: a command or statements."""
-        words = text.split()
-        if words and words[0].startswith("\\"):
-            return self._run_command(words)
-        return self.run_batch(text)
 
     def run_batch(self, text: str, source: str | None = None) -> Ending:
         """Run statements one after the other until one fails.
@@ -126,24 +122,72 @@ class Shell:
                 return ending
         return Ending.DONE
 
+    def query(self, text: str) -> Result | None:
+        """Return the rows of a statement of Spark's dialect; None if it failed, which is said."""
+        statement = Statement(text=text, line=1)
+        outcome = self._outcome(statement, self._spark_rows)
+        self._report(outcome, statement, None)
+        return outcome.result
+
+    def show(self, results: Sequence[tuple[str, Result]], expanded: str | None = None) -> None:
+        """Show results at once.
+
+        Args:
+            results: each with a heading, which formats for programs have not, or an empty one.
+            expanded: one of ``printer.EXPANSIONS``, in place of the setting.
+        """
+        settings = self.settings
+        has_headings = settings.format_name in SCREEN_FORMATS
+        texts = []
+        for heading, result in results:
+            text = shown_text(
+                result,
+                settings.format_name,
+                expanded=expanded or settings.expanded,
+                columns=self.output.columns,
+            )
+            texts.append(f"{heading}\n{text}" if heading and has_headings else text)
+        self.output.write("".join(texts), settings.pager)
+
     def _run_statement(self, statement: Statement, source: str | None) -> Ending:
-        outcome = run_statement(
-            self._spark,
-            statement.text,
-            work=self._rows,
-            progress=TerminalBar() if self.settings.progress else None,
-        )
-        self._tables = None  # the statement may have made or dropped one
+        if not self._is_wanted(statement, source):
+            return Ending.FAILED
+        outcome = self._outcome(statement, self._rows)
+        self.names.forget()  # the statement may have made or dropped a table
         if outcome.result is not None:
-            sys.stdout.write(result_text(outcome.result, self.settings.format_name))
-            sys.stdout.flush()
+            self.show([("", outcome.result)])
         ending = self._report(outcome, statement, source)
         if self.settings.timing:
             sys.stderr.write(f"{outcome.seconds:.2f} s\n")
         return ending
 
+    def _is_wanted(self, statement: Statement, source: str | None) -> bool:
+        """Return whether a statement is to run, which the user is asked where it is dangerous."""
+        warning = warning_of(
+            statement.text, self.settings.warned_of, lexis_of(self.settings.dialect)
+        )
+        if warning is None:
+            return True
+        if self._confirm is None:
+            place = f"{source}:{statement.line}: " if source else ""
+            sys.stderr.write(f"{place}error: not run: {warning}, and nobody can be asked\n")
+            return False
+        wanted = self._confirm(f"{warning}. Run it?")
+        if not wanted:
+            sys.stderr.write("not run\n")
+        return wanted
+
+    def _outcome(
+        self, statement: Statement, work: Callable[[SparkSession, str], Result]
+    ) -> Outcome[Result]:
+        progress = TerminalBar() if self.settings.progress else None
+        return run_statement(self.spark, statement.text, work=work, progress=progress)
+
     def _rows(self, spark: SparkSession, text: str) -> Result:
         return fetch(self._execute(spark, text, self.settings.dialect), self.settings.limit)
+
+    def _spark_rows(self, spark: SparkSession, text: str) -> Result:
+        return fetch(self._execute(spark, text, "spark"), self.settings.limit)
 
     def _report(self, outcome: Outcome[Result], statement: Statement, source: str | None) -> Ending:
         if outcome.result is not None:
@@ -158,104 +202,3 @@ class Shell:
         if self.settings.tracebacks:
             sys.stderr.write("".join(traceback.format_exception(outcome.error)))
         return Ending.CANCELLED if outcome.interrupted else Ending.FAILED
-
-    def _run_command(self, words: list[str]) -> Ending:
-        command = _COMMANDS.get(words[0].rstrip(";"))
-        if command is None:
-            sys.stderr.write(f"error: no such command: {words[0]} (\\? shows them)\n")
-            return Ending.FAILED
-        return command(self, [word.rstrip(";") for word in words[1:]])
-
-    def _completer(self) -> StatementCompleter:
-        rows = self._spark.sql("SELECT keyword FROM sql_keywords()").collect()
-        keywords = {row[0] for row in rows} | {"COMPACTIONS", "HISTORY", "HEALTH", "ROW__ID"}
-        return StatementCompleter(
-            keywords=keywords, commands=_COMMANDS, table_names=self._table_names
-        )
-
-    def _table_names(self) -> tuple[str, ...]:
-        """Return the tables and views of the current database, fetched once per statement."""
-        if self._tables is None:
-            try:
-                result = fetch(self._execute(self._spark, "SHOW TABLES", "spark"), limit=10_000)
-            except (PySparkException, ValueError, RuntimeError):
-                # The database may be gone; the next statement will report it.
-                self._tables = ()
-            else:
-                name = result.columns.index("tableName")
-                self._tables = tuple(str(row[name]) for row in result.rows)
-        return self._tables
-
-
-def _read(prompt: PromptSession[str]) -> str | None:
-    """Return the next input, or None at its end."""
-    while True:
-        try:
-            return prompt.prompt()
-        except KeyboardInterrupt:  # Ctrl-C drops what was typed
-            continue
-        except EOFError:
-            return None
-
-
-_Command = Callable[[Shell, list[str]], Ending]
-_COMMANDS: dict[str, _Command] = {}
-
-
-def _command(name: str) -> Callable[[_Command], _Command]:
-    def register(function: _Command) -> _Command:
-        _COMMANDS[name] = function
-        return function
-
-    return register
-
-
-@_command("\\q")
-def _quit(_shell: Shell, _arguments: list[str]) -> Ending:
-    """Leave (also: exit; quit; Ctrl-D)."""
-    return Ending.EXIT
-
-
-@_command("\\?")
-def _help(_shell: Shell, _arguments: list[str]) -> Ending:
-    """Show the commands."""
-    for name, function in sorted(_COMMANDS.items()):
-        sys.stdout.write(f"{name:<10}{function.__doc__}\n")
-    sys.stdout.write('Everything else is SQL and ends with ";". Ctrl-C cancels a statement.\n')
-    return Ending.DONE
-
-
-@_command("\\timing")
-def _timing(shell: Shell, _arguments: list[str]) -> Ending:
-    """Switch the time of every statement on or off."""
-    shell.settings = replace(shell.settings, timing=not shell.settings.timing)
-    sys.stdout.write(f"timing is {'on' if shell.settings.timing else 'off'}\n")
-    return Ending.DONE
-
-
-@_command("\\format")
-def _format(shell: Shell, arguments: list[str]) -> Ending:
-    """Show or set the format of results."""
-    names = ", ".join(FORMATS)
-    if not arguments:
-        sys.stdout.write(f"format is {shell.settings.format_name} (of {names})\n")
-    elif arguments[0] in FORMATS:
-        shell.settings = replace(shell.settings, format_name=arguments[0])
-    else:
-        sys.stderr.write(f"error: no such format: {arguments[0]} (there are {names})\n")
-        return Ending.FAILED
-    return Ending.DONE
-
-
-@_command("\\dialect")
-def _dialect(shell: Shell, arguments: list[str]) -> Ending:
-    """Show or set the dialect of statements."""
-    names = ", ".join(DIALECTS)
-    if not arguments:
-        sys.stdout.write(f"dialect is {shell.settings.dialect} (of {names})\n")
-    elif arguments[0].lower() in DIALECTS:
-        shell.settings = replace(shell.settings, dialect=arguments[0].lower())
-    else:
-        sys.stderr.write(f"error: no such dialect: {arguments[0]} (there are {names})\n")
-        return Ending.FAILED
-    return Ending.DONE

@@ -43,9 +43,9 @@ def is_complete(source: str, lexis: Lexis = Lexis.SPARK) -> bool:
     return bool(before) and not has_code
 
 
-def is_inside_literal(source: str) -> bool:
+def is_inside_literal(source: str, lexis: Lexis = Lexis.SPARK) -> bool:
     """Return whether ``source`` ends inside a string, a backtick identifier or a comment."""
-    found = list(_marks(source))
+    found = list(marks_of_statements(source, lexis))
     if any(mark.kind is Kind.UNFINISHED for mark in found):
         return True
     is_comment = bool(found) and found[-1].kind is Kind.COMMENT
@@ -62,7 +62,7 @@ def _pieces(source: str, lexis: Lexis) -> Iterator[tuple[int, int, bool]]:
     """Yield start and end of what semicolons separate, and whether there is code in it."""
     start = position = 0
     has_code = False
-    for mark in _marks(source, lexis):
+    for mark in marks_of_statements(source, lexis):
         has_code = has_code or not _is_blank(source[position : mark.span.start])
         position = mark.span.end
         if mark.kind is Kind.UNFINISHED:
@@ -80,7 +80,7 @@ def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _marks(source: str, lexis: Lexis = Lexis.SPARK) -> Iterator[Mark]:
+def marks_of_statements(source: str, lexis: Lexis = Lexis.SPARK) -> Iterator[Mark]:
     """Yield the marks of ``source``, in which a hint is a comment: it hides semicolons, too."""
     hint_end = 0
     for mark in marks(source, lexis):

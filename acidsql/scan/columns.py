@@ -10,6 +10,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
     DataType,
     IntegerType,
     LongType,
@@ -25,7 +26,7 @@ from acidsql.metastore.model import Table
 from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_session_zone
-from acidsql.schema.acid_file import KEYS, ROW_ID_COLUMN, row_field
+from acidsql.schema.acid_file import IS_DELETED_COLUMN, KEYS, ROW_ID_COLUMN, row_field
 from acidsql.schema.columns import data_schema, partition_schema, schema_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
@@ -46,14 +47,28 @@ _ROW_ID_TYPE = StructType(
 
 
 def scan_schema(spark: SparkSession, table: Table) -> StructType:
-    """Return the schema of a scan: the columns of the table, its partition columns, then
-    ``row__id``.
-
-    Insert-only tables have no ``row__id``.
+    """Return the schema of a scan: the columns of the table, its partition columns, then the
+    virtual columns.
     """
     fields = [*data_schema(spark, table).fields, *partition_schema(spark, table).fields]
-    row_id = [] if table.insert_only else [StructField(ROW_ID_COLUMN, _ROW_ID_TYPE, nullable=False)]
-    return StructType([*fields, *row_id])
+    types = {ROW_ID_COLUMN: _ROW_ID_TYPE, IS_DELETED_COLUMN: BooleanType()}
+    virtual = [StructField(name, types[name], nullable=False) for name in virtual_columns(table)]
+    return StructType([*fields, *virtual])
+
+
+def virtual_columns(table: Table) -> tuple[str, ...]:
+    """Return the names of the virtual columns, the last of a scan: ``row__id`` and
+    ``row__is__deleted``.
+
+    Insert-only tables have none. Changes of a table have only the first, and so has a table with a
+    column ``row__is__deleted`` of its own, which Hive allows.
+    """
+    if table.insert_only:
+        return ()
+    own = {c.name for c in (*table.columns, *table.partition_columns)}
+    if IS_DELETED_COLUMN in own or table.changes is not None:
+        return (ROW_ID_COLUMN,)
+    return (ROW_ID_COLUMN, IS_DELETED_COLUMN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +80,13 @@ class TableColumns:
         data: columns of the table that are stored in files, computed from insert events.
         ids: fields of ``row__id``, computed from insert events, each as a column.
         row_id: SQL of ``row__id``, a struct of these columns.
+        is_deleted: name that no column of the table has, for whether a row was deleted.
     """
 
     data: bridge.NamedColumns
     ids: bridge.NamedColumns
     row_id: str
+    is_deleted: str
 
 
 def columns_of_table(session: AcidSession, table: Table) -> TableColumns:
@@ -107,6 +124,7 @@ def _made_columns(
             ],
         ),
         row_id=f"named_struct({fields})",
+        is_deleted=f"{prefix}_is_deleted",
     )
 
 
@@ -114,10 +132,13 @@ _known_columns = bridge.cached_per_session(256)(_made_columns)
 
 
 def project(
-    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.UnresolvedPlan]
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    parts: Sequence[bridge.UnresolvedPlan],
+    *others: Column,
 ) -> list[bridge.UnresolvedPlan]:
-    """Project insert events to the table's columns, its partition columns, and the fields of the
-    row id.
+    """Project insert events to the table's columns, its partition columns, the fields of the row
+    id, and other columns, each with an alias.
     """
     fresh = bridge.aliases_are_fresh(session.spark)
     columns = None
@@ -125,6 +146,7 @@ def project(
     for part in parts:
         if columns is None or not fresh:
             columns = _wanted(session, snapshot)
+            columns += [bridge.named_columns(session.spark, others)] if others else []
         projected.append(part.project(columns))
     return projected
 

@@ -17,10 +17,9 @@ from acidsql.format.names import (
 )
 from acidsql.format.orc_tail import OrcTail, OrcType
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
-from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import FileVersion, Listing, child
+from acidsql.storage.directory import FileVersion, Listing, child
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.tails import OPERATION
+from acidsql.storage.tails import OPERATION, TailSource
 
 # Top-level columns of ACID files; query-based compaction writes them in lower case.
 _ACID_COLUMNS = (
@@ -126,7 +125,7 @@ def row_names(tail: OrcTail, path: str) -> tuple[str, ...]:
     return tuple(name for name, _ in tail.struct_fields(tail.types[0].subtypes[-1]))
 
 
-def is_raw(session: AcidSession, listing: Listing, directory: AcidDirectory) -> bool:
+def is_raw(session: TailSource, listing: Listing, directory: AcidDirectory) -> bool:
     """Return whether a directory has files without row ids, as LOAD DATA makes it
     (``AcidUtils.isRawFormat``).
     """
@@ -140,7 +139,7 @@ def is_raw(session: AcidSession, listing: Listing, directory: AcidDirectory) -> 
     return False
 
 
-def file_tails(session: AcidSession, listing: Listing) -> Iterator[tuple[str, OrcTail]]:
+def file_tails(session: TailSource, listing: Listing) -> Iterator[tuple[str, OrcTail]]:
     """Yield the bucket files of an ACID directory by name, each with its tail.
 
     Empty files, which a writer that died may leave, have no rows (``OrcInputFormat``).
@@ -164,7 +163,7 @@ class DeleteFile(NamedTuple):
     tail: OrcTail
 
 
-def delete_files(session: AcidSession, listing: Listing) -> Iterator[DeleteFile]:
+def delete_files(session: TailSource, listing: Listing) -> Iterator[DeleteFile]:
     """Yield the delete files of a directory.
 
     Raises:
@@ -176,7 +175,7 @@ def delete_files(session: AcidSession, listing: Listing) -> Iterator[DeleteFile]
 
 
 def by_columns(
-    session: AcidSession,
+    session: TailSource,
     snapshot: TableSnapshot,
     directories: Sequence[DataDirectory],
     compared: Mapping[int, OrcType],
@@ -221,7 +220,7 @@ def by_columns(
     return groups
 
 
-def _check_events(session: AcidSession, listing: Listing, name: str, tail: OrcTail) -> None:
+def _check_events(session: TailSource, listing: Listing, name: str, tail: OrcTail) -> None:
     """Refuse files with update or delete events among the rows, as ACID v1 (Hive 1 and 2) wrote
     them.
 
@@ -230,14 +229,23 @@ def _check_events(session: AcidSession, listing: Listing, name: str, tail: OrcTa
     """
     tails = [(name, tail)] if VERSION in tail.metadata else file_tails(session, listing)
     for file, known in tails:
-        operations = known.file_int_stats(OPERATION)
-        if operations is not None and operations.maximum > 0:
-            raise FormatError(
-                "ACID_V1_EVENTS",
-                f"{child(listing.path, file)} holds updates or deletes of ACID v1, which Hive 3 "
-                "and 4 do not read either: run ALTER TABLE … COMPACT 'major' with the Hive that "
-                "wrote it",
-            )
+        check_events(child(listing.path, file), known)
+
+
+def check_events(path: str, tail: OrcTail) -> None:
+    """Refuse a file with update or delete events among the rows.
+
+    Raises:
+        FormatError: ACID_V1_EVENTS.
+    """
+    operations = tail.file_int_stats(OPERATION)
+    if operations is not None and operations.maximum > 0:
+        raise FormatError(
+            "ACID_V1_EVENTS",
+            f"{path} holds updates or deletes of ACID v1, which Hive 3 "
+            "and 4 do not read either: run ALTER TABLE … COMPACT 'major' with the Hive that "
+            "wrote it",
+        )
 
 
 def visible_columns(snapshot: TableSnapshot, ordinal: int) -> int:

@@ -11,15 +11,15 @@ from acidsql.format.names import METADATA_FILE, DirectoryKind, is_hidden, parse_
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.history import COMPACT, UNCOUNTED, HistoryEntry, WriteCounts
 from acidsql.metastore.model import FileFormat, Partition, Table, TxnState
+from acidsql.scan.history_reader import HistoryReader
 from acidsql.scan.streaming import may_be_written
-from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileVersion, Listing, child
 from acidsql.storage.listings import Listings
 from acidsql.storage.parallel import in_parallel
 
 
 def history_of_files(
-    session: AcidSession, table: Table, *, below: int | None, most: int | None
+    reader: HistoryReader, table: Table, *, below: int | None, most: int | None
 ) -> tuple[HistoryEntry, ...]:
     """Return the newest write ids and compactions that left directories, newest first.
 
@@ -28,12 +28,12 @@ def history_of_files(
     as a row that was inserted and one that was deleted.
 
     Args:
-        session: the session.
+        reader: of the table.
         table: the table.
         below: write ids from this one on are left out.
         most: largest number of entries.
     """
-    metastore, listings = session.metastore, Listings(session.files, None)
+    metastore, listings = reader.metastore, Listings(reader.files, None)
     txns = metastore.valid_txns()
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
@@ -47,7 +47,7 @@ def history_of_files(
     for writer, own in groups.items():
         listed = [(one, listings.get(one.path)) for one in own]
         state = _state(writer, txns, write_ids)
-        entries.append(_entry(session, table, writer, listed, state))
+        entries.append(_entry(reader, table, writer, listed, state))
     return tuple(entries)
 
 
@@ -68,20 +68,20 @@ def _state(writer: Writer, txns: ValidTxnList, write_ids: ValidWriteIdList) -> T
 
 
 def _entry(
-    session: AcidSession,
+    reader: HistoryReader,
     table: Table,
     writer: Writer,
     found: Sequence[tuple[FoundDirectory, Listing]],
     state: TxnState,
 ) -> HistoryEntry:
     files = [_File(one, listing, name) for one, listing in found for name in listing.files]
-    modified = [_seconds(session, f.path, f.version.modified) for f in files]
+    modified = [_seconds(reader, f.path, f.version.modified) for f in files]
     data = [f for f in files if f.version.size and not is_hidden(f.name)]
     operation = COMPACT if writer.is_compaction else None
     counts = UNCOUNTED
     # The files of other transactions may be incomplete.
     if not writer.is_compaction and state is TxnState.COMMITTED:
-        operation, counts = _change(session, table, found, data)
+        operation, counts = _change(reader, table, found, data)
     return HistoryEntry(
         write_id=writer.write_id,
         first_write_id=writer.first_write_id,
@@ -95,13 +95,13 @@ def _entry(
 
 
 def _change(
-    session: AcidSession,
+    reader: HistoryReader,
     table: Table,
     found: Sequence[tuple[FoundDirectory, Listing]],
     data: Sequence[_File],
 ) -> tuple[str | None, WriteCounts]:
     """Return the operation that left some directories, and its counts of rows."""
-    rows = in_parallel(lambda file: _rows(session, table, file), data)
+    rows = in_parallel(lambda file: _rows(reader, table, file), data)
     of_kind: dict[bool, list[int | None]] = {False: [], True: []}
     for file, number in zip(data, rows, strict=True):
         of_kind[file.has_deletes].append(number)
@@ -142,15 +142,15 @@ class _File(NamedTuple):
         return self.found.directory.kind is DirectoryKind.DELETE_DELTA
 
 
-def _rows(session: AcidSession, table: Table, file: _File) -> int | None:
+def _rows(reader: HistoryReader, table: Table, file: _File) -> int | None:
     """Return the number of rows or events in a file; None if its tail does not tell it."""
     if table.file_format is not FileFormat.ORC or may_be_written(file.found.directory):
         return None
-    return session.tails.tail(file.path, file.version).rows
+    return reader.tails.tail(file.path, file.version).rows
 
 
-def _seconds(session: AcidSession, path: str, modified: int) -> float:
+def _seconds(reader: HistoryReader, path: str, modified: int) -> float:
     """Return a time of modification in seconds: local ones are in nanoseconds, Hadoop's in
     milliseconds.
     """
-    return modified / (1e3 if session.files.local(path) is None else 1e9)
+    return modified / (1e3 if reader.files.local(path) is None else 1e9)

@@ -2,15 +2,13 @@
 
 ``count(*)`` requires the number of rows, ``max(p)`` only which partitions have rows. A file's rows
 are there unless they were deleted. A delete event removes one of them if the file has a row with
-its key. Statistics prove that for a dense file: one with a single write id and bucket property, and
-with as many rows as there are numbers from its lowest to its highest row id.
+its key, which statistics prove (``dense_rows``).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Sequence
-from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -19,27 +17,14 @@ from acidsql.format.selection import needs_row_filter
 from acidsql.limits import limits
 from acidsql.scan.deletes.bitmap import make_delete_bitmap, number_of_deleted_rows
 from acidsql.scan.deletes.plan import Deletes, valid_keys
+from acidsql.scan.dense_rows import Dense, are_of, dense_parts
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
 from acidsql.scan.inserts import Inserts
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.tails import BUCKET, OPERATION, ORIGINAL_WRITE_ID, ROW_ID
-
-
-class Dense(NamedTuple):
-    """Row ids of a dense file.
-
-    Attributes:
-        place: ordinal of the partition, write id and bucket property of all rows.
-        least: lowest row id.
-        greatest: highest row id.
-    """
-
-    place: tuple[int, int, int]
-    least: int
-    greatest: int
+from acidsql.storage.tails import OPERATION
 
 
 def count_rows(
@@ -71,12 +56,43 @@ def count_rows(
     rows = sum(tail.rows for _, tail in found)
     if not deletes.files:
         return rows
-    dense = [file for file in (_dense(ordinal, tail) for ordinal, tail in found) if file]
+    dense = [part for ordinal, tail in found for part in dense_parts(ordinal, tail)]
     keys = valid_keys(session, snapshot, deletes)
     if not len(keys):
         return rows
     deleted = make_delete_bitmap(keys, partitioned=True) if are_of(_ranges(keys), dense) else None
     return None if deleted is None else rows - number_of_deleted_rows(deleted)
+
+
+def has_rows_of_deletes(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    inserts: Inserts,
+    changed: TableSnapshot,
+    deletes: Deletes,
+) -> bool:
+    """Return whether tails prove that the row of each of some delete events is in a file.
+
+    Args:
+        session: the session.
+        snapshot: that sees the rows.
+        inserts: places in which the rows may be.
+        changed: snapshot of the same partitions that sees the events in question.
+        deletes: files with these events.
+    """
+    files = sum(len(snapshot.listings.get(d.path).names) for d in inserts.directories)
+    if files > limits().counted_files or deletes.events > limits().bitmap_events:
+        return False
+
+    def look(data: DataDirectory) -> list[Dense]:
+        if needs_row_filter(data.directory, snapshot.write_ids):
+            return []
+        tails = (tail for _, tail in file_tails(session, snapshot.listings.get(data.path)))
+        only_rows = filter(_has_only_rows, tails)
+        return [part for tail in only_rows for part in dense_parts(data.ordinal, tail)]
+
+    dense = [part for own in in_parallel(look, inserts.directories) for part in own]
+    return are_of(_ranges(valid_keys(session, changed, deletes)), dense)
 
 
 def rows_in_files(session: AcidSession, snapshot: TableSnapshot, inserts: Inserts) -> int | None:
@@ -157,37 +173,3 @@ def _has_only_rows(tail: OrcTail) -> bool:
     operations = tail.file_int_stats(OPERATION)
     is_read = is_acid_file(tail)
     return is_read and (not tail.rows or (operations is not None and operations.maximum == 0))
-
-
-def _dense(ordinal: int, tail: OrcTail) -> Dense | None:
-    columns = [tail.file_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
-    write_ids, buckets, row_ids = columns
-    if write_ids is None or buckets is None or row_ids is None:
-        return None
-    is_single = write_ids.minimum == write_ids.maximum and buckets.minimum == buckets.maximum
-    if not is_single or row_ids.maximum - row_ids.minimum + 1 != tail.rows:
-        return None
-    place = ordinal, write_ids.minimum, buckets.minimum
-    return Dense(place, row_ids.minimum, row_ids.maximum)
-
-
-def are_of(deleted: Sequence[Dense], dense: Sequence[Dense]) -> bool:
-    """Return whether dense files cover all row ids of some ranges, and no row id is in two files.
-
-    Args:
-        deleted: ranges of row ids, at most one for each place.
-        dense: row ids of the files.
-    """
-    whole: dict[tuple[int, int, int], list[Dense]] = defaultdict(list)
-    for file in sorted(dense):
-        own = whole[file.place]
-        if own and file.least <= own[-1].greatest:
-            return False
-        if own and file.least == own[-1].greatest + 1:
-            own[-1] = own[-1]._replace(greatest=file.greatest)
-        else:
-            own.append(file)
-    return all(
-        any(o.least <= range_.least and range_.greatest <= o.greatest for o in whole[range_.place])
-        for range_ in deleted
-    )

@@ -6,7 +6,7 @@ the guard is for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -14,15 +14,26 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
+from acidsql.format.changed_write_ids import ChangedWriteIds
 from acidsql.format.selection import needs_row_filter
-from acidsql.scan.columns import ORDINAL, columns_of_table, partition_values, project, scan_schema
+from acidsql.scan.columns import (
+    ORDINAL,
+    columns_of_table,
+    partition_values,
+    project,
+    scan_schema,
+    virtual_columns,
+)
 from acidsql.scan.deletes.plan import (
+    IS_DELETED,
     DeleteJoin,
     Deletes,
     anti_join,
     bitmap_filter,
     delete_join,
+    deleter_join,
     find_deletes,
+    with_deleters,
 )
 from acidsql.scan.directories import (
     DataDirectory,
@@ -35,13 +46,15 @@ from acidsql.scan.directories import (
 )
 from acidsql.scan.inserts import Inserts, parted
 from acidsql.scan.metadata_count import count_rows, find_occupied
-from acidsql.scan.original_files import OriginalFile, original_events, original_files
+from acidsql.scan.original_events import original_events
+from acidsql.scan.original_files import OriginalFile, original_files
 from acidsql.scan.record import Removal, ScanRecord
 from acidsql.scan.search_argument import SearchArgument, compared_types, find_search_argument
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.statistics import Usage, usage_of
 from acidsql.scan.streaming import complete
 from acidsql.schema.acid_file import (
+    IS_DELETED_COLUMN,
     KEYS,
     ROW_ID_COLUMN,
     event_schema,
@@ -63,12 +76,26 @@ FIELD = "__field_"
 _EVENT_COLUMNS = ("operation", *KEYS, "currentTransaction")
 
 
-def scan(session: AcidSession, record: ScanRecord) -> bridge.UnresolvedPlan:
-    """Build the plan of a snapshot's rows: the table's columns in their order, then ``row__id``.
+Narrow = Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan]
+"""Leaves out some insert events of a scan, by the columns ``key_columns``."""
+
+
+def key_columns(snapshot: TableSnapshot) -> list[str]:
+    """Return the names of the columns of events that identify a row of a snapshot."""
+    return [*([ORDINAL] if snapshot.table.partition_columns else []), *KEYS]
+
+
+def scan(
+    session: AcidSession, record: ScanRecord, narrow: Narrow | None = None
+) -> bridge.UnresolvedPlan:
+    """Build the plan of a snapshot's rows: the table's columns in their order, then the virtual
+    columns.
 
     Args:
+        session: the session.
         record: says of which snapshot, and which rows are required: the plan may omit others, and
             the values of columns that are not required. What the plan does is noted in it.
+        narrow: leaves out rows that are not wanted, for a scan of all rows.
 
     Raises:
         FormatError: a file cannot be read as part of an ACID table.
@@ -81,7 +108,7 @@ def scan(session: AcidSession, record: ScanRecord) -> bridge.UnresolvedPlan:
         record.counted_rows = rows
         return bridge.count_only_rows(session.spark, rows, schema)
     if not required.distinct_partitions_only:
-        return _scanned(session, record, inserts, deletes)
+        return _scanned(session, record, inserts, deletes, narrow)
     others = {f.ordinal for f in inserts.originals}
     occupied = find_occupied(session, snapshot, inserts.directories, deletes, others)
     record.known_partitions = len(occupied)
@@ -95,9 +122,14 @@ def scan(session: AcidSession, record: ScanRecord) -> bridge.UnresolvedPlan:
 
 
 def _scanned(
-    session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
+    session: AcidSession,
+    record: ScanRecord,
+    inserts: Inserts,
+    deletes: Deletes,
+    narrow: Narrow | None = None,
 ) -> bridge.UnresolvedPlan:
-    """Build the plan of the rows in some places that are not deleted.
+    """Build the plan of the rows in some places that are not deleted, or of all of them if the
+    deleted ones are wanted too.
 
     Each relation is projected below the union, so that Spark prunes the fields of ``row`` in each.
     The struct ``row__id`` is built above the union: Spark 3.5 fails if a filter is pushed through a
@@ -106,15 +138,45 @@ def _scanned(
     the join.
     """
     snapshot = record.snapshot
-    filtered, joined = _surviving(session, record, inserts, deletes)
-    first, *others = (
-        *project(session, snapshot, filtered),
-        *(part.pushdown_barrier() for part in project(session, snapshot, joined)),
-    )
     table = snapshot.table
+    known, is_deleted = columns_of_table(session, table), "false"
+    if record.shows_deleted:
+        first, *others = _all_rows(session, record, inserts, deletes)
+        is_deleted = quote(known.is_deleted)
+    else:
+        filtered, joined = surviving_parts(session, record, inserts, deletes)
+        if narrow is not None:
+            filtered, joined = list(map(narrow, filtered)), list(map(narrow, joined))
+        first, *others = (
+            *project(session, snapshot, filtered),
+            *(part.pushdown_barrier() for part in project(session, snapshot, joined)),
+        )
     names = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
-    row_id = columns_of_table(session, table).row_id
-    return first.union(others).select(*names, f"{row_id} AS {ROW_ID_COLUMN}")
+    values = {ROW_ID_COLUMN: known.row_id, IS_DELETED_COLUMN: is_deleted}
+    virtual = [f"{values[name]} AS {name}" for name in virtual_columns(table)]
+    return first.union(others).select(*names, *virtual)
+
+
+def _all_rows(
+    session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
+) -> list[bridge.UnresolvedPlan]:
+    """Build projected scans of the rows in some places, with whether each was deleted."""
+    snapshot = record.snapshot
+    clean, dirty = inserts.split(deletes)
+    row = data_schema(session.spark, snapshot.table)
+    used = usage_of(session, snapshot, inserts.directories, 0, record.required.columns)
+    live = insert_events(session, record, clean, row, used)
+    touched = insert_events(session, record, dirty, row, used)
+    if not live and not touched:
+        live = [_relation(session, snapshot, [], row)]
+    name = columns_of_table(session, snapshot.table).is_deleted
+    parts = project(session, snapshot, live, F.lit(False).alias(name))
+    if touched:
+        record.removal = way = deleter_join(snapshot, deletes)
+        events = delete_events(session, snapshot)
+        marked = with_deleters(session, snapshot, touched, way, events)
+        parts += project(session, snapshot, marked, F.col(IS_DELETED).alias(name))
+    return parts
 
 
 def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int | None:
@@ -126,7 +188,7 @@ def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int 
 
 def _events(session: AcidSession, snapshot: TableSnapshot) -> tuple[Inserts, Deletes]:
     """Find all places of a snapshot's rows, and its delete events."""
-    inserts = _inserts(session, snapshot, insert_directories(snapshot), originals=True)
+    inserts = find_inserts(session, snapshot, insert_directories(snapshot), originals=True)
     return inserts, find_deletes(session, snapshot)
 
 
@@ -138,6 +200,15 @@ def _number_of_rows(
     return count_rows(session, snapshot, inserts.directories, deletes)
 
 
+def row_keys(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    """Build the ``key_columns`` of a snapshot's rows."""
+    record = ScanRecord(snapshot=snapshot)
+    filtered, joined = surviving_parts(session, record, *_events(session, snapshot))
+    columns = key_columns(snapshot)
+    frames = [part.frame().select(*columns) for part in (*filtered, *joined)]
+    return reduce(DataFrame.unionAll, frames)
+
+
 def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
     """Build the insert events that are not deleted, for a major compaction.
 
@@ -146,7 +217,7 @@ def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame
         position.
     """
     record = ScanRecord(snapshot=snapshot)
-    filtered, joined = _surviving(session, record, *_events(session, snapshot))
+    filtered, joined = surviving_parts(session, record, *_events(session, snapshot))
     return _flat_union(session, snapshot, [*filtered, *joined])
 
 
@@ -159,16 +230,16 @@ def all_inserts(
     Args:
         less_deleted: whether to leave out the deleted ones.
     """
-    inserts = _inserts(session, snapshot, insert_deltas(snapshot), originals=False)
+    inserts = find_inserts(session, snapshot, insert_deltas(snapshot), originals=False)
     row = data_schema(session.spark, snapshot.table)
-    parts = _insert_events(session, ScanRecord(snapshot=snapshot), inserts, row)
+    parts = insert_events(session, ScanRecord(snapshot=snapshot), inserts, row)
     if less_deleted:
         deletes = find_deletes(session, snapshot)
         kept = bitmap_filter(session, snapshot, deletes)
         if kept is not None:
             parts = [kept(part) for part in parts]
         else:
-            parts = _joined(session, snapshot, parts, delete_join(snapshot, deletes))
+            parts = without_deleted(session, snapshot, parts, delete_join(snapshot, deletes))
     return _flat_union(session, snapshot, parts)
 
 
@@ -181,7 +252,7 @@ def _flat_union(
     return reduce(DataFrame.unionAll, frames)
 
 
-def _surviving(
+def surviving_parts(
     session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
 ) -> tuple[list[bridge.UnresolvedPlan], list[bridge.UnresolvedPlan]]:
     """Build scans of the insert events in some places that are not deleted: those without a join,
@@ -197,36 +268,37 @@ def _surviving(
     joined: list[bridge.UnresolvedPlan] = []
     if kept is not None:
         record.removal = Removal.BITMAP
-        events = _insert_events(session, record, inserts, row, used)
+        events = insert_events(session, record, inserts, row, used)
         filtered = [kept(part) for part in events]
     else:
-        filtered = _insert_events(session, record, clean, row, used)
-        touched = _insert_events(session, record, dirty, row, used)
+        filtered = insert_events(session, record, clean, row, used)
+        touched = insert_events(session, record, dirty, row, used)
         if touched:
             record.removal = way = delete_join(snapshot, deletes)
-            joined = _joined(session, snapshot, touched, way)
+            joined = without_deleted(session, snapshot, touched, way)
     if not filtered and not joined:
         filtered = [_relation(session, snapshot, [], row)]
     return filtered, joined
 
 
-def _joined(
+def without_deleted(
     session: AcidSession,
     snapshot: TableSnapshot,
     parts: Sequence[bridge.UnresolvedPlan],
     way: DeleteJoin,
 ) -> list[bridge.UnresolvedPlan]:
     """Remove deleted rows from scans of insert events by a join."""
-    events = _delete_events(session, snapshot)
+    events = delete_events(session, snapshot)
     return anti_join(snapshot, parts, way, events)
 
 
-def _delete_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    first, *others = _valid_events(session, snapshot, delete_deltas(snapshot), StructType([]))
+def delete_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    """Build the delete events that a snapshot sees."""
+    first, *others = valid_events(session, snapshot, delete_deltas(snapshot), StructType([]))
     return first.union(others).frame()
 
 
-def _inserts(
+def find_inserts(
     session: AcidSession,
     snapshot: TableSnapshot,
     directories: Sequence[DataDirectory],
@@ -247,7 +319,7 @@ def _inserts(
     )
 
 
-def _insert_events(
+def insert_events(
     session: AcidSession,
     record: ScanRecord,
     inserts: Inserts,
@@ -267,13 +339,13 @@ def _insert_events(
         search = find_search_argument(session, snapshot.table, columns, needed)
         record.note(directories, search)
         if columns.names == tuple(row.names):
-            parts += _valid_events(session, snapshot, directories, row, search, used)
+            parts += valid_events(session, snapshot, directories, row, search, used)
             continue
         stored = StructType(
             [StructField(n, f.dataType) for n, f in zip(columns.names, row.fields, strict=False)]
         )
         values = [row_field(name) for name in columns.names]
-        for events in _valid_events(session, snapshot, directories, stored, search, used):
+        for events in valid_events(session, snapshot, directories, stored, search, used):
             frame = events.frame().withColumn("row", row_of(row, values))
             parts.append(bridge.UnresolvedPlan.of(frame))
     record.note_originals(inserts.originals)
@@ -288,13 +360,13 @@ def compaction_deletes(
     Args:
         but_of: write id whose rows' delete events are left out, None for none.
     """
-    events = _delete_events(session, snapshot)
+    events = delete_events(session, snapshot)
     if but_of is not None:
         events = events.where(F.col("originalTransaction") != but_of)
     return events.dropDuplicates(list(KEYS))
 
 
-def _valid_events(
+def valid_events(
     session: AcidSession,
     snapshot: TableSnapshot,
     directories: Sequence[DataDirectory],
@@ -314,6 +386,9 @@ def _valid_events(
         current = bridge.no_pushdown(session.spark, F.col("currentTransaction"), nullable=True)
         hidden = [*write_ids.open, *write_ids.aborted]
         condition = (current <= write_ids.high_water_mark) & ~current.isin(hidden)
+        if isinstance(write_ids, ChangedWriteIds):
+            earlier = current.isin([*write_ids.earlier])
+            condition = ((current > write_ids.above) & condition) | earlier
         parts.append(_relation(session, snapshot, mixed, row, search, used).where(condition))
     return parts
 

@@ -46,6 +46,7 @@ class ScanRecord:
             partitions of another table.
         reads_deletes: whether the plan reads the delete events from their files each time that it
             runs, and has no delete bitmap.
+        shows_deleted: whether the plan has the deleted rows too.
     """
 
     snapshot: TableSnapshot
@@ -60,6 +61,7 @@ class ScanRecord:
     known_partitions: int = 0
     for_pruning: bool = False
     reads_deletes: bool = False
+    shows_deleted: bool = False
 
     @property
     def table_name(self) -> str:

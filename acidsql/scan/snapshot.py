@@ -9,8 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from acidsql.errors import FormatError
+from acidsql.errors import AcidAnalysisError, FormatError
 from acidsql.format.names import (
+    LONG_MIN,
     METADATA_FILE,
     VERSION_FILE,
     AcidDirectory,
@@ -20,13 +21,26 @@ from acidsql.format.names import (
     parse_bucket_file,
     parse_directory,
 )
-from acidsql.format.selection import ACID_PREFIXES, AcidState, select
+from acidsql.format.selection import (
+    ACID_PREFIXES,
+    AcidState,
+    select,
+    without_later_compactions,
+)
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Column, Partition, Table
 from acidsql.metastore.protocol import Metastore
 from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
-from acidsql.storage.filesystem import FileSystem, Listing, child
+from acidsql.scan.versions import (
+    HeldVersion,
+    check_rows_are_told,
+    check_version,
+    hold_version,
+    refuse_without_base,
+)
+from acidsql.storage.directory import Listing, child
 from acidsql.storage.listings import Listings
+from acidsql.storage.readable_files import ReadableFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +74,7 @@ class TableSnapshot:
         write_ids: write ids that are visible.
         partitions: those that were asked for.
         listings: shared by all snapshots of the statement.
+        version: the old version that it is of, None for now.
     """
 
     table: Table
@@ -67,16 +82,17 @@ class TableSnapshot:
     write_ids: ValidWriteIdList
     partitions: tuple[PartitionSnapshot, ...]
     listings: Listings
+    version: HeldVersion | None = None
 
 
 def take_snapshot(
-    files: FileSystem,
+    files: ReadableFiles,
     metastore: Metastore,
     table: Table,
     txns: ValidTxnList,
     listings: Listings,
     wanted: Collection[tuple[str, ...]] | None = None,
-    lists: tuple[ValidWriteIdList, ValidTxnList] | None = None,
+    lists: tuple[ValidWriteIdList, ValidTxnList] | HeldVersion | None = None,
     added: Mapping[tuple[str, ...], Partition] = MappingProxyType({}),
 ) -> TableSnapshot:
     """List the partitions of a table, each once, and select the directories that the statement
@@ -87,13 +103,16 @@ def take_snapshot(
         listings: of the statement; a directory that is in them is not listed again.
         wanted: values of the partitions that are required, None for all; others are neither fetched
             nor listed.
-        lists: valid lists that a caller has already; None asks the metastore for them.
+        lists: valid lists that a caller has already, or the old version that the statement reads;
+            None asks the metastore for those of now.
         added: partitions that the metastore may not know yet, or not as they are now, by values.
 
     Raises:
+        AcidAnalysisError: HISTORY_NOT_AVAILABLE, directories of the version were removed.
         FormatError: a directory is missing (DIRECTORY_NOT_FOUND), a file has lost its content
             (INVALID_ORC_TAIL), or names do not fit together.
     """
+    version = lists if isinstance(lists, HeldVersion) else None
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
         found = {p.values: p for p in metastore.partitions(table.database, table.name, wanted)}
@@ -102,34 +121,69 @@ def take_snapshot(
     if listings.txn_id is not None:
         name = table.database, table.name
         txns = metastore.hold_back_cleaner(listings.txn_id, *name, txns)
-    listings.fetch([place.location for place in places])
-    listed = [(place, with_nested_originals(files, listings, place.location)) for place in places]
+    root = table.location if wanted is None and table.partition_columns else None
+    listings.fetch([place.location for place in places], root)
+    listed = [
+        (place, with_nested_originals(files, listings, place.location, hidden=version is not None))
+        for place in places
+    ]
     for place in places:
-        check_is_there(metastore, table, place, listings)
-    if lists is None:
+        if files.object_store(place.location) is None:  # which has no empty directories
+            check_is_there(metastore, table, place, listings)
+    if lists is None or isinstance(lists, HeldVersion):
         if not metastore.capabilities.is_id_authority:
             every_name = [name for _, names in listed for name in names]
-            keep_write_ids_ahead(metastore, table, every_name)
+            is_behind = keep_write_ids_ahead(metastore, table, every_name)
             txns = with_unknown_compactions(metastore, txns, every_name)
+            if version is not None and is_behind:
+                version = hold_version(metastore, table, version.moment, listings.txn_id)
         write_ids = metastore.valid_write_ids(table.database, table.name, txns)
     else:
         write_ids, txns = lists
+    if version is not None:
+        states: Sequence[AcidState] = ()
+        if version.removed is None:
+            states = [state_of(files, p.location, names, write_ids, txns) for p, names in listed]
+        check_version(metastore, table, version, newest_bases(table, places, states))
+        write_ids = version.version.write_ids
     partitions = tuple(
         PartitionSnapshot(
             values=place.values,
             location=place.location,
-            state=_select(files, table, place.location, names, write_ids, txns),
+            state=_select(files, table, place.location, names, write_ids, txns, version),
             columns=place.columns,
         )
         for place, names in listed
     )
+    if version is not None:
+        check_rows_are_told(table, version, [p.state for p in partitions])
     selected = [(p.path(d), d) for p in partitions for d in p.state.directories]
     listings.fetch([path for path, _ in selected])
     for path, directory in selected:
         check_is_complete(directory, listings.get(path))
     return TableSnapshot(
-        table=table, txns=txns, write_ids=write_ids, partitions=partitions, listings=listings
+        table=table,
+        txns=txns,
+        write_ids=write_ids,
+        partitions=partitions,
+        listings=listings,
+        version=version,
     )
+
+
+def newest_bases(
+    table: Table, places: Sequence[Partition], states: Sequence[AcidState]
+) -> dict[str | None, int]:
+    """Return the write ids of bases by the names of partitions or None; LONG_MIN for no base.
+
+    Args:
+        table: the table.
+        places: its partitions.
+        states: what is read of each now; () if that does not matter.
+    """
+    names = [table.partition_name(p.values) if table.partition_columns else None for p in places]
+    bases = {n: s.base.max_write_id for n, s in zip(names, states, strict=False) if s.base}
+    return {name: bases.get(name, LONG_MIN) for name in names}
 
 
 def check_is_there(
@@ -182,18 +236,26 @@ def check_is_complete(directory: AcidDirectory, listing: Listing) -> None:
             )
 
 
-def with_nested_originals(files: FileSystem, listings: Listings, location: str) -> Sequence[str]:
+def with_nested_originals(
+    files: ReadableFiles, listings: Listings, location: str, *, hidden: bool = False
+) -> Sequence[str]:
     """Return the names in a directory, with the files below those directories that ACID does not
     name.
 
     Hive wrote UNION ALL into such directories before the table became transactional
     (``AcidUtils.findOriginals``). If there is a base, they are not read.
 
+    Args:
+        files: file systems.
+        listings: of the statement.
+        location: the directory.
+        hidden: whether to look into them even if there is a base, which an old version may not see.
+
     Returns:
         Names, and paths relative to the directory.
     """
     names = listings.get(location).names
-    if any(d.kind is DirectoryKind.BASE for d in map(parse_directory, names) if d):
+    if not hidden and any(d.kind is DirectoryKind.BASE for d in map(parse_directory, names) if d):
         return names
     found: list[str] = []
     for name in names:
@@ -229,14 +291,23 @@ def with_unknown_compactions(
 
 
 def _select(
-    files: FileSystem,
+    files: ReadableFiles,
     table: Table,
     location: str,
     names: Sequence[str],
     write_ids: ValidWriteIdList,
     txns: ValidTxnList,
+    version: HeldVersion | None = None,
 ) -> AcidState:
-    state = state_of(files, location, names, write_ids, txns)
+    if version is not None:
+        # What their compactions made obsolete is there: that was checked.
+        names = without_later_compactions(names, version.version.complete_up_to)
+    try:
+        state = state_of(files, location, names, write_ids, txns)
+    except AcidAnalysisError as error:
+        if version is None:
+            raise
+        refuse_without_base(table, version, error)
     if state.originals and table.insert_only:
         raise FormatError(
             "UNSUPPORTED_ORIGINAL_FILES",
@@ -247,7 +318,7 @@ def _select(
 
 
 def state_of(
-    files: FileSystem,
+    files: ReadableFiles,
     location: str,
     names: Sequence[str],
     write_ids: ValidWriteIdList,
@@ -259,13 +330,13 @@ def state_of(
         FormatError: that of ``select``, with the location in its message.
     """
     try:
-        return select(names, write_ids, txns, _base_formats(files, location, names, write_ids))
+        return select(names, write_ids, txns, base_formats(files, location, names, write_ids))
     except FormatError as error:
         raise FormatError(error.condition, f"in {location}, {error.message}") from error
 
 
-def _base_formats(
-    files: FileSystem, location: str, names: Sequence[str], write_ids: ValidWriteIdList
+def base_formats(
+    files: ReadableFiles, location: str, names: Sequence[str], write_ids: ValidWriteIdList
 ) -> dict[str, str]:
     """Read ``dataFormat`` of each base that has a ``_metadata_acid`` (Hive 3.1's compactor writes
     one).

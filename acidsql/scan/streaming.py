@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from acidsql.errors import FormatError
 from acidsql.format.names import SIDE_FILE_SUFFIX, AcidDirectory, DirectoryKind
 from acidsql.scan.directories import DataDirectory, bucket_files
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.session.acid_session import AcidSession
-from acidsql.storage.filesystem import Listing, child
+from acidsql.storage.directory import Listing, child
+from acidsql.storage.readable_files import ReadableFiles
+
+if TYPE_CHECKING:
+    from acidsql.session.acid_session import AcidSession
 
 _LONG = 8
 
@@ -40,7 +44,7 @@ def _complete(session: AcidSession, snapshot: TableSnapshot, data: DataDirectory
     if not may_be_written(data.directory):
         return data
     listing = snapshot.listings.get(data.path)
-    lengths = _complete_lengths(session, listing)
+    lengths = complete_lengths(session.files, listing)
     return replace(data, path=_copy(session, snapshot, listing, lengths)) if lengths else data
 
 
@@ -68,7 +72,7 @@ def last_length(note: bytes) -> int | None:
     return int.from_bytes(note[end - _LONG : end], "big", signed=True) if end else None
 
 
-def _complete_lengths(session: AcidSession, listing: Listing) -> Mapping[str, int]:
+def complete_lengths(files: ReadableFiles, listing: Listing) -> Mapping[str, int]:
     """Return the complete length in bytes of each file of a directory; {} if all files are
     complete.
 
@@ -80,18 +84,18 @@ def _complete_lengths(session: AcidSession, listing: Listing) -> Mapping[str, in
     for name in bucket_files(listing):
         lengths[name] = listing.files[name].size
         if name + SIDE_FILE_SUFFIX in listing.names:
-            lengths[name] = _noted(session, child(listing.path, name))
+            lengths[name] = _noted(files, child(listing.path, name))
             is_open = True
     return lengths if is_open else {}
 
 
-def _noted(session: AcidSession, path: str) -> int:
+def _noted(files: ReadableFiles, path: str) -> int:
     try:
-        note = session.files.read(path + SIDE_FILE_SUFFIX)
+        note = files.read(path + SIDE_FILE_SUFFIX)
     except OSError:
-        if session.files.exists(path + SIDE_FILE_SUFFIX):
+        if files.exists(path + SIDE_FILE_SUFFIX):
             raise
-        return session.files.size(path)  # the client has ended the file since the listing
+        return files.size(path)  # the client has ended the file since the listing
     length = last_length(note)
     if length is None or length < 0:
         raise _unreadable(path, "its length is not noted yet")

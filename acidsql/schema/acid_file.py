@@ -17,6 +17,8 @@ from pyspark.sql.types import (
 from acidsql.syntax.lexer import quote
 
 ROW_ID_COLUMN = "row__id"
+# Whether a row was deleted (``VirtualColumn.ROWISDELETED``).
+IS_DELETED_COLUMN = "row__is__deleted"
 # Codecs of files that are written: values of the table property orc.compress, in lower case.
 CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
 

@@ -118,6 +118,11 @@ _REFUSED = (
 )
 
 
+def is_refused(text: str) -> bool:
+    """Return whether Hive cannot read a type, given as SQL, from an ACID table."""
+    return any(word in text.lower() for word in _REFUSED)
+
+
 def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
     """Build the metastore's columns of a schema that Spark parsed from CREATE TABLE.
 
@@ -134,7 +139,7 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
                 "use DEFAULT, or compute the value in each statement",
             )
         text = bridge.type_sql(spark, field.dataType)
-        if any(word in text.lower() for word in _REFUSED):
+        if is_refused(text):
             raise AcidAnalysisError(
                 "UNSUPPORTED_DATATYPE",
                 f"column {field.name!r} has type {text}, which Hive cannot read from an ACID "

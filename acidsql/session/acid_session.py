@@ -47,8 +47,8 @@ class AcidSession:
         host: name of this host.
         metastore: of the session.
         files: Hadoop's file systems.
-        tails: cache of ORC tails.
-        delete_events: cache of delete events.
+        tails: cache of ORC tails, which the sessions of a process share.
+        delete_events: cache of delete events, which they share too.
         delete_filters: cache of the filters that hold delete bitmaps.
         heartbeater: sends heartbeats for the open transactions.
         leases: of the DataFrames that were returned.
@@ -76,10 +76,13 @@ class AcidSession:
         self.settings = read_settings(spark)
         self.user = bridge.hadoop_user(spark)
         self.host = socket.gethostname()
-        self.files = FileSystem(self.spark, synchronous=self.settings.synchronous)
+        self.files = FileSystem(
+            self.spark,
+            synchronous=self.settings.synchronous,
+            object_stores=self.settings.object_stores,
+        )
         self.metastore = _open_metastore(self.settings, self.user, self.files)
-        self.tails = TailCache(self.files, limits().cached_tails)
-        self.delete_events = EventCache(self.files, limits().cached_event_bytes)
+        self._make_caches(next(iter(self._sessions.values()), None))
         self.delete_filters: LruCache[
             Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None
         ] = LruCache(limits().cached_delete_filters)
@@ -87,7 +90,7 @@ class AcidSession:
         self.leases = Leases(
             self.spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
-        self.heartbeater.after_beat = self.leases.prune_for_cleaners
+        self.heartbeater.look = self.leases.prune_for_cleaners
         self.temp_views = TempViews(self.spark)
         self.learnt_places: set[str] = set()
         self.owned_places: set[str] = set()
@@ -124,6 +127,14 @@ class AcidSession:
             return session
 
     @classmethod
+    def end(cls, spark: SparkSession) -> None:
+        """Close the ``AcidSession`` of a Spark session, if it has one."""
+        with cls._lock:
+            session = cls._sessions.get(bridge.session_key(spark))
+        if session is not None:
+            session.close()
+
+    @classmethod
     @contextmanager
     def using(cls, spark: SparkSession) -> Iterator[AcidSession]:
         """Enter a block in which the ``AcidSession`` of a Spark session is not closed because
@@ -155,6 +166,18 @@ class AcidSession:
             session.temp_views.forget_dropped()
             if not len(session.leases) and not len(session.temp_views):
                 session.close()
+
+    def _make_caches(self, other: AcidSession | None) -> None:
+        """Make the caches of what is in files, or share those of another session.
+
+        Sessions that write to one table would each read what all the others have written.
+        """
+        if other is None:
+            self.tails = TailCache(self.files, limits().cached_tails)
+            self.delete_events = EventCache(self.files, limits().cached_event_bytes)
+        else:
+            self.tails = other.tails.shared_with(self.files)
+            self.delete_events = other.delete_events.shared_with(self.files)
 
     @cached_property
     def jvm_time_zone(self) -> str:
@@ -230,6 +253,7 @@ def _open_metastore(settings: Settings, user: str, files: FileSystem) -> Metasto
             user=user,
             timeout=settings.metastore_timeout,
             kerberos=settings.kerberos,
+            tls=settings.tls,
             files=SyncedFiles(files),
         )
     make_directory(files, f"file:{Path(settings.metastore).absolute().parent}")

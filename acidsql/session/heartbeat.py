@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from acidsql.limits import limits
 from acidsql.metastore.protocol import Metastore
+from acidsql.session.owner_thread import Owner
 
 logger = logging.getLogger(__name__)
 
@@ -22,26 +24,26 @@ class Heartbeater:
         interval: seconds between heartbeats; by default half of the metastore's time-out.
 
     Attributes:
-        after_beat: called in the thread after each round of heartbeats.
+        look: called in the thread now and then, also between heartbeats.
     """
 
     def __init__(self, metastore: Metastore, *, interval: float | None = None) -> None:
-        self.after_beat: Callable[[], object] = lambda: None
+        self.look: Callable[[], object] = lambda: None
         self._metastore = metastore
         self._interval = metastore.txn_timeout / 2 if interval is None else interval
         self._lock = threading.Lock()
         self._alive: set[int] = set()
         self._lost: set[int] = set()
-        self._owners: dict[int, threading.Thread] = {}
+        self._owners: dict[int, Owner] = {}
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def add(self, txn_id: int, owner: threading.Thread | None = None) -> None:
+    def add(self, txn_id: int, owner: Owner | None = None) -> None:
         """Start to send heartbeats for a transaction.
 
         Args:
             txn_id: the transaction.
-            owner: thread without which nobody would end it; none are sent once that has ended.
+            owner: without it nobody would end the transaction; none are sent once it has ended.
         """
         with self._lock:
             self._alive.add(txn_id)
@@ -100,13 +102,13 @@ class Heartbeater:
         return True
 
     def _run(self) -> None:
-        delay = self._interval
-        while not self._stopped.wait(delay):
-            delay = (
-                self._interval if self.beat() else self._interval * limits().heartbeat_retry_part
-            )
+        due = time.monotonic() + self._interval
+        while not self._stopped.wait(min(limits().lease_look_seconds, due - time.monotonic())):
+            if time.monotonic() >= due:
+                part = 1.0 if self.beat() else limits().heartbeat_retry_part
+                due = time.monotonic() + self._interval * part
             try:
-                self.after_beat()
-            # As above.
+                self.look()
+            # As in ``beat``.
             except Exception:
-                logger.exception("what follows a heartbeat failed")
+                logger.exception("a look at the leases of a session failed")

@@ -9,9 +9,10 @@ raises SNAPSHOT_EXPIRED.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -25,6 +26,8 @@ from acidsql.metastore.protocol import Metastore
 from acidsql.session.heartbeat import Heartbeater
 
 logger = logging.getLogger(__name__)
+
+_MOST_DOUBLINGS = 4
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,7 +72,10 @@ class Leases:
         self._leases: dict[int, Lease] = {}
         self._local = threading.local()
         self._watch = bridge.Watch(spark)
-        self._collected = 0.0
+        # When the last collection for cleaners ended, how long it took, and how many in a row have
+        # ended no lease.
+        self._collected = self._collection_seconds = 0.0
+        self._fruitless = 0
         self.max_age = max_age
 
     def __len__(self) -> int:
@@ -133,12 +139,15 @@ class Leases:
             collect: whether to have the JVM collect unreachable plans first.
         """
         if collect:
-            self._collect()
+            self._collect(limits().collection_pauses)
+        self._end_unreachable(look=collect)
+
+    def _end_unreachable(self, *, look: bool) -> None:
         now = self._clock()
         with self._lock:
             candidates = [lease for lease in self._leases.values() if not lease.in_statement]
         # It takes a call into the JVM for each index, so only if one was collected.
-        look = collect or self._watch.found_unreachable()
+        look = look or self._watch.found_unreachable()
         for lease in candidates:
             is_over = now - lease.opened > self.max_age or not lease.indexes
             if is_over or (look and not any(map(bridge.reachable, lease.indexes))):
@@ -154,22 +163,32 @@ class Leases:
             oldest = next(iter(self._leases.values()), None)
         if oldest is None or bridge.is_stopped(self._spark):
             return
-        now = self._clock()
-        is_old = now - max(oldest.opened, self._collected) >= limits().lease_collection_seconds
-        collect = is_old and any(
+        collect = self._is_collection_due(oldest) and any(
             entry.state is CompactionState.READY_FOR_CLEANING
             for entry in self._metastore.compactions()
         )
-        if collect:
-            self._collected = now
-        self.prune(collect=collect)
+        if not collect:
+            self._end_unreachable(look=False)
+            return
+        begun, before = time.monotonic(), len(self)
+        self._collect(limits().collection_pauses[:1])
+        self._end_unreachable(look=True)
+        self._collected, self._collection_seconds = self._clock(), time.monotonic() - begun
+        self._fruitless = self._fruitless + 1 if len(self) >= before else 0
 
-    def _collect(self) -> None:
-        """Collect unreachable plans, twice if a lease is still in use.
+    def _is_collection_due(self, oldest: Lease) -> bool:
+        now = self._clock()
+        if now - oldest.opened < limits().lease_collection_seconds:
+            return False
+        interval = collection_interval(self._collection_seconds, self._fruitless)
+        return now - self._collected >= interval
+
+    def _collect(self, pauses: Sequence[float]) -> None:
+        """Collect unreachable plans; again after each further pause if a lease is still in use.
 
         Spark's threads hold a plan for a moment after its result came back.
         """
-        for pause in limits().collection_pauses:
+        for pause in pauses:
             with self._lock:
                 leases = list(self._leases.values())
             if not any(bridge.reachable(index) for lease in leases for index in lease.indexes):
@@ -209,3 +228,15 @@ class Leases:
         except MetastoreError as error:
             # It will time out. Nobody reads under it, and it has written nothing.
             logger.warning("read txn %s: not ended, the metastore is away: %s", lease.txn_id, error)
+
+
+def collection_interval(taken: float, fruitless: int) -> float:
+    """Return the least seconds between two collections for cleaners.
+
+    Args:
+        taken: seconds that the last one took.
+        fruitless: number of collections in a row that have ended no lease: DataFrames are held, and
+            the cleaner waits for them in any case.
+    """
+    least = math.ldexp(limits().lease_collection_seconds, min(fruitless, _MOST_DOUBLINGS))
+    return max(least, taken / limits().collection_part)

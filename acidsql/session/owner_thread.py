@@ -1,7 +1,8 @@
-"""Threads to which transactions of several statements belong.
+"""Owners of transactions of several statements: threads, and connections of the DB-API.
 
 Such a transaction belongs to the thread that began it. A shell runs each statement in a thread of
-its own: that thread acts for the one in which the user types.
+its own: that thread acts for the one in which the user types. A connection owns its transaction
+itself, whichever thread uses it.
 """
 
 from __future__ import annotations
@@ -10,18 +11,27 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Protocol
 
-_acting_for: ContextVar[threading.Thread | None] = ContextVar("acidsql_acting_for", default=None)
+
+class Owner(Protocol):
+    """Owner of a transaction of several statements: a thread, or what acts like one."""
+
+    def is_alive(self) -> bool:
+        """Return whether it can still end its transaction."""
 
 
-def owner_thread() -> threading.Thread:
-    """Return the thread whose transaction the statements of this thread belong to."""
+_acting_for: ContextVar[Owner | None] = ContextVar("acidsql_acting_for", default=None)
+
+
+def owner_thread() -> Owner:
+    """Return the owner of the transaction that the statements of this thread belong to."""
     return _acting_for.get() or threading.current_thread()
 
 
 @contextmanager
-def acting_for(owner: threading.Thread) -> Iterator[None]:
-    """Let the statements of the block belong to the transaction of another thread."""
+def acting_for(owner: Owner) -> Iterator[None]:
+    """Let the statements of the block belong to the transaction of another owner."""
     token = _acting_for.set(owner)
     try:
         yield

@@ -14,15 +14,20 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, invalid_setting
 from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
+from acidsql.metastore.names import METASTORE_FILE, THRIFT
+from acidsql.metastore.tls import Tls
 from acidsql.schema.acid_file import CODECS
 
 # Spark's name of a codec that is ORC's "none".
 _UNCOMPRESSED = {"uncompressed": "none"}
-METASTORE_FILE = "acidsql_metastore.sqlite"
-_THRIFT = "thrift://"
+# Amazon, Google, Alibaba, Tencent, Huawei, Azure's blob endpoint.
+_OBJECT_STORES = "s3a,s3,s3n,gs,oss,cosn,obs,wasb,wasbs"
 _SIZE = re.compile(r"(\d+)\s*([bkmgt]?)b?")
 # Settings of Spark and Hive with the address of the Hive Metastore.
 _HIVE_URIS = ("hive.metastore.uris", "metastore.thrift.uris")
+# Of Hive's client: whether the server speaks TLS, and the file of Java with the certificates.
+_HIVE_TLS = ("metastore.use.SSL", "hive.metastore.use.SSL")
+_TRUST_STORES = ("hive.metastore.truststore", "metastore.truststore")
 
 
 class AutoCompaction(StrEnum):
@@ -48,6 +53,7 @@ class Settings:
         metastore_timeout: ``spark.acidsql.metastore.timeout``: seconds to wait for an answer of a
             Hive Metastore.
         kerberos: of a Hive Metastore that requires it, else None.
+        tls: of a Hive Metastore that speaks TLS, else None.
         lock_timeout: ``spark.acidsql.lock.timeout``: seconds to wait for locks.
         txn_timeout: ``spark.acidsql.txn.timeout``: seconds without a heartbeat until a transaction
             of the embedded metastore is aborted; a Hive Metastore has its own.
@@ -57,6 +63,8 @@ class Settings:
             whose history the embedded metastore keeps.
         synchronous: ``spark.acidsql.synchronous``: whether a commit waits until all that it needs
             is on the local disk.
+        object_stores: ``spark.acidsql.objectStore.schemes``: schemes of stores whose renames are
+            copies.
         auto_compaction: ``spark.acidsql.compaction.auto``.
         compaction_bytes: ``spark.acidsql.compaction.maxBytes``: all sessions together compact no
             more than this at a time by themselves.
@@ -65,18 +73,20 @@ class Settings:
     metastore: str
     metastore_timeout: float
     kerberos: Kerberos | None
+    tls: Tls | None
     lock_timeout: float
     txn_timeout: float
     snapshot_max_age: float
     history_entries: int
     synchronous: bool
+    object_stores: frozenset[str]
     auto_compaction: AutoCompaction
     compaction_bytes: int
 
     @property
     def is_served(self) -> bool:
         """Whether the metastore is a Hive Metastore."""
-        return self.metastore.startswith(_THRIFT)
+        return self.metastore.startswith(THRIFT)
 
 
 def read_settings(spark: SparkSession) -> Settings:
@@ -90,12 +100,14 @@ def read_settings(spark: SparkSession) -> Settings:
         metastore=metastore,
         metastore_timeout=_seconds(spark, "spark.acidsql.metastore.timeout", 600.0),
         kerberos=_kerberos(spark),
+        tls=_tls(spark),
         lock_timeout=_seconds(spark, "spark.acidsql.lock.timeout", 300.0),
         txn_timeout=_seconds(spark, "spark.acidsql.txn.timeout", 300.0),
         snapshot_max_age=_seconds(spark, "spark.acidsql.snapshot.maxAge", 86_400.0),
         history_entries=_number(spark, "spark.acidsql.history.maxEntries", 10_000),
         synchronous=_choice(spark, "spark.acidsql.synchronous", ("full", "off")) == "full",
-        auto_compaction=_auto_compaction(spark, is_served=metastore.startswith(_THRIFT)),
+        object_stores=_schemes(spark),
+        auto_compaction=_auto_compaction(spark, is_served=metastore.startswith(THRIFT)),
         compaction_bytes=_bytes(spark, "spark.acidsql.compaction.maxBytes", "4g"),
     )
 
@@ -143,6 +155,17 @@ def _choice(spark: SparkSession, key: str, choices: Sequence[str], default: str 
     if text.lower() not in choices:
         raise invalid_setting(key, text, f"give {', '.join(choices[:-1])} or {choices[-1]}")
     return text.lower()
+
+
+def _schemes(spark: SparkSession) -> frozenset[str]:
+    """Return the schemes of object stores, in lower case."""
+    key = "spark.acidsql.objectStore.schemes"
+    text = str(spark.conf.get(key, _OBJECT_STORES))
+    names = [name.strip().lower() for name in text.split(",") if name.strip()]
+    for name in names:
+        if not re.fullmatch("[a-z][a-z0-9+.-]*", name) or name == "file":
+            raise invalid_setting(key, text, f"give schemes, such as {_OBJECT_STORES}")
+    return frozenset(names)
 
 
 def _auto_compaction(spark: SparkSession, *, is_served: bool) -> AutoCompaction:
@@ -217,7 +240,7 @@ def _metastore(spark: SparkSession) -> str:
     if not place:
         uris = (_configured(spark, key) for key in _HIVE_URIS)
         return next(filter(None, uris), None) or _beside_warehouse(spark)
-    if place.startswith(_THRIFT):
+    if place.startswith(THRIFT):
         return place
     parsed = urlparse(place)
     if parsed.scheme not in ("", "file"):
@@ -276,3 +299,23 @@ def _protection(spark: SparkSession) -> Protection:
         raise AcidAnalysisError(
             "INVALID_CONF_VALUE", f"{key} is {text!r}: give one or several of {choices}"
         ) from err
+
+
+def _tls(spark: SparkSession) -> Tls | None:
+    """Read whether the metastore speaks TLS and whom to trust, from the settings of acidsql or else
+    from those of Hive's own client.
+    """
+    default = "false"
+    for name in _HIVE_TLS:
+        default = _configured(spark, name) or default
+    if _choice(spark, "spark.acidsql.metastore.tls.enabled", ("true", "false"), default) == "false":
+        return None
+    ca_file = spark.conf.get("spark.acidsql.metastore.tls.caFile", None)
+    if ca_file:
+        return Tls(ca_file=ca_file)
+    for prefix in _TRUST_STORES:
+        path = _configured(spark, f"{prefix}.path")
+        if path:
+            password = f"{prefix}.password"
+            return Tls(ca_certificates=bridge.trusted_certificates(spark, path, password))
+    return Tls()

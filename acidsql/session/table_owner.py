@@ -124,12 +124,14 @@ def check_partition(session: Writer, table: Table, location: str) -> None:
     """Check that a partition's directory does not lie in another table, once for a place and
     session.
 
-    A symbolic link may lead there.
+    A symbolic link may lead there; an object store has none.
 
     Raises:
         AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
     """
-    if location in session.owned_places:
+    is_below = location.startswith(f"{table.location}/")
+    in_store = session.files.object_store(location) is not None
+    if location in session.owned_places or (is_below and in_store):
         return
     found = _claimed_above(session, location)
     if found is not None and found.location != _real(session, table.location):

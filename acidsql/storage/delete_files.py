@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,20 @@ from acidsql.format.bucket_codec import decode_bucket
 from acidsql.format.names import bucket_file_name
 from acidsql.format.orc_tail import append_metadata, parse_tail
 from acidsql.schema.acid_file import event_schema
-from acidsql.storage.filesystem import FileSystem, FileVersion, child
+from acidsql.storage.directory import FileVersion, child
 from acidsql.storage.lru_cache import LruCache
-from acidsql.storage.tails import Stamped
+from acidsql.storage.readable_files import ReadableFiles
 
 _DELETE = 2
-# Rows that ORC's writer takes at a time.
+# Most rows that ORC's writer takes at a time.
 _ROWS = 16_384
+
+
+class WritableFiles(Protocol):
+    """Files that can be written."""
+
+    def put(self, path: str, content: bytes) -> None:
+        """Create a file in a directory that only the transaction of the caller writes to."""
 
 
 class RowId(NamedTuple):
@@ -43,11 +50,12 @@ DELETED_BY = "deleted_by"
 
 
 _KEY_TYPES = dict(zip(RowId._fields, (pa.int64(), pa.int32(), pa.int64()), strict=True))
-NO_KEYS = pa.schema(_KEY_TYPES).empty_table()
-NO_EVENTS = pa.schema({**_KEY_TYPES, DELETED_BY: pa.int64()}).empty_table()
+# Not by ``empty_table``, which imports pandas where it is installed.
+NO_KEYS = pa.Table.from_batches([], pa.schema(_KEY_TYPES))
+NO_EVENTS = pa.Table.from_batches([], pa.schema({**_KEY_TYPES, DELETED_BY: pa.int64()}))
 
 
-def read_events(files: FileSystem, path: str) -> pa.Table:
+def read_events(files: ReadableFiles, path: str) -> pa.Table:
     """Read the events of a delete file, in its order.
 
     Returns:
@@ -76,9 +84,15 @@ class EventCache:
         capacity: most bytes to keep.
     """
 
-    def __init__(self, files: FileSystem, capacity: int) -> None:
+    def __init__(self, files: ReadableFiles, capacity: int) -> None:
         self._files = files
         self._known: LruCache[pa.Table] = LruCache(capacity, size=lambda table: int(table.nbytes))
+
+    def shared_with(self, files: ReadableFiles) -> EventCache:
+        """Return a cache that has the same events, and reads others by other file systems."""
+        shared = EventCache(files, 0)
+        shared._known = self._known
+        return shared
 
     def events(self, path: str, version: FileVersion) -> pa.Table:
         """Return the events of a file of this version; see ``read_events``."""
@@ -110,10 +124,24 @@ def _is_ascending(columns: Sequence[npt.NDArray[np.int64]]) -> bool:
     return bool(is_greater.all())
 
 
+class EncodedFile(NamedTuple):
+    """Delete file: its name, its content, and the number of its events."""
+
+    name: str
+    content: bytes
+    events: int
+
+
 def write_buckets(
-    files: FileSystem, directory: str, events: pa.Table, row: StructType, codec: str
-) -> list[Stamped]:
-    """Write each event to the file of its bucket.
+    files: WritableFiles, directory: str, events: pa.Table, row: StructType, codec: str
+) -> None:
+    """Write each event to the file of its bucket; see ``encode_buckets``."""
+    for file in encode_buckets(events, row, codec):
+        files.put(child(directory, file.name), file.content)
+
+
+def encode_buckets(events: pa.Table, row: StructType, codec: str) -> Iterator[EncodedFile]:
+    """Yield a file for each bucket that events have.
 
     Args:
         events: see ``encode``.
@@ -123,14 +151,11 @@ def write_buckets(
     buckets: dict[int, list[int]] = defaultdict(list)
     for value in pc.unique(events["bucket"]).to_pylist():
         buckets[decode_bucket(value)].append(value)
-    written = []
     for bucket_id, values in buckets.items():
         wanted = pa.array(values, events["bucket"].type)
         own = events.filter(pc.is_in(events["bucket"], wanted)) if len(buckets) > 1 else events
         content = encode(own, row, codec)
-        files.write(child(directory, bucket_file_name(bucket_id)), content)
-        written.append(Stamped(rows=len(own), size=len(content)))
-    return written
+        yield EncodedFile(bucket_file_name(bucket_id), content, len(own))
 
 
 def encode(events: pa.Table, row: StructType, codec: str) -> bytes:
@@ -149,7 +174,8 @@ def encode(events: pa.Table, row: StructType, codec: str) -> bytes:
     table = pa.table(columns, event_schema(row).names)
     buffer = BytesIO()
     compression = "uncompressed" if codec == "none" else codec
-    pa_orc.write_table(table, buffer, compression=compression, batch_size=_ROWS)
+    # The writer allocates and clears a batch of every column; the file is the same.
+    pa_orc.write_table(table, buffer, compression=compression, batch_size=min(_ROWS, len(events)))
     content = buffer.getvalue()
     # Arrow's writer takes no user metadata.
     stripes = parse_tail(content, len(content)).stripes

@@ -8,12 +8,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from acidsql import bridge
 from acidsql.format.paths import child
 
-__all__ = ["FileVersion", "Listing", "child", "list_local", "listing_of"]
+if TYPE_CHECKING:
+    from acidsql import bridge
+
+__all__ = [
+    "FileVersion",
+    "Listing",
+    "by_store",
+    "child",
+    "list_local",
+    "listing_of",
+    "listings_of",
+    "store_of",
+]
 
 
 class FileVersion(NamedTuple):
@@ -42,7 +53,10 @@ class Listing:
 
     def scanned(self, name: str, ordinal: int = 0) -> bridge.ScanFile:
         """Return one of the files for a scan; each of its rows has the number ``ordinal``."""
-        return bridge.ScanFile(child(self.path, name), self.files[name].size, ordinal)
+        # Imported here because programs without Spark list directories too.
+        from acidsql.bridge import ScanFile  # noqa: PLC0415
+
+        return ScanFile(child(self.path, name), self.files[name].size, ordinal)
 
 
 def list_local(path: str, local: Path) -> Listing:
@@ -72,3 +86,44 @@ def listing_of(path: str, found: Sequence[bridge.FoundPath] | None) -> Listing:
         files={n: FileVersion(f.size, f.modified) for n, f in named if not f.is_directory},
         exists=found is not None,
     )
+
+
+def listings_of(root: str, found: Sequence[bridge.FoundPath] | None) -> Mapping[str, Listing]:
+    """Return the listings of a directory and of those below it that have files.
+
+    Args:
+        root: the directory, as the file system spells it.
+        found: all files below it; None if it does not exist.
+    """
+    names: dict[str, set[str]] = {root: set()}
+    files: dict[str, dict[str, FileVersion]] = {}
+    for one in found or ():
+        above, _, name = one.path.rpartition("/")
+        files.setdefault(above, {})[name] = FileVersion(one.size, one.modified)
+        names.setdefault(above, set()).add(name)
+        while len(above) > len(root):
+            above, _, name = above.rpartition("/")
+            names.setdefault(above, set()).add(name)
+    return {
+        path: Listing(
+            path=path,
+            names=tuple(sorted(own)),
+            files=dict(sorted(files.get(path, {}).items())),
+            exists=found is not None,
+        )
+        for path, own in names.items()
+    }
+
+
+def by_store(paths: Sequence[str]) -> dict[str, list[str]]:
+    """Group paths by scheme and authority."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(store_of(path), []).append(path)
+    return found
+
+
+def store_of(path: str) -> str:
+    """Return the scheme and authority of a path."""
+    scheme, separator, rest = path.partition("://")
+    return f"{scheme}{separator}{rest.partition('/')[0]}" if separator else path.partition(":")[0]

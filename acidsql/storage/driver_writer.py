@@ -16,12 +16,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from acidsql import bridge
+from acidsql.errors import WriteJobError
 from acidsql.format.partitions import escape
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.schema.acid_file import KEYS
 from acidsql.storage.delete_files import NO_KEYS, RowId
-from acidsql.storage.filesystem import child
+from acidsql.storage.filesystem import FileSystem, child
+from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     TARGET,
@@ -32,13 +34,18 @@ from acidsql.storage.staging import (
     part_columns,
     writer_options,
 )
+from acidsql.storage.staging_place import StagingPlace
 
 # Approximate bytes of a row id with its number and target, and of a partition value.
 _KEY_BYTES, _VALUE_BYTES = 36, 24
 # Spark's row number has the number of the task above these bits.
 _NUMBER, _NUMBER_BITS = "__number", 33
-# Positions of the key among the columns of a file.
-_WRITE_ID, _BUCKET, _ROW_ID = 1, 2, 3
+# Position of the row id among the columns of a file.
+_ROW_ID = 3
+# Column with the directories of an event, and with its key if it deletes a row.
+_TOLD, _NUL = "__told", "\0"
+# A row is taken to have no more bytes, as its average in a table.
+_ROW_BYTES = 16 * 1024
 
 
 class Place(NamedTuple):
@@ -95,14 +102,20 @@ def most_keys(events: DataFrame, table: Table) -> int | None:
     return max(1, min(limits().driver_events, bridge.rows_per_task(events, read, size)))
 
 
-def may_stage_on_driver(events: DataFrame) -> bool:
+def may_stage_on_driver(events: DataFrame, most: int, likely: int | None = None) -> bool:
     """Return whether a plan of events reads so little that the driver writes them, if they are few.
 
     If the events are too many they are computed twice, so the plan must be cheap.
+
+    Args:
+        events: see ``stage_on_driver``.
+        most: number of events that are too many (``most_rows``).
+        likely: see ``stage_on_driver``.
     """
-    joined = bridge.has_join(events)
-    most = limits().driver_join_bytes if joined else limits().driver_read_bytes
-    return bridge.input_bytes(events) <= most
+    are_few = likely is not None and likely < most
+    is_dear = not are_few and bridge.has_join(events)
+    most_read = limits().driver_join_bytes if is_dear else limits().driver_read_bytes
+    return bridge.input_bytes(events) <= most_read
 
 
 def group_by_place(found: pa.Table, table: Table) -> Keys:
@@ -128,13 +141,23 @@ def group_by_place(found: pa.Table, table: Table) -> Keys:
 
 
 def stage_on_driver(
-    events: DataFrame, staging: str, table: Table, write_id: int, rows: Sequence[Target]
+    store: FileSystem,
+    events: DataFrame,
+    staging: StagingPlace,
+    table: Table,
+    write_id: int,
+    rows: Sequence[Target],
+    partitions: int = 0,
+    likely: int | None = None,
 ) -> Keys | None:
     """Write the rows among events into staging, as one task of a write job would.
 
     Args:
+        store: the file system.
         events: all columns of an event except ``currentTransaction``.
         rows: the targets that get rows.
+        partitions: number of partitions that the statement reads.
+        likely: number of events that there will hardly be more than, if one is known.
 
     Returns:
         The row ids of the delete events; None if there are too many events for the driver, and then
@@ -143,45 +166,83 @@ def stage_on_driver(
     Raises:
         WriteJobError: the statement fails (see ``bridge.job_errors``).
     """
-    if not may_stage_on_driver(events):
+    most = most_rows(events, partitions)
+    if not may_stage_on_driver(events, most, likely):
         return None
     directories = directory_columns(table)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "0"
     columns = final_columns(table, rows, write_id, writer, new_row_id="0L")
-    made = bridge.select(events, *named_sql(columns), *directories)
+    # One text, because each value that is fetched is a call into the JVM. It leaves NULL out.
+    told = ", ".join(f"CAST(`{name}` AS STRING)" for name in (*directories, *KEYS))
+    made = bridge.select(events, *named_sql(columns), f"concat_ws(chr(0), {told}) AS {_TOLD}")
     with bridge.job_errors():
-        found = bridge.local_rows(bridge.limit_per_task(made, limits().driver_rows))
-    if len(found) >= limits().driver_rows:
+        found = bridge.local_rows(bridge.limit_per_task(made, most))
+    if found is None or len(found) >= most:
         return None
     inserts = {target.name for target in rows}
     keys: dict[Place, list[RowId]] = defaultdict(list)
     files: dict[tuple[Place, int], list[bridge.JavaObject]] = defaultdict(list)
     # As in a task, one counter runs through all partitions: row ids differ between them.
     numbers: Counter[tuple[str, int]] = Counter()
-    first = len(columns)
+    values = slice(1, 1 + len(table.partition_columns))
     for row in found:
-        target, *values = (
-            bridge.text_of(row, first + i) for i in range(1 + len(table.partition_columns))
-        )
-        place = Place(target, tuple(values))
-        if target in inserts:
-            last = first + len(directories) - 1
-            bucket = bridge.int_of(row, last) if table.num_buckets else 0
+        told_of_row = bridge.text_of(row, len(columns)).split(_NUL)
+        target = told_of_row[0]
+        has_key = target not in inserts
+        if len(told_of_row) != len(directories) + len(KEYS) * has_key:
+            raise _not_written("a partition value has the character NUL")
+        place = Place(target, tuple(told_of_row[values]))
+        if not has_key:
+            bucket = int(told_of_row[-1]) if table.num_buckets else 0
             bridge.set_long(row, _ROW_ID, numbers[target, bucket])
             numbers[target, bucket] += 1
             files[place, bucket].append(row)
         else:
-            write_id, row_id = (bridge.long_of(row, column) for column in (_WRITE_ID, _ROW_ID))
-            keys[place].append(RowId(write_id, bridge.int_of(row, _BUCKET), row_id))
-    schema = StructType(made.schema.fields[:first])
-    for (place, bucket), own in files.items():
-        path = child(staging, *_directories(table, place, bucket), "part-00000-0.orc")
+            keys[place].append(RowId(*map(int, told_of_row[-len(KEYS) :])))
+    if files:
+        schema = StructType(made.schema.fields[: len(columns)])
         with bridge.job_errors():
-            bridge.write_orc(events.sparkSession, path, schema, own, writer_options(table))
+            encoder = bridge.OrcEncoder(events.sparkSession, schema, writer_options(table))
+            contents = [(where, encoder.encode(own)) for where, own in files.items()]
+        try:
+            in_parallel(lambda file: _write(store, staging, table, *file), contents)
+        except OSError as error:
+            raise _not_written(str(error)) from error
     return {
         place: pa.Table.from_pylist([k._asdict() for k in own], NO_KEYS.schema)
         for place, own in keys.items()
     }
+
+
+def _not_written(why: str) -> WriteJobError:
+    return WriteJobError(
+        "WRITE_JOB_FAILED",
+        f"the rows of the statement could not be written ({why}): check that the values of "
+        "partition columns can be names of directories, and that there is room",
+    )
+
+
+def _write(
+    files: FileSystem, staging: StagingPlace, table: Table, where: tuple[Place, int], content: bytes
+) -> None:
+    directory = child(staging.of_driver, *_directories(table, *where))
+    files.write(child(directory, "part-00000-0.orc"), content)
+
+
+def most_rows(events: DataFrame, partitions: int) -> int:
+    """Return the number of events with all their columns that are too many for the driver.
+
+    Args:
+        events: see ``stage_on_driver``.
+        partitions: number of partitions that the statement reads.
+    """
+    few = limits().driver_rows
+    wanted = min(few * partitions // limits().driver_rows_partitions, limits().most_driver_rows)
+    if wanted <= few:
+        return few
+    fitting = bridge.rows_per_task(events, bridge.input_bytes(events), _ROW_BYTES)
+    # A power of two is part of fewer generated programs.
+    return max(few, min(1 << (wanted - 1).bit_length(), fitting))
 
 
 def _directories(table: Table, place: Place, bucket: int) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,24 +17,26 @@ from typing import BinaryIO, NamedTuple, cast
 from pyspark.sql import SparkSession
 
 from acidsql import bridge
+from acidsql.bridge import object_files
 from acidsql.errors import FormatError
 from acidsql.format.paths import can_exist, parent
 from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.storage import local_disk
-from acidsql.storage.directory import FileVersion, Listing, child, list_local, listing_of
+from acidsql.storage.directory import (
+    FileVersion,
+    Listing,
+    by_store,
+    child,
+    list_local,
+    listing_of,
+)
 from acidsql.storage.local_disk import local_path, target_exists
+from acidsql.storage.object_store import ObjectStoreFiles
+from acidsql.storage.parallel import in_parallel
 from acidsql.storage.range_reader import open_ranges
 
 __all__ = ["FilePart", "FileSystem", "FileVersion", "Listing", "check_free", "child"]
-
-
-class FilePart(NamedTuple):
-    """Part of a file: its path, the offset of the first byte, and the number of bytes."""
-
-    path: str
-    start: int
-    length: int
 
 
 def check_free(files: FileSystem, source: str, target: str) -> None:
@@ -47,21 +49,31 @@ def check_free(files: FileSystem, source: str, target: str) -> None:
         raise target_exists(source, target)
 
 
-class FileSystem:
+class FilePart(NamedTuple):
+    """Part of a file: its path, the offset of the first byte, and the number of bytes."""
+
+    path: str
+    start: int
+    length: int
+
+
+class FileSystem(ObjectStoreFiles):
     """Operations on qualified paths (``file:/…``, ``hdfs://…``).
 
     Args:
         synchronous: whether ``sync`` writes local files through to the disk.
+        object_stores: schemes of stores whose renames are copies.
     """
 
-    def __init__(self, spark: SparkSession, *, synchronous: bool = True) -> None:
-        self.spark = spark
+    def __init__(
+        self,
+        spark: SparkSession,
+        *,
+        synchronous: bool = True,
+        object_stores: Collection[str] = (),
+    ) -> None:
+        super().__init__(spark, object_stores)
         self.synchronous = synchronous
-        self._conf = bridge.hadoop_conf(spark)
-
-    def hadoop_path(self, path: str) -> tuple[bridge.JavaObject, bridge.JavaObject]:
-        """Return Hadoop's file system and path object."""
-        return bridge.hadoop_path(self.spark, path, self._conf)
 
     def local(self, path: str) -> Path | None:
         """Return a path on the local disk, None if it is on another file system."""
@@ -73,6 +85,7 @@ class FileSystem:
         Raises:
             AcidAnalysisError: INVALID_LOCATION, nothing can have this path.
         """
+        self._prepare(path)
         try:
             qualified = bridge.qualified_path(self.spark, path, self._conf)
         except OSError as error:
@@ -107,12 +120,14 @@ class FileSystem:
         """List directories; those of one remote file system are listed together."""
         listed = {path: list_local(path, local) for path in paths if (local := local_path(path))}
         remote = [path for path in paths if path not in listed]
-        for own in _by_filesystem(remote).values():
+        for own in by_store(remote).values():
             listed.update(self._list_remote(own))
         return [listed[path] for path in paths]
 
     def _list_remote(self, paths: Sequence[str]) -> Mapping[str, Listing]:
         """List directories of one file system, with a few calls for all of them."""
+        if len(paths) > 1 and self.is_object_store(paths[0]):
+            return dict(zip(paths, in_parallel(self.list, paths), strict=True))
         found = bridge.list_paths(self.spark, self.hadoop_path(paths[0])[0], paths)
         if len(paths) == 1:
             return {paths[0]: listing_of(paths[0], found)}
@@ -136,8 +151,14 @@ class FileSystem:
         filesystem, java_path = self.hadoop_path(path)
         return bridge.file_size(filesystem, java_path)
 
-    def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
-        """Read ``length`` bytes of a file from ``start``, by default to its end."""
+    def read(
+        self, path: str, start: int = 0, length: int | None = None, size: int | None = None
+    ) -> bytes:
+        """Read ``length`` bytes of a file from ``start``, by default to its end.
+
+        Args:
+            size: of the file, if it is known.
+        """
         local = local_path(path)
         if local is not None:
             with local.open("rb") as stream:
@@ -145,6 +166,10 @@ class FileSystem:
                 return stream.read() if length is None else stream.read(length)
         filesystem, java_path = self.hadoop_path(path)
         wanted = self.size(path) - start if length is None else length
+        if size is not None and self.is_object_store(path):
+            return object_files.read_bytes_of(
+                self.spark, filesystem, java_path, start, wanted, size
+            )
         return bridge.read_bytes(self.spark, filesystem, java_path, start, wanted)
 
     def open(self, path: str) -> BinaryIO:
@@ -154,7 +179,8 @@ class FileSystem:
         local = local_path(path)
         if local is not None:
             return local.open("rb")
-        return open_ranges(partial(self.read, path), self.size(path))
+        size = self.size(path)
+        return open_ranges(partial(self.read, path, size=size), size)
 
     def write(self, path: str, content: bytes) -> None:
         """Create a file, with its parent directories; it must not exist."""
@@ -167,8 +193,20 @@ class FileSystem:
         filesystem, java_path = self.hadoop_path(path)
         bridge.write_bytes(filesystem, java_path, content)
 
+    def put(self, path: str, content: bytes) -> None:
+        """Create a file in a directory that only the transaction of the caller writes to.
+
+        On an object store one that exists is replaced: asking for it costs more requests than
+        writing. Elsewhere it must not exist.
+        """
+        if not self.is_object_store(path):
+            self.write(path, content)
+            return
+        filesystem, java_path = self.hadoop_path(path)
+        object_files.put_bytes(filesystem, java_path, content)
+
     def append(self, path: str, content: bytes) -> None:
-        """Append to a file.
+        """Append to a file, on a store that can.
 
         A local file loses the checksum file that Hadoop wrote for its old content.
         """
@@ -299,6 +337,7 @@ class FileSystem:
                 head,
                 [(*self.hadoop_path(p.path), p.start, p.length) for p in parts],
                 tail,
+                put=self.is_object_store(target),
             )
         else:
             new.parent.mkdir(parents=True, exist_ok=True)
@@ -327,9 +366,8 @@ class FileSystem:
         local = local_path(path)
         if local is not None:
             local_disk.delete(local)
-            return
-        filesystem, java_path = self.hadoop_path(path)
-        bridge.delete_path(filesystem, java_path)
+        else:
+            super().delete(path)
 
     def delete_if_empty(self, path: str) -> bool:
         """Delete a directory if it is empty; return whether it does not exist any more."""
@@ -345,18 +383,6 @@ def _rename_failed(source: str, target: str) -> FormatError:
         "RENAME_FAILED",
         f"the file system refused to rename {source} to {target}: check its permissions",
     )
-
-
-def _by_filesystem(paths: Sequence[str]) -> dict[str, list[str]]:
-    """Group paths by scheme and authority."""
-    found: dict[str, list[str]] = {}
-    for path in paths:
-        scheme, separator, rest = path.partition("://")
-        key = (
-            f"{scheme}{separator}{rest.partition('/')[0]}" if separator else path.partition(":")[0]
-        )
-        found.setdefault(key, []).append(path)
-    return found
 
 
 def _copy_part(source: Path, part: FilePart, written: BinaryIO) -> None:

@@ -8,8 +8,10 @@ which spills.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -17,30 +19,39 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from acidsql import bridge
-from acidsql.errors import CardinalityError
+from acidsql.errors import CardinalityError, FormatError
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.limits import limits
 from acidsql.schema.acid_file import KEYS, event_schema, guarded_columns, padded
 from acidsql.storage import delete_files
 from acidsql.storage.delete_files import RowId
+from acidsql.storage.delete_places import DeletePlaces
 from acidsql.storage.driver_writer import Keys, Place
 from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.finalize import (
     DuplicateKeys,
     FinishedDirectory,
+    FinishedFile,
     StagedDirectory,
     Staging,
+    UnwrittenFile,
     finalize_rows,
-    name_bucket_parts,
+    finish_bucket_parts,
     staged_directories,
-    write_versions,
+    with_versions,
 )
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.staging import BUCKET_COLUMN, CHECK_TARGET, codec, write_keys
+from acidsql.storage.staging import (
+    BUCKET_COLUMN,
+    CHECK_TARGET,
+    codec,
+    write_keys,
+)
+from acidsql.storage.staging_place import StagingPlace, files_of_jobs
 from acidsql.storage.tails import Stamped, read_tail
 
-# Columns: number of a staged directory, and of the first one of the same partition.
-_PLACE, _PARTITION = "__place", "__partition"
+# Columns: number of a staged directory, and ordinal of a partition.
+_TARGET, _PARTITION = "__target", "__partition"
 
 
 def finalize(staging: Staging, keys: Keys | None = None) -> list[FinishedDirectory]:
@@ -53,15 +64,14 @@ def finalize(staging: Staging, keys: Keys | None = None) -> list[FinishedDirecto
         CardinalityError: MERGE_CARDINALITY_VIOLATION, a row id occurs twice.
         FormatError: UNEXPECTED_STAGED_FILE, Spark left something unexpected.
     """
-    directories = staged_directories(staging.files, staging.path)
+    directories = staged_directories(staging.files, staging.place)
     finished = finalize_rows(staging, [d for d in directories if d.target.startswith("i")])
     if keys is None:
         deletes = [d for d in directories if not d.target.startswith("i")]
         finished += _finalize_deletes(staging, deletes)
     else:
         finished += _write_on_driver(staging, keys)
-    write_versions(staging.files, finished)
-    return finished
+    return with_versions(staging.files, finished)
 
 
 def _finalize_deletes(
@@ -79,44 +89,77 @@ def _finalize_on_driver(
     staging: Staging, directories: Sequence[StagedDirectory]
 ) -> list[FinishedDirectory]:
     files = staging.files
-    paths = [(_place(d), child(d.path, name)) for d in directories for name in d.files]
+    paths = [(d.target, child(d.path, name)) for d in directories for name in d.files]
     tables = in_parallel(lambda one: delete_files.read_events(files, one[1]), paths)
     found: dict[Place, list[pa.Table]] = defaultdict(list)
-    for (place, _), table in zip(paths, tables, strict=True):
-        found[place].append(table.select(RowId._fields))
+    for (target, _), table in zip(paths, tables, strict=True):
+        for values, own in _by_partition(staging, table):
+            found[Place(target, values)].append(own.select(RowId._fields))
     return _write_on_driver(staging, {p: pa.concat_tables(own) for p, own in found.items()})
+
+
+def _by_partition(staging: Staging, events: pa.Table) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
+    """Yield the values of each partition that staged events are of, with these events."""
+    if staging.places is None:
+        yield (), events
+        return
+    ordered = events.sort_by(delete_files.DELETED_BY)
+    ordinals, firsts = np.unique(ordered[delete_files.DELETED_BY].to_numpy(), return_index=True)
+    bounds = [*firsts.tolist(), len(ordered)]
+    for ordinal, (first, end) in zip(ordinals.tolist(), pairwise(bounds), strict=True):
+        yield _values(staging.places, ordinal), ordered.slice(first, end - first)
+
+
+def _values(places: DeletePlaces, ordinal: int) -> tuple[str, ...]:
+    """Return the values of the partition of a staged event.
+
+    Raises:
+        FormatError: UNEXPECTED_STAGED_FILE.
+    """
+    if not 0 <= ordinal < len(places.partitions):
+        raise FormatError(
+            "UNEXPECTED_STAGED_FILE",
+            "a deleted row lies in none of the partitions that the statement has read: "
+            "report this with the Spark version and the session's configuration",
+        )
+    return places.partitions[ordinal]
 
 
 def _write_on_driver(staging: Staging, keys: Keys) -> list[FinishedDirectory]:
     if staging.duplicate_keys is DuplicateKeys.AN_ERROR:
         _check_once(keys)
-    finished = []
-    for number, (place, own) in enumerate(sorted(keys.items(), key=lambda item: item[0])):
-        if place.target == CHECK_TARGET or not len(own):
-            continue
-        path = child(staging.path, f"deletes_{number}")
-        unique = delete_files.distinct(own)
+    wanted = [place for place, own in keys.items() if place.target != CHECK_TARGET and len(own)]
+
+    def write(numbered: tuple[int, Place]) -> FinishedDirectory:
+        number, place = numbered
+        path = child(staging.place.path, f"deletes_{number}")
+        unique = delete_files.distinct(keys[place])
         by = pa.repeat(pa.scalar(staging.write_id, pa.int64()), len(unique))
         events = unique.append_column(delete_files.DELETED_BY, by)
-        arguments = path, events, staging.row, codec(staging.table)
-        written = delete_files.write_buckets(staging.files, *arguments)
-        finished.append(_finished(place, path, written))
-    return finished
+        encoded = delete_files.encode_buckets(events, staging.row, codec(staging.table))
+        return _finished(place, path, [_encoded_file(staging, path, file) for file in encoded])
+
+    return in_parallel(write, list(enumerate(sorted(wanted))))
 
 
-def _place(directory: StagedDirectory) -> Place:
-    return Place(directory.target, directory.values)
+def _encoded_file(staging: Staging, directory: str, file: delete_files.EncodedFile) -> FinishedFile:
+    stamped = Stamped(rows=file.events, size=len(file.content))
+    if staging.place.local is not None:
+        return FinishedFile(stamped, UnwrittenFile(file.name, None, file.content))
+    staging.files.write(child(directory, file.name), file.content)
+    return FinishedFile(stamped)
 
 
-def _finished(place: Place, path: str, written: Sequence[Stamped]) -> FinishedDirectory:
+def _finished(place: Place, path: str, written: Sequence[FinishedFile]) -> FinishedDirectory:
     return FinishedDirectory(
         path=path,
         values=place.values,
         deletes=True,
         statement_id=int(place.target[1:]),
-        events=sum(file.rows for file in written),
+        events=sum(file.stamped.rows for file in written),
         files=len(written),
-        size=sum(file.size for file in written),
+        size=sum(file.stamped.size for file in written),
+        unwritten=tuple(file.unwritten for file in written if file.unwritten is not None),
     )
 
 
@@ -150,47 +193,58 @@ def _finalize_with_spark(
     """
     files = staging.files
     if staging.duplicate_keys is DuplicateKeys.AN_ERROR:
-        _check_once_with_spark(_staged_keys(files, directories))
+        _check_once_with_spark(_staged_keys(staging, directories))
     written = [d for d in directories if d.target != CHECK_TARGET]
     if not written:
         return []
-    keys = _staged_keys(files, written)
+    keys = _staged_keys(staging, written)
     if staging.duplicate_keys is DuplicateKeys.AS_ONE:
         keys = keys.dropDuplicates()
-    out = child(staging.path, "deletes")
+    out = staging.place.below("deletes")
     bucket = f"{decode_bucket_sql('bucket')} AS {BUCKET_COLUMN}"
-    placed = bridge.select(keys, *KEYS, _PLACE, bucket)
-    write_keys(placed, out, staging.table, staging.row, staging.write_id, [_PLACE, BUCKET_COLUMN])
+    directory_columns = [_TARGET, _PARTITION, BUCKET_COLUMN]
+    placed = bridge.select(keys, *KEYS, _TARGET, _PARTITION, bucket)
+    write_keys(placed, out, staging.table, staging.row, staging.write_id, directory_columns)
     finished = []
-    for name in files.names(out):
-        path = child(out, name)
-        named = name_bucket_parts(files, path, row=(), deletes=True)
-        finished.append(_finished(_place(written[int(name.partition("=")[2])]), path, named))
+    for target, partition in _subdirectories(files, out):
+        path = child(out.path, target, partition)
+        named = finish_bucket_parts(files, out, path, row=(), deletes=True)
+        numbers = [int(name.partition("=")[2]) for name in (target, partition)]
+        values = () if staging.places is None else _values(staging.places, numbers[1])
+        finished.append(_finished(Place(written[numbers[0]].target, values), path, named))
     return finished
 
 
-def _staged_keys(files: FileSystem, directories: Sequence[StagedDirectory]) -> DataFrame:
-    """Return the row ids of staged delete events, with numbers of directories.
+def _subdirectories(files: FileSystem, staging: StagingPlace) -> list[tuple[str, str]]:
+    """Return the names of the directories that a write job has left, and of those in them."""
+    if staging.local is None:
+        outer = files.names(staging.path)
+        return [(one, name) for one in outer for name in files.names(child(staging.path, one))]
+    below = (file.path.removeprefix(f"{staging.path}/") for file in files_of_jobs(staging))
+    return sorted({(names[0], names[1]) for names in (path.split("/") for path in below)})
 
-    ``_PLACE`` is the number of their directory, ``_PARTITION`` that of the first directory of the
-    same partition.
+
+def _staged_keys(staging: Staging, directories: Sequence[StagedDirectory]) -> DataFrame:
+    """Return the row ids of staged delete events.
+
+    ``_TARGET`` is the number of their directory, ``_PARTITION`` the ordinal of their partition.
     """
+    files = staging.files
     parts = [
-        (ordinal, *child(directory.path, file).rpartition("/"))
-        for ordinal, directory in enumerate(directories)
+        (number, *child(directory.path, file).rpartition("/"))
+        for number, directory in enumerate(directories)
         for file in directory.files
     ]
-    places = dict.fromkeys(place for _, place, _, _ in parts)
-    listings = {listing.path: listing for listing in files.list_all(list(places))}
-    scanned = [listings[place].scanned(name, ordinal) for ordinal, place, _, name in parts]
+    above = dict.fromkeys(path for _, path, _, _ in parts)
+    listings = {listing.path: listing for listing in files.list_all(list(above))}
+    scanned = [listings[path].scanned(name, number) for number, path, _, name in parts]
     nothing = StructType([])
     schema = event_schema(padded(nothing), deletes=True)
     relation = bridge.orc_relation(files.spark, scanned, schema, {})
-    first: dict[tuple[str, ...], int] = {}
-    firsts = ", ".join(str(first.setdefault(d.values, i)) for i, d in enumerate(directories))
     rows = relation.rows.guarded(guarded_columns(nothing)).frame()
-    placed = bridge.select(rows, *KEYS, f"{bridge.FILE_ORDINAL} AS {_PLACE}")
-    return bridge.select(placed, "*", f"get(array({firsts}), {_PLACE}) AS {_PARTITION}")
+    partition = "currentTransaction" if staging.places is not None else "0L"
+    numbers = f"{bridge.FILE_ORDINAL} AS {_TARGET}", f"{partition} AS {_PARTITION}"
+    return bridge.select(rows, *KEYS, *numbers)
 
 
 def _check_once_with_spark(keys: DataFrame) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from acidsql.format.names import STAGING_PREFIX
-from acidsql.storage.filesystem import FileSystem, Listing, child
+from acidsql.storage.directory import Listing, child
+from acidsql.storage.readable_files import DeletableFiles, ObjectTrees
 
 
 class Copy(NamedTuple):
@@ -24,11 +25,12 @@ class Listings:
         label: begins the names of its copies, where several statements have one transaction.
     """
 
-    def __init__(self, files: FileSystem, txn_id: int | None, label: str = "") -> None:
+    def __init__(self, files: DeletableFiles, txn_id: int | None, label: str = "") -> None:
         self._files = files
         self._txn_id = txn_id
         self._label = label
         self._known: dict[str, Listing] = {}
+        self._trees: set[str] = set()
         self._copies: dict[str, str] = {}
         self._staging: set[str] = set()
 
@@ -40,14 +42,51 @@ class Listings:
     def get(self, path: str) -> Listing:
         """Return the listing of a directory."""
         if path not in self._known:
-            self._known[path] = self._files.list(path)
+            known = self._is_below_tree(path)
+            none = Listing(path=path, names=(), files={}, exists=False)
+            self._known[path] = none if known else self._files.list(path)
         return self._known[path]
 
-    def fetch(self, paths: Sequence[str]) -> None:
-        """List the directories that are not listed yet."""
+    def fetch(self, paths: Sequence[str], root: str | None = None) -> None:
+        """List the directories that are not listed yet.
+
+        On an object store all directories below them are listed too, which takes fewer requests
+        than one after the other.
+
+        Args:
+            root: a directory that has most of what is below it among the paths.
+        """
         missing = [path for path in dict.fromkeys(paths) if path not in self._known]
-        for listing in self._files.list_all(missing):
+        missing = [path for path in missing if not self._is_below_tree(path)]
+        in_stores = [path for path in missing if self._files.object_store(path) is not None]
+        if root is not None and sum(path.startswith(f"{root}/") for path in in_stores) > 1:
+            outside = [p for p in in_stores if not f"{p}/".startswith(f"{root}/")]
+            in_stores = [root, *outside]
+        tops = set(in_stores)
+        in_stores = [path for path in in_stores if not any(above in tops for above in _above(path))]
+        by_store: dict[ObjectTrees, list[str]] = {}
+        for path in in_stores:
+            if (store := self._files.object_store(path)) is not None:
+                by_store.setdefault(store, []).append(path)
+        for store, own in by_store.items():
+            self._known |= store.list_trees(own)
+            self._trees.update(own)
+        rest = [path for path in missing if not self._is_below_tree(path)]
+        for listing in self._files.list_all(rest):
             self._known[listing.path] = listing
+
+    def fetch_names(self, paths: Sequence[str]) -> None:
+        """List the directories that are not listed yet, and none below them."""
+        missing = [path for path in dict.fromkeys(paths) if path not in self._known]
+        rest = [path for path in missing if not self._is_below_tree(path)]
+        for listing in self._files.list_all(rest):
+            self._known[listing.path] = listing
+
+    def _is_below_tree(self, path: str) -> bool:
+        """Return whether everything below a directory that contains this one is listed."""
+        if not self._trees:
+            return False
+        return path in self._trees or any(above in self._trees for above in _above(path))
 
     def copy_of(self, path: str, table: str) -> Copy | None:
         """Return the directory for the statement's copy of a directory, which is deleted after it.
@@ -79,3 +118,9 @@ class Listings:
         for staging in self._staging:
             self._files.delete(staging)
         self._staging.clear()
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the directories above a path, the nearest first."""
+    while path := path.rpartition("/")[0]:
+        yield path

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from acidsql.errors import FormatError
 from acidsql.storage import local_disk
+from acidsql.storage.directory import Listing, list_local
 
 
 class _Version(NamedTuple):
@@ -22,12 +26,27 @@ class LocalFiles:
         synchronous: whether ``sync`` writes through to the disk.
     """
 
+    appends = True
+
     def __init__(self, *, synchronous: bool = True) -> None:
         self.synchronous = synchronous
+
+    def has(self, path: str) -> bool:
+        """Return whether a path is on the local disk."""
+        return self.local(path) is not None
+
+    def check(self, directory: str) -> None:
+        """Check that there is a directory."""
+        if not self.is_directory(directory):
+            raise FileNotFoundError(errno.ENOENT, "there is no such directory", directory)
 
     def local(self, path: str) -> Path | None:
         """Return a path on the local disk, None if it is on another file system."""
         return local_disk.local_path(path)
+
+    def object_store(self, path: str) -> None:
+        """Return None: the local disk is no object store."""
+        self._required(path)
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
@@ -40,9 +59,37 @@ class LocalFiles:
         except FileNotFoundError:
             return ()
 
-    def read(self, path: str) -> bytes:
-        """Return the content of a file."""
-        return self._required(path).read_bytes()
+    def is_directory(self, path: str) -> bool:
+        """Return whether a path is an existing directory."""
+        return self._required(path).is_dir()
+
+    def list(self, path: str) -> Listing:
+        """List a directory; one that does not exist is empty."""
+        return list_local(path, self._required(path))
+
+    def list_all(self, paths: Sequence[str]) -> Sequence[Listing]:
+        """List directories."""
+        return [self.list(path) for path in paths]
+
+    def size(self, path: str) -> int:
+        """Return the size of a file in bytes."""
+        return self._required(path).stat().st_size
+
+    def read(
+        self,
+        path: str,
+        start: int = 0,
+        length: int | None = None,
+        size: int | None = None,  # noqa: ARG002
+    ) -> bytes:
+        """Read ``length`` bytes of a file from ``start``, by default to its end."""
+        with self.open(path) as stream:
+            stream.seek(start)
+            return stream.read() if length is None else stream.read(length)
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a file as a seekable stream."""
+        return self._required(path).open("rb")
 
     def write(self, path: str, content: bytes) -> None:
         """Create a file, with its parent directories; it must not exist."""
@@ -50,6 +97,25 @@ class LocalFiles:
         local.parent.mkdir(parents=True, exist_ok=True)
         with local.open("xb") as stream:
             stream.write(content)
+
+    def begin(self, path: str, content: bytes) -> None:
+        """Create a file that is appended to, with its parent directories; it must not exist."""
+        self.write(path, content)
+
+    def append(self, path: str, content: bytes, offset: int, *, sync: bool = False) -> None:
+        """Write at the end of a file that one client writes.
+
+        Args:
+            offset: of the end of the file; what a failed write left behind it is overwritten.
+            sync: whether to write through to the disk.
+        """
+        with self._required(path).open("r+b") as stream:
+            stream.seek(offset)
+            stream.write(content)
+            stream.truncate()
+            stream.flush()
+            if sync and self.synchronous:
+                os.fsync(stream.fileno())
 
     def make_directory(self, path: str) -> None:
         """Create a directory and its parents; one that exists is left as it is."""
@@ -90,7 +156,7 @@ class LocalFiles:
         if local is None:
             raise FormatError(
                 "UNSUPPORTED_FEATURE.STREAMING_LOCATION",
-                f"{path} is not on the local disk, where alone a streaming client can write: "
-                "write to this table by statements",
+                f"{path} is neither on the local disk nor in the storage of the streaming "
+                "connection: give connect(storage=…), or write to this table by statements",
             )
         return local

@@ -9,6 +9,10 @@ beside them:
 - ``__part_0``, …: the values of the partition columns as text, in Hive's form, never null;
 - ``__bucket``, if the table is bucketed: the bucket of a row, 0 of other events.
 
+Rows are staged in a directory for each partition. Other events of all partitions are staged
+together, and in place of the write id their ``currentTransaction`` has the ordinal of their
+partition (``DeletePlaces``).
+
 Rows come without ``originalTransaction``, ``bucket`` and ``rowId``. They are numbered where they
 are written, above every union, coalesce and shuffle, because a task that runs again numbers its
 rows anew.
@@ -29,10 +33,15 @@ from acidsql.format.partitions import DEFAULT_PARTITION, escape
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.schema.acid_file import KEYS, event_schema
+from acidsql.storage.delete_places import DeletePlaces
 from acidsql.storage.filesystem import child
+from acidsql.storage.staging_place import StagingPlace
 from acidsql.syntax.lexer import quote
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
+_PLACE = "__place"
+# In place of the partition values of events that are not rows.
+_ANY = "any"
 CHECK_TARGET = "m"
 # Spark's ORC writer by its class, so that no setting of the session chooses another one.
 _ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
@@ -126,7 +135,7 @@ def staged_row_sql(values: Sequence[str]) -> dict[str, str]:
 
 def write_rows(
     rows: DataFrame,
-    staging: str,
+    staging: StagingPlace,
     table: Table,
     target: Target,
     write_id: int,
@@ -142,7 +151,7 @@ def write_rows(
     """
     named = zip(part_columns(table), partition, strict=True)
     parts = [f"{name}={escape(value)}" for name, value in named]
-    path = child(staging, f"{TARGET}={target.name}", *parts)
+    path = child(staging.path, f"{TARGET}={target.name}", *parts)
     columns = {
         "operation": "0",
         "originalTransaction": _constant(write_id),
@@ -155,7 +164,7 @@ def write_rows(
         placed = rows.coalesce(MAX_BUCKET_ID + 1)
     else:
         placed = bridge.coalesce_tasks(rows, MAX_BUCKET_ID + 1)
-    _save(bridge.select(placed, *named_sql(columns)), path, table)
+    _save(bridge.select(placed, *named_sql(columns)), staging, path, table)
 
 
 def named_sql(columns: Mapping[str, str]) -> list[str]:
@@ -165,11 +174,12 @@ def named_sql(columns: Mapping[str, str]) -> list[str]:
 
 def write_events(
     events: DataFrame,
-    staging: str,
+    staging: StagingPlace,
     table: Table,
     write_id: int,
     rows: Sequence[Target],
     only: Target | None = None,
+    places: DeletePlaces | None = None,
 ) -> None:
     """Write events of any targets and partitions in one job.
 
@@ -185,11 +195,14 @@ def write_events(
             if there are no rows.
         rows: the targets that get rows.
         only: the one target of all events, if it is known; events are then not sorted by target.
+        places: partitions of the events that are not rows, if there are any such events and the
+            table is partitioned.
     """
     directories = directory_columns(table)
+    path = staging.path
     if only is not None:
         directories.remove(TARGET)
-        staging = child(staging, f"{TARGET}={only.name}")
+        path = child(path, f"{TARGET}={only.name}")
     few = bridge.input_bytes(events) <= limits().one_task_bytes
     if not few:
         events = bridge.computed_once(events)
@@ -203,12 +216,34 @@ def write_events(
         placed = events.repartition(*directories)
     else:
         placed = bridge.rebalance(events, directories).coalesce(MAX_BUCKET_ID + 1)
+    if places is not None:
+        placed = _with_places(placed, table, places, has_rows=bool(rows))
+        directories = directories if rows else []
     if directories:
         placed = placed.sortWithinPartitions(*directories)
     writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "spark_partition_id()"
     columns = final_columns(table, rows, write_id, writer, NEXT_ROW_ID)
+    if places is not None:
+        columns["currentTransaction"] = f"coalesce({_PLACE}, {columns['currentTransaction']})"
     columns.update({name: f"`{name}`" for name in directories})
-    _save(bridge.select(placed, *named_sql(columns)), staging, table, directories)
+    _save(bridge.select(placed, *named_sql(columns)), staging, path, table, directories)
+
+
+def _with_places(
+    events: DataFrame, table: Table, places: DeletePlaces, *, has_rows: bool
+) -> DataFrame:
+    """Add the ordinal of the partition to events that are not rows, and give them one directory.
+
+    Args:
+        has_rows: whether there are rows among the events.
+    """
+    parts = part_columns(table)
+    ordinal = places.ordinal(events.sparkSession, parts)
+    if not has_rows:
+        return events.withColumn(_PLACE, ordinal)
+    is_row = F.col(TARGET).startswith("i")
+    own = {name: F.when(is_row, F.col(name)).otherwise(_ANY) for name in parts}
+    return events.withColumns({**own, _PLACE: F.when(~is_row, ordinal)})
 
 
 def final_columns(
@@ -257,21 +292,23 @@ def _constant(number: int) -> str:
     return f"get(array({number}L), 0 * spark_partition_id())"
 
 
-def write_buckets(events: DataFrame, path: str, table: Table, directories: Sequence[str]) -> None:
+def write_buckets(
+    events: DataFrame, staging: StagingPlace, table: Table, directories: Sequence[str]
+) -> None:
     """Write sorted events that have their keys into directories that are named by columns.
 
     The events of one directory must be in one task, because they become one file.
 
     Args:
-        directories: the columns that name the directories, none of them text.
+        directories: the columns that name the directories, none of them text; the last ones.
     """
     ordered = events.sortWithinPartitions(*directories, *KEYS)
-    _save(ordered, path, table, directories)
+    _save(ordered, staging, staging.path, table, directories)
 
 
 def write_keys(
     keys: DataFrame,
-    path: str,
+    staging: StagingPlace,
     table: Table,
     row: StructType,
     write_id: int,
@@ -292,10 +329,45 @@ def write_keys(
         "currentTransaction": _constant(write_id),
         "row": f"CAST(NULL AS {nothing})",
     }
-    _save(bridge.select(ordered, *named_sql(columns), *directories), path, table, directories)
+    written = bridge.select(ordered, *named_sql(columns), *directories)
+    _save(written, staging, staging.path, table, directories)
 
 
-def _save(events: DataFrame, path: str, table: Table, directories: Sequence[str] = ()) -> None:
-    writer = events.write.format(_ORC).mode("append").options(**writer_options(table))
+def _save(
+    events: DataFrame,
+    staging: StagingPlace,
+    path: str,
+    table: Table,
+    directories: Sequence[str] = (),
+) -> None:
+    save(events, staging, path, _ORC, writer_options(table), directories)
+
+
+def save(
+    rows: DataFrame,
+    staging: StagingPlace,
+    path: str,
+    file_format: str,
+    options: Mapping[str, str],
+    directories: Sequence[str] = (),
+) -> None:
+    """Write rows into staging by a job.
+
+    Args:
+        rows: sorted by ``directories`` in each task.
+        path: directory in staging.
+        file_format: class of Spark's ``FileFormat``.
+        options: see ``writer_options``.
+        directories: the last columns, whose values become directories.
+
+    Raises:
+        WriteJobError: the job failed.
+    """
     with bridge.job_errors():
-        writer.partitionBy(*directories).save(path)
+        if staging.local is None:
+            writer = rows.write.format(file_format).mode("append").options(**options)
+            writer.partitionBy(*directories).save(path)
+        else:
+            bridge.manifest_write.write_with_manifest(
+                rows, path, directories, file_format, options, staging.new_manifest()
+            )

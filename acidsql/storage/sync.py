@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from acidsql.errors import FormatError
-from acidsql.metastore.file_moves import FileVersion
+from acidsql.metastore.file_moves import FileVersion, ObjectStore
 from acidsql.storage.parallel import in_parallel
 
 # File systems that cannot sync directories refuse it in one of these ways; PostgreSQL goes on too.
@@ -31,6 +31,9 @@ class Disk(Protocol):
 
     def local(self, path: str) -> Path | None:
         """Return a path on the local disk, None if it is on another file system."""
+
+    def object_store(self, path: str) -> ObjectStore | None:
+        """Return the object store that a path is on; None if it is on none."""
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
@@ -136,6 +139,10 @@ class SyncedFiles:
 
     def __init__(self, files: Disk) -> None:
         self._files = files
+
+    def object_store(self, path: str) -> ObjectStore | None:
+        """Return the object store that a path is on; None if it is on none."""
+        return self._files.object_store(path)
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""

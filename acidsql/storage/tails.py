@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
@@ -13,42 +12,56 @@ from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import footer_items
 from acidsql.format.orc_tail import OrcTail, append_metadata, parse_tail, tail_length
 from acidsql.limits import limits
-from acidsql.storage.filesystem import FileSystem, FileVersion
+from acidsql.storage.directory import FileVersion
+from acidsql.storage.lru_cache import LruCache
+from acidsql.storage.readable_files import ReadableFiles
 
 _Parsed = TypeVar("_Parsed")
 # ORC column ids of the ACID columns (Hive: OrcRecordUpdater).
 OPERATION, ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 1, 2, 3, 4
 
 
-def tail_bytes(files: FileSystem, path: str, size: int) -> bytes:
+def tail_bytes(files: ReadableFiles, path: str, size: int) -> bytes:
     """Read the last bytes of an ORC file, at least its whole tail; ``size`` is that of the file.
 
     A tail that says that it is larger than the file is left to its parser.
     """
     first = limits().tail_bytes
-    last = files.read(path, max(0, size - first), min(size, first))
+    last = files.read(path, max(0, size - first), min(size, first), size)
     needed = tail_length(last)
     if len(last) < needed <= size:
-        last = files.read(path, size - needed, needed)
+        last = files.read(path, size - needed, needed, size)
     return last
 
 
-def read_tail(files: FileSystem, path: str) -> OrcTail:
+def read_tail(files: ReadableFiles, path: str, size: int | None = None) -> OrcTail:
     """Read the tail of an ORC file.
+
+    Args:
+        size: of the file in bytes, if it is known.
 
     Raises:
         FormatError: errors of ``parse_tail``, with the file's name.
     """
-    return parsed(files, path, parse_tail)
+    return parsed(files, path, parse_tail, size)
 
 
-def parsed(files: FileSystem, path: str, parse: Callable[[bytes, int], _Parsed]) -> _Parsed:
+def parsed(
+    files: ReadableFiles,
+    path: str,
+    parse: Callable[[bytes, int], _Parsed],
+    size: int | None = None,
+) -> _Parsed:
     """Return the result of ``parse`` for the last bytes of an ORC file and its size.
+
+    Args:
+        size: of the file in bytes, if it is known.
 
     Raises:
         FormatError: errors of ``parse``, with the file's name.
     """
-    size = files.size(path)
+    if size is None:
+        size = files.size(path)
     try:
         return parse(tail_bytes(files, path, size), size)
     except FormatError as error:
@@ -60,17 +73,34 @@ class TailCache:
 
     A published file never changes. But its table may be dropped and another one made in its place,
     so a file is known by its path and version.
+
+    Args:
+        capacity: most tails to keep.
     """
 
-    def __init__(self, files: FileSystem, capacity: int) -> None:
-        def read(path: str, _: FileVersion) -> OrcTail:
-            return read_tail(files, path)
+    def __init__(self, files: ReadableFiles, capacity: int) -> None:
+        self._files = files
+        self._known: LruCache[OrcTail] = LruCache(capacity)
 
-        self._read = lru_cache(maxsize=capacity)(read)
+    def shared_with(self, files: ReadableFiles) -> TailCache:
+        """Return a cache that has the same tails, and reads others by other file systems."""
+        shared = TailCache(files, 0)
+        shared._known = self._known
+        return shared
 
     def tail(self, path: str, version: FileVersion) -> OrcTail:
         """Return the tail of a published file."""
-        return self._read(path, version)
+        # Another client may append to a file where that is possible.
+        size = version.size if self._files.object_store(path) else None
+        return self._known.get((path, version), lambda: read_tail(self._files, path, size))
+
+
+class TailSource(Protocol):
+    """Whoever reads the tails of files: an ``AcidSession``, a reader without Spark."""
+
+    @property
+    def tails(self) -> TailCache:
+        """Tails of published files."""
 
 
 class Stamped(NamedTuple):
@@ -85,26 +115,50 @@ class Stamped(NamedTuple):
     size: int
 
 
-def stamp(
-    files: FileSystem, path: str, *, row: Sequence[str], deletes: bool, one_writer: bool
-) -> Stamped:
-    """Append the ACID items of user metadata (``acid_metadata``) to a finished file.
+class AcidTail(NamedTuple):
+    """Tail with ACID metadata for a file that was written without.
+
+    Attributes:
+        old: the tail that the file has.
+        content: the new one, which follows it.
+    """
+
+    old: OrcTail
+    content: bytes
+
+    @property
+    def stamped(self) -> Stamped:
+        """File with the tail."""
+        return Stamped(rows=self.old.rows, size=self.old.file_length + len(self.content))
+
+
+def acid_tail(
+    files: ReadableFiles,
+    path: str,
+    size: int | None = None,
+    *,
+    row: Sequence[str],
+    deletes: bool,
+    one_writer: bool,
+) -> AcidTail:
+    """Make the tail with the ACID items of user metadata (``acid_metadata``) for a written file.
 
     Args:
+        size: of the file in bytes, if it is known.
         row: names of the table's columns if the file has them beside ``row``, as staged rows do.
         deletes: True if the file holds delete events, False if it holds rows.
         one_writer: True if all rows have one write id and one bucket property, in ascending order
             of row id. Then the last key of a stripe follows from its statistics; otherwise the keys
             are read.
     """
-    size = files.size(path)
+    if size is None:
+        size = files.size(path)
     last = tail_bytes(files, path, size)
     tail = parse_tail(last, size)
     keys = _keys_from_statistics(tail) if one_writer else last_keys(files, path, len(tail.stripes))
     inserts, removed = (0, tail.rows) if deletes else (tail.rows, 0)
-    appended = append_metadata(last, size, footer_items(keys, inserts, removed), row)
-    files.append(path, appended)
-    return Stamped(rows=tail.rows, size=size + len(appended))
+    content = append_metadata(last, size, footer_items(keys, inserts, removed), row)
+    return AcidTail(old=tail, content=content)
 
 
 def _keys_from_statistics(tail: OrcTail) -> list[tuple[int, int, int]]:
@@ -113,7 +167,7 @@ def _keys_from_statistics(tail: OrcTail) -> list[tuple[int, int, int]]:
     return [(w[1], b[1], r[1]) for w, b, r in zip(*columns, strict=True) if w and b and r]
 
 
-def last_keys(files: FileSystem, path: str, stripes: int) -> list[tuple[int, int, int]]:
+def last_keys(files: ReadableFiles, path: str, stripes: int) -> list[tuple[int, int, int]]:
     """Return the last key of each stripe, read from its three key columns."""
     keys = []
     for batch in stripe_keys(files, path, range(stripes)):
@@ -122,7 +176,9 @@ def last_keys(files: FileSystem, path: str, stripes: int) -> list[tuple[int, int
     return keys
 
 
-def stripe_keys(files: FileSystem, path: str, stripes: Iterable[int]) -> Iterator[pa.RecordBatch]:
+def stripe_keys(
+    files: ReadableFiles, path: str, stripes: Iterable[int]
+) -> Iterator[pa.RecordBatch]:
     """Yield the key columns of stripes of an ACID file, in the order of a row id's parts.
 
     Raises:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -40,6 +39,7 @@ from acidsql.session.table_owner import check_partition
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.streaming.bucket_file import BucketFile, insert_events
 from acidsql.streaming.client import Client
+from acidsql.streaming.files import no_appends
 from acidsql.transactions.locking import wait_for_locks
 from acidsql.transactions.partition_directory import partition_directory
 from acidsql.transactions.write_id_check import check_write_id_is_new
@@ -91,7 +91,7 @@ class TransactionBatch:
     files: dict[Place, BucketFile] = field(default_factory=dict)
     unsynced: Unsynced = field(default_factory=lambda: Unsynced(root=""))
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
-    _directories: dict[tuple[str, ...], Path] = field(default_factory=dict)
+    _directories: dict[tuple[str, ...], str] = field(default_factory=dict)
     _row_ids: Counter[int] = field(default_factory=Counter)
     _touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     _grown: dict[Place, int] = field(default_factory=dict)
@@ -152,14 +152,16 @@ class TransactionBatch:
         found = metastore.find_table(table.database, table.name)
         if found is None or _shape(found) != _shape(table):
             return True
-        if not all(path.is_dir() for path in self._directories.values()):
+        files = self.client.files
+        if not all(files.is_directory(path) for path in self._directories.values()):
             return True  # a partition was dropped
         following = metastore.next_write_id(table.database, table.name)
         if following == self._next_write_id:
             return False
         self._next_write_id = following
         lowest = self.members[0].write_id
-        return any(_has_base_above(path.parent, lowest) for path in self._directories.values())
+        partitions = map(parent, self._directories.values())
+        return any(_has_base_above(files.names(path), lowest) for path in partitions)
 
     def append(self, place: Place, rows: pa.Table) -> None:
         """Append rows of the current transaction to the file of their destination.
@@ -169,14 +171,14 @@ class TransactionBatch:
         """
         directory = self._directory(place.values)
         if place not in self.files:
-            path = directory / bucket_file_name(place.bucket)
+            path = child(directory, bucket_file_name(place.bucket))
             self.files[place] = BucketFile(
+                self.client.files,
                 path,
                 codec=self.table.properties.get(_ORC_COMPRESS, "ZLIB").lower(),
                 has_side_file=len(self.members) > 1,
-                synchronous=self.client.files.synchronous,
             )
-            self.unsynced.add_name(f"file:{path}")
+            self.unsynced.add_name(path)
         first = self._row_ids[place.bucket]
         # One counter for all partitions: no two rows of a table have the same row id.
         self._row_ids[place.bucket] += len(rows)
@@ -186,7 +188,7 @@ class TransactionBatch:
             insert_events(rows, self.current.write_id, encode(place.bucket), first)
         )
 
-    def _directory(self, values: tuple[str, ...]) -> Path:
+    def _directory(self, values: tuple[str, ...]) -> str:
         """Return the directory of the batch in a partition; make it, and tell the metastore of
         both, before anything is in them.
         """
@@ -194,6 +196,8 @@ class TransactionBatch:
             return self._directories[values]
         client, table = self.client, self.table
         partition = self._partition(values)
+        if len(self.members) > 1 and not client.files.appends(partition.location):
+            raise no_appends(partition.location, len(self.members))
         if self.partition is None and table.partition_columns:
             client.metastore.add_dynamic_partitions(
                 self.current.txn_id,
@@ -209,9 +213,7 @@ class TransactionBatch:
             client.metastore.require_open(self.current.txn_id)
             path = child(partition.location, self.name)
             client.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
-            local = client.files.local(path)
-            assert local is not None
-            self._directories[values] = local
+            self._directories[values] = path
             self.unsynced.add(path)
         self._touched[values] = partition
         return self._directories[values]
@@ -265,7 +267,8 @@ class TransactionBatch:
         if self._touched:
             # Statistics are out of date with each commit: others may have computed them anew.
             written = tuple(self._touched.values())
-            made.append(RecordWrites(table=table, written=written))
+            mark = self.members[-1].write_id
+            made.append(RecordWrites(table=table, written=written, mark=mark))
             outdated = tuple(p for p in written if p.columns not in (None, table.columns))
             if outdated:
                 current = tuple(replace(p, columns=None) for p in outdated)
@@ -320,7 +323,7 @@ class TransactionBatch:
             if not any(
                 place.values == values and f.flushed_rows for place, f in self.files.items()
             ):
-                self.client.files.delete(f"file:{path}")
+                self.client.files.delete(path)
         self._forget_made()
         if failed is not None:
             raise failed
@@ -360,6 +363,6 @@ def _shape(table: Table) -> Mapping[str, object]:
     }
 
 
-def _has_base_above(partition: Path, write_id: int) -> bool:
-    found = filter(None, (parse_directory(one.name) for one in partition.iterdir()))
+def _has_base_above(names: Sequence[str], write_id: int) -> bool:
+    found = filter(None, map(parse_directory, names))
     return any(d.kind is DirectoryKind.BASE and d.max_write_id >= write_id for d in found)

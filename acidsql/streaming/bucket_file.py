@@ -7,10 +7,11 @@ readers take the last length in it for the length of the file (``OrcAcidUtils.ge
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
+from copy import copy
 from io import BytesIO
-from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 
@@ -19,6 +20,7 @@ from acidsql.format.acid_metadata import footer_items
 from acidsql.format.growing_orc import GrowingTail
 from acidsql.format.names import SIDE_FILE_SUFFIX
 from acidsql.format.orc_stripes import HEADER, CopiedStripe, stripe_file, stripes_of
+from acidsql.streaming.files import StreamingFiles
 
 # Rows that ORC's writer takes at a time.
 _ROWS = 16_384
@@ -45,7 +47,7 @@ def insert_events(
         first_row_id: row id of the first row; the others follow.
     """
     count = len(rows)
-    row_ids = pa.array(range(first_row_id, first_row_id + count), pa.int64())
+    row_ids = pa.array(np.arange(first_row_id, first_row_id + count, dtype=np.int64))
     owner = pa.repeat(pa.scalar(write_id, pa.int64()), count)
     columns = [column.combine_chunks() for column in rows.columns]
     struct = pa.StructArray.from_arrays(
@@ -64,33 +66,39 @@ def insert_events(
 
 
 class BucketFile:
-    """Growing file on the local disk; it is closed between two operations.
+    """Growing file; it is closed between two operations.
+
+    After an operation that fails only ``discard`` and ``close`` may follow.
 
     Args:
+        files: file system of the path.
         path: of the file, which must not exist.
         codec: compression in lower case, as in the table property ``orc.compress``.
         has_side_file: whether it may be read while it grows, because it has rows of several
             transactions.
-        synchronous: whether ``flush`` writes through to the disk.
     """
 
     def __init__(
-        self, path: Path, *, codec: str, has_side_file: bool, synchronous: bool = True
+        self, files: StreamingFiles, path: str, *, codec: str, has_side_file: bool
     ) -> None:
+        self._files = files
         self._path = path
         self._codec = codec
-        self._side = path.with_name(path.name + SIDE_FILE_SUFFIX) if has_side_file else None
-        self._synchronous = synchronous
+        self._side = path + SIDE_FILE_SUFFIX if has_side_file else None
         self._tail = GrowingTail()
         self._unflushed: list[tuple[CopiedStripe, int, tuple[int, int, int]]] = []
+        # Stripes that are written with what follows them: each write to a remote file takes time.
+        self._held = b""
         self._last_keys: list[tuple[int, int, int]] = []
-        self._end = 0
+        self._end = len(HEADER)
+        # After a failed write nobody knows where the file ends.
+        self._is_end_known = True
         self._flushed = 0
+        self._side_end = _LONG
         if self._side is not None:
             # First of all, so that nobody takes the end of a growing file for its end.
-            self._append(self._side, bytes(_LONG), new=True)
-        self._append(path, HEADER, new=True)
-        self._end = len(HEADER)
+            files.begin(self._side, bytes(_LONG))
+        files.begin(path, HEADER)
 
     @property
     def flushed_length(self) -> int:
@@ -112,6 +120,9 @@ class BucketFile:
             raise FormatError(
                 "INVALID_ORC_TAIL", f"Arrow's writer of ORC keeps no statistics for {self._path}"
             )
+        if self._held:
+            self._write(b"")
+        self._find_end()
         last = -1
         parts = []
         position = self._end
@@ -122,20 +133,27 @@ class BucketFile:
             self._unflushed.append((copied, position, (key[0], key[1], key[2])))
             parts.append(content[stripe.offset : stripe.offset + copied.length])
             position += copied.length
-        self._append(self._path, b"".join(parts))
-        self._end = position
+        self._held = b"".join(parts)
 
     def discard(self) -> None:
-        """Forget what was appended since the last flush; it stays as dead bytes."""
+        """Forget what was appended since the last flush; what is written stays as dead bytes."""
         self._unflushed.clear()
+        self._held = b""
 
     def flush(self) -> None:
         """Make what was appended a part of the file, on the disk."""
+        # If the write fails, the file goes on without these stripes.
+        tail, last_keys = copy(self._tail), list(self._last_keys)
         for copied, offset, key in self._unflushed:
-            self._tail.add(copied, offset)
-            self._last_keys.append(key)
+            tail.add(copied, offset)
+            last_keys.append(key)
         self._unflushed.clear()
-        self._write_tail()
+        self._write_tail(tail, last_keys)
+        self._tail, self._last_keys = tail, last_keys
+        if self._side is not None:
+            note = self._end.to_bytes(_LONG, "big")
+            self._files.append(self._side, note, self._side_end, sync=True)
+            self._side_end += _LONG
 
     def close(self) -> None:
         """End the file: readers take its end from now on. A file without rows is deleted.
@@ -144,36 +162,33 @@ class BucketFile:
         to do.
         """
         self.discard()
-        if not self._path.exists():
-            return
         if not self._flushed:
-            self._path.unlink(missing_ok=True)
-        elif self._end != self._flushed:
-            self._write_tail()
+            self._files.delete(self._path)
+        elif not self._files.exists(self._path):
+            return
+        elif not self._is_end_known or self._end != self._flushed:
+            self._write_tail(self._tail, self._last_keys)
         if self._side is not None:
-            self._side.unlink(missing_ok=True)
+            self._files.delete(self._side)
 
-    def _write_tail(self) -> None:
-        items = footer_items(self._last_keys, self._tail.rows, 0)
-        tail = self._tail.build(self._end, items)
-        self._append(self._path, tail, sync=True)
-        self._end += len(tail)
+    def _write_tail(self, tail: GrowingTail, last_keys: Sequence[tuple[int, int, int]]) -> None:
+        self._find_end()
+        items = footer_items(last_keys, tail.rows, 0)
+        self._write(tail.build(self._end + len(self._held), items), sync=True)
         self._flushed = self._end
-        if self._side is not None:
-            self._append(self._side, self._end.to_bytes(_LONG, "big"), sync=True)
 
-    def _append(self, path: Path, content: bytes, *, new: bool = False, sync: bool = False) -> None:
-        with path.open("xb" if new else "r+b") as stream:
-            if path == self._path:
-                # What a failed write may have left behind the end is overwritten.
-                stream.seek(self._end)
-            elif not new:
-                stream.seek(0, os.SEEK_END)
-            stream.write(content)
-            stream.truncate()
-            stream.flush()
-            if sync and self._synchronous:
-                os.fsync(stream.fileno())
+    def _write(self, content: bytes, *, sync: bool = False) -> None:
+        """Write what is held, and more bytes."""
+        written, self._held = self._held + content, b""
+        self._is_end_known = False
+        self._files.append(self._path, written, self._end, sync=sync)
+        self._end += len(written)
+        self._is_end_known = True
+
+    def _find_end(self) -> None:
+        if not self._is_end_known:
+            self._end = self._files.size(self._path)
+            self._is_end_known = True
 
 
 def _encoded(events: pa.Table, codec: str) -> bytes:

@@ -10,12 +10,14 @@ from pathlib import Path
 from acidsql.errors import MetastoreError
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.model import Table
+from acidsql.metastore.names import THRIFT
 from acidsql.metastore.protocol import Metastore
+from acidsql.metastore.tls import Tls
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.storage.local_files import LocalFiles
 from acidsql.storage.sync import SyncedFiles
-
-_THRIFT = "thrift://"
+from acidsql.streaming.files import StorageFiles, StreamingFiles
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class Client:
 
     Attributes:
         metastore: the metastore.
-        files: of the local disk.
+        files: of the local disk, and of the storage of the table.
         heartbeater: sends heartbeats for the open transactions.
         user: who writes.
         host: name of this host.
@@ -33,12 +35,21 @@ class Client:
     """
 
     metastore: Metastore
-    files: LocalFiles
+    files: StreamingFiles
     heartbeater: Heartbeater
     user: str
     host: str
     owned_places: set[str] = field(default_factory=set)
     learnt_places: set[str] = field(default_factory=set)
+
+    def table(self, name: str) -> Table:
+        """Return a table: ``db.t``, or one of the database ``default``.
+
+        Raises:
+            AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+        """
+        database, dot, own = name.rpartition(".")
+        return self.metastore.table(database if dot else "default", own)
 
     def close(self) -> None:
         """Stop the heartbeats and close the metastore."""
@@ -54,6 +65,8 @@ def open_client(
     txn_timeout: float,
     synchronous: bool,
     kerberos: Kerberos | None,
+    tls: Tls | None,
+    storage: StorageFiles | None = None,
 ) -> Client:
     """Open a metastore.
 
@@ -65,19 +78,26 @@ def open_client(
         txn_timeout: seconds without a heartbeat after which an embedded metastore aborts.
         synchronous: whether what is committed is on the disk.
         kerberos: principal of a Hive Metastore that demands it.
+        tls: of a Hive Metastore that speaks TLS.
+        storage: file system beside the local disk.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE, METASTORE_URI.
     """
     name = user or getpass.getuser()
-    files = LocalFiles(synchronous=synchronous)
+    files = StreamingFiles(LocalFiles(synchronous=synchronous), storage)
     metastore: Metastore
-    if str(place).startswith(_THRIFT):
+    if str(place).startswith(THRIFT):
         # Imported here because the Thrift interface takes a moment to load.
         from acidsql.metastore.hive import connect  # noqa: PLC0415
 
         metastore = connect(
-            str(place), user=name, timeout=timeout, kerberos=kerberos, files=SyncedFiles(files)
+            str(place),
+            user=name,
+            timeout=timeout,
+            kerberos=kerberos,
+            tls=tls,
+            files=SyncedFiles(files),
         )
     else:
         path = Path(str(place).removeprefix("file:"))

@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from acidsql.errors import AcidAnalysisError, invalid_setting
+from acidsql.errors import AcidAnalysisError, FormatError, invalid_setting
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.kerberos import Kerberos
 from acidsql.metastore.model import FileFormat, Table, TableType
+from acidsql.metastore.tls import Tls
 from acidsql.streaming.assignment import Refused, Rules, assign_objects, partition_texts
 from acidsql.streaming.client import Client, open_client
 from acidsql.streaming.column_types import parse_type
 from acidsql.streaming.connection import StreamingConnection
+from acidsql.streaming.files import no_appends, open_storage
 from acidsql.streaming.options import OnError, Options
 from acidsql.streaming.records import Rejection
 from acidsql.streaming.writers import RecordWriter, RowWriter
 
+_BATCH_SIZE = 10
 _CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
 
 
@@ -29,7 +32,7 @@ def connect(  # noqa: PLR0913 - options have names
     table: str,
     partition: Mapping[str, Any] | Sequence[Any] | None = None,
     agent: str = "acidsql",
-    transaction_batch_size: int = 10,
+    transaction_batch_size: int | None = None,
     writer: RecordWriter | None = None,
     stream: str | None = None,
     on_error: Literal["abort_transaction", "reject_record"] = "abort_transaction",
@@ -42,6 +45,8 @@ def connect(  # noqa: PLR0913 - options have names
     txn_timeout: float = 300.0,
     synchronous: bool = True,
     kerberos: Kerberos | None = None,
+    tls: Tls | None = None,
+    storage: Any = None,
 ) -> StreamingConnection:
     """Connect to a table, to write rows to it continuously.
 
@@ -56,12 +61,13 @@ def connect(  # noqa: PLR0913 - options have names
             partition columns; it is created if there is none. None: each record has the values
             of the partition columns too, a tuple at its end.
         agent: name of the program, for the history of the table.
-        transaction_batch_size: number of transactions of a batch.
+        transaction_batch_size: number of transactions of a batch; 10 by default, and 1 where files
+            cannot be appended to.
         writer: form of the records; by default dicts and tuples (``RowWriter``). Tables and batches
             of Arrow can always be written.
         stream: name of the stream that the records come from. Its offset is kept with each commit
             (``commit(offset=…)``), and is where to go on after an end of any kind (``offset``).
-            Only an embedded metastore keeps offsets.
+            A metastore of Hive 3.1 keeps no offsets.
         on_error: what a record that cannot be a row does: it aborts its transaction, or is left
             out.
         on_rejected: called with each record that is left out.
@@ -75,28 +81,24 @@ def connect(  # noqa: PLR0913 - options have names
             transaction; the same in all programs that use it.
         synchronous: whether committed rows are on the disk, whatever happens to the machine.
         kerberos: principal of a Hive Metastore that demands Kerberos.
+        tls: of a Hive Metastore that speaks TLS; ``Tls()`` trusts what the system trusts.
+        storage: file system of a table that is not on the local disk: a client of the package
+            ``hdfs`` (``InsecureClient("http://namenode:9870")``), or an
+            ``S3FileSystem`` of pyarrow.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE, UNSUPPORTED_FEATURE.STREAMING_TABLE,
-            UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE, UNSUPPORTED_DATATYPE,
-            PARTITION_VALUES_MISMATCH, UNSUPPORTED_FEATURE.STREAM_OFFSET.
+            UNSUPPORTED_FEATURE.STREAMING_BATCH, UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE,
+            UNSUPPORTED_DATATYPE, PARTITION_VALUES_MISMATCH, UNSUPPORTED_FEATURE.STREAM_OFFSET.
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+        FormatError: STORAGE_UNAVAILABLE.
         MetastoreError: METASTORE_UNAVAILABLE.
     """
-    if transaction_batch_size < 1:
+    if transaction_batch_size is not None and transaction_batch_size < 1:
         raise _invalid("transaction_batch_size", str(transaction_batch_size), "give 1 or more")
     if on_error not in tuple(OnError):
         raise _invalid("on_error", on_error, f"give one of {', '.join(OnError)}")
-    options = Options(
-        agent=agent,
-        stream=stream,
-        transaction_batch_size=transaction_batch_size,
-        on_error=OnError(on_error),
-        on_rejected=on_rejected,
-        time_zone=_zone(time_zone),
-        lock_timeout=lock_timeout,
-        idle_timeout=idle_timeout,
-    )
+    zone = _zone(time_zone)
     client = open_client(
         metastore,
         user=user,
@@ -104,9 +106,21 @@ def connect(  # noqa: PLR0913 - options have names
         txn_timeout=txn_timeout,
         synchronous=synchronous,
         kerberos=kerberos,
+        tls=tls,
+        storage=open_storage(storage),
     )
     try:
         found = _table(client, table)
+        options = Options(
+            agent=agent,
+            stream=stream,
+            transaction_batch_size=_batch_size(client, found, transaction_batch_size),
+            on_error=OnError(on_error),
+            on_rejected=on_rejected,
+            time_zone=zone,
+            lock_timeout=lock_timeout,
+            idle_timeout=idle_timeout,
+        )
         values = None if partition is None else _partition_values(found, partition, options)
         return StreamingConnection(client, found, values, writer or RowWriter(), options)
     except BaseException:
@@ -115,23 +129,43 @@ def connect(  # noqa: PLR0913 - options have names
 
 
 def _table(client: Client, name: str) -> Table:
-    database, dot, own = name.rpartition(".")
-    found = client.metastore.table(database if dot else "default", own)
+    found = client.table(name)
     reason = None
     if found.table_type is not TableType.MANAGED:
         reason = "is a view"
     elif found.insert_only or found.file_format is not FileFormat.ORC:
         reason = "has no row ids: it is insert-only"
-    elif client.files.local(found.location) is None:
-        reason = f"is not on the local disk but at {found.location}"
+    elif not client.files.has(found.location):
+        reason = f"is at {found.location}, which takes connect(storage=…) of that file system"
     elif found.properties.get("orc.compress", "ZLIB").lower() not in _CODECS:
         reason = f"is compressed with {found.properties['orc.compress']}"
     if reason is not None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.STREAMING_TABLE",
-            f"{found.full_name} {reason}: write to it by statements",
+            f"{found.full_name} {reason}; or write to it by statements",
         )
+    try:
+        client.files.check(found.location)
+    except OSError as error:
+        raise FormatError(
+            "STORAGE_UNAVAILABLE",
+            f"the directory {found.location} of {found.full_name} cannot be reached ({error}): "
+            "check the address and the user of connect(storage=…)",
+        ) from error
     return found
+
+
+def _batch_size(client: Client, table: Table, given: int | None) -> int:
+    """Return the number of transactions of a batch.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_BATCH.
+    """
+    if client.files.appends(table.location):
+        return _BATCH_SIZE if given is None else given
+    if given is not None and given > 1:
+        raise no_appends(table.location, given)
+    return 1
 
 
 def _partition_values(
@@ -164,12 +198,12 @@ def _partition_values(
 
 def _zone(name: str | None) -> ZoneInfo:
     try:
-        return ZoneInfo(name or _local_zone())
+        return ZoneInfo(name or local_zone_name())
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise invalid_setting("time_zone", str(name), "give the name of a time zone") from error
 
 
-def _local_zone() -> str:
+def local_zone_name() -> str:
     """Return the name of this machine's time zone, as Java finds it."""
     given = os.environ.get("TZ", "").removeprefix(":")
     if given:

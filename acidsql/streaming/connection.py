@@ -30,6 +30,7 @@ from acidsql.streaming.opening import STREAMING, open_batch
 from acidsql.streaming.options import Committed, Options
 from acidsql.streaming.row_buffer import RowBuffer
 from acidsql.streaming.writers import RecordWriter
+from acidsql.transactions.locking import wait_for_locks
 
 logger = logging.getLogger(__name__)
 
@@ -93,6 +94,11 @@ class StreamingConnection:
         return self._buffer.position
 
     @property
+    def table(self) -> Table:
+        """Definition of the table."""
+        return self._buffer.table
+
+    @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
         return self._in_transaction
@@ -101,14 +107,17 @@ class StreamingConnection:
         """Begin the next transaction, of the open batch or of a new one; return its write id.
 
         Raises:
-            TransactionStateError: TRANSACTION_ALREADY_OPEN, CONNECTION_CLOSED.
+            TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, one is open; CONNECTION_CLOSED.
             LockTimeoutError: LOCK_TIMEOUT.
         """
         with self._using():
             if self._in_transaction:
+                txn_id = self._require_transaction().current.txn_id
                 raise TransactionStateError(
-                    "TRANSACTION_ALREADY_OPEN",
-                    "the connection has an open transaction: commit or abort it first",
+                    "NOT_ALLOWED_IN_TRANSACTION",
+                    f"begin() is not allowed in transaction {txn_id}, which the connection has "
+                    "open: commit or abort it first",
+                    {"operation": "begin()", "txnId": str(txn_id)},
                 )
             batch = self._begin()
             self._buffer.clear()
@@ -123,7 +132,7 @@ class StreamingConnection:
 
         Raises:
             AcidAnalysisError: INVALID_RECORD; the transaction was aborted.
-            TransactionStateError: NO_OPEN_TRANSACTION, CONNECTION_CLOSED.
+            TransactionStateError: NO_ACTIVE_TRANSACTION, CONNECTION_CLOSED.
         """
         with self._using():
             self._require_transaction()
@@ -140,8 +149,7 @@ class StreamingConnection:
             with self._using():
                 self._require_transaction()
                 with self._aborting():
-                    for record in some:
-                        self._buffer.add(record)
+                    self._buffer.add_all(some)
 
     @property
     def offset(self) -> int | None:
@@ -157,8 +165,9 @@ class StreamingConnection:
         Raises:
             AcidAnalysisError: INVALID_RECORD; the transaction was aborted.
                 INVALID_PARAMETER_VALUE, the connection has no stream.
-            TransactionStateError: TXN_ABORTED, NO_OPEN_TRANSACTION, CONNECTION_CLOSED;
+            TransactionStateError: TXN_ABORTED, NO_ACTIVE_TRANSACTION, CONNECTION_CLOSED;
                 STREAM_OFFSET_CHANGED, another client writes the same stream.
+            LockTimeoutError: LOCK_TIMEOUT, another client of the stream commits for too long.
             MetastoreError: COMMIT_OUTCOME_UNKNOWN; whether it committed is not known.
         """
         with self._using():
@@ -169,7 +178,7 @@ class StreamingConnection:
                 batch.finish_writes()
                 batch.flush()
                 metastore, txn_id = self._client.metastore, batch.current.txn_id
-                made = batch.changes(self._offset_changes(offset))
+                made = batch.changes(self._offset_changes(txn_id, offset))
                 if made:
                     metastore.prepare_commit(txn_id, made)
                 metastore.commit_txn(txn_id)
@@ -180,7 +189,7 @@ class StreamingConnection:
                 self._close_quietly()
             return Committed(batch.current.write_id, self._buffer.rows, self._buffer.rejected)
 
-    def _offset_changes(self, offset: int | None) -> list[CatalogChange]:
+    def _offset_changes(self, txn_id: int, offset: int | None) -> list[CatalogChange]:
         if offset is None:
             return []
         stream = self._options.stream
@@ -192,13 +201,17 @@ class StreamingConnection:
             )
         before = self._offset
         table = self._buffer.table
+        metastore = self._client.metastore
+        lock = metastore.stream_lock(table.database, table.name, stream)
+        if lock is not None:
+            wait_for_locks(metastore, txn_id, [lock], self._options.lock_timeout)
         return [RecordOffset(table=table, stream=stream, before=before, offset=offset)]
 
     def abort(self) -> None:
         """Abort the transaction; nobody sees its rows.
 
         Raises:
-            TransactionStateError: NO_OPEN_TRANSACTION, CONNECTION_CLOSED.
+            TransactionStateError: NO_ACTIVE_TRANSACTION, CONNECTION_CLOSED.
         """
         with self._using():
             self._require_transaction()
@@ -320,7 +333,8 @@ class StreamingConnection:
     def _require_transaction(self) -> TransactionBatch:
         if not self._in_transaction or self._batch is None:
             raise TransactionStateError(
-                "NO_OPEN_TRANSACTION", "the connection has no open transaction: call begin() first"
+                "NO_ACTIVE_TRANSACTION",
+                "the connection has no open transaction: call begin() first",
             )
         return self._batch
 

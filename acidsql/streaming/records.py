@@ -149,14 +149,28 @@ class Converter:
             self._bisect_arrow(table.slice(middle), first + middle, parts, rejected)
 
     def _of_objects(self, fields: Sequence[Fields]) -> pa.Table:
-        rows = [self._in_order(record) for record in fields]
         arrays = []
-        for target, values in zip(self._targets, zip(*rows, strict=True), strict=True):
+        for target, values in zip(self._targets, self._in_columns(fields), strict=True):
             try:
                 arrays.append(assign_objects(values, target.type, self._rules))
             except Refused as error:
                 raise _RefusedColumn(target.name, str(error)) from error
         return self._checked(arrays)
+
+    def _in_columns(self, fields: Sequence[Fields]) -> Sequence[Sequence[Any]]:
+        """Return the values of records by column, in the order of the columns."""
+        # Most records are alike. Taken together they need no tuple for each, of which so many would
+        # have Python look for garbage again and again.
+        if set(map(len, fields)) == {len(self._names)}:
+            kinds = set(map(type, fields))
+            if kinds <= {tuple, list}:
+                return list(zip(*fields, strict=True))
+            if kinds == {dict}:
+                try:
+                    return [list(map(itemgetter(name), fields)) for name in self._names]
+                except KeyError:
+                    pass  # by another spelling
+        return list(zip(*map(self._in_order, fields), strict=True))
 
     def _in_order(self, record: Fields) -> tuple[Any, ...]:
         """Return the values of a record in the order of the columns."""

@@ -23,6 +23,7 @@ from acidsql.streaming.writers import RecordWriter
 logger = logging.getLogger(__name__)
 
 _QUOTED = 200  # characters of a record in a message
+_ARROW = frozenset({pa.Table, pa.RecordBatch})
 
 
 class RowBuffer:
@@ -80,14 +81,28 @@ class RowBuffer:
         Raises:
             AcidAnalysisError: INVALID_RECORD.
         """
-        if isinstance(record, pa.Table | pa.RecordBatch):
-            self.convert_pending()
-            self._write_arrow(record)
+        self.add_all((record,))
+
+    def add_all(self, records: Sequence[Any]) -> None:
+        """Add records, or tables and batches of Arrow, in their order; see ``add``."""
+        if _ARROW.isdisjoint(map(type, records)):
+            self._add_objects(records)
             return
-        self._pending.append(record)
-        self.position += 1
-        if len(self._pending) >= limits().streaming_records:
-            self.convert_pending()
+        for record in records:
+            if isinstance(record, pa.Table | pa.RecordBatch):
+                self.convert_pending()
+                self._write_arrow(record)
+            else:
+                self._add_objects((record,))
+
+    def _add_objects(self, records: Sequence[Any]) -> None:
+        step = limits().streaming_records
+        for start in range(0, len(records), step):
+            some = records[start : start + step]
+            self._pending.extend(some)
+            self.position += len(some)
+            if len(self._pending) >= step:
+                self.convert_pending()
 
     def convert_pending(self) -> None:
         """Look at the records that were added, and not converted yet."""

@@ -18,7 +18,7 @@ from lark.tree import Meta
 
 from acidsql.syntax.alter_statements import PlacedPartition
 from acidsql.syntax.lexer import unquote_name, unquote_string
-from acidsql.syntax.nodes import Clustering, PartitionFilter, PartitionSpec, Span
+from acidsql.syntax.nodes import Clustering, PartitionFilter, PartitionSpec, Span, VersionSpec
 from acidsql.syntax.statements import (
     Compact,
     CreateTable,
@@ -264,6 +264,13 @@ def _placed_partition(children: list[_Field]) -> PlacedPartition:
     return PlacedPartition(spec=spec, location=location[0] if location else None)
 
 
+def _version(children: list[_Field]) -> VersionSpec:
+    (asked,) = children
+    if asked.name == "cloned_timestamp":
+        return VersionSpec(timestamp=asked.value)
+    return VersionSpec(version=str(asked.value))
+
+
 def _values(children: list[_Field]) -> tuple[Any, ...]:
     return tuple(child.value for child in children)
 
@@ -299,7 +306,9 @@ WHOLE = frozenset({"body", "query", "rest", "source", "with_clause"})
 FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
     "clustered_by": _clustering,
     "analyzed_columns": tuple,
+    "as_of": _version,
     "column": _dotted,
+    "depth": _lower,
     "compaction_type": _lower,
     "ids": tuple,
     "keys": tuple,
@@ -317,7 +326,7 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
 
 UNSUPPORTED = frozenset(
     {
-        "cluster_by", "default_collation", "like",
+        "cluster_by", "default_collation", "for_replication", "like",
         "options", "partitioned_on", "replace_on", "replace_table",
         "replace_using", "replace_where", "row_format", "skewed_by", "stored_by",
         "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",

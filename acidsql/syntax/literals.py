@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 # What a text may consist of so that its literal has no escapes and no variables in it.
@@ -21,6 +21,15 @@ def quoted_string(text: str) -> str:
     """
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r") + "'"
+
+
+def property_list(properties: Mapping[str, str]) -> str:
+    """Write properties as TBLPROPERTIES and DBPROPERTIES have them between their parentheses.
+
+    >>> property_list({"transactional": "true", "a": "b"})
+    "'transactional' = 'true', 'a' = 'b'"
+    """
+    return ", ".join(f"{quoted_string(k)} = {quoted_string(v)}" for k, v in properties.items())
 
 
 def string_value(text: str) -> str:

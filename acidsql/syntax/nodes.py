@@ -56,6 +56,19 @@ class PartitionFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VersionSpec:
+    """``VERSION AS OF …`` or ``TIMESTAMP AS OF …``; one of the two is given.
+
+    Attributes:
+        version: the number, or what is in the string.
+        timestamp: what is in the string.
+    """
+
+    version: str | None = None
+    timestamp: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering:
     """``CLUSTERED BY (columns) [SORTED BY (…)] INTO n BUCKETS``."""
 

@@ -19,10 +19,10 @@ from acidsql.syntax.statements import Statement
 OURS = frozenset(
     {
         "COMMIT", "COMPACT", "COMPACTIONS", "LOCKS", "REWRITE", "ROLLBACK", "TRANSACTION",
-        "TRANSACTIONAL", "TRANSACTIONS",
+        "TRANSACTIONAL", "TRANSACTIONS", "UNDO",
         "abort_compactions", "abort_transactions", "commit", "compact", "optimize_table",
         "rollback", "show_compactions", "show_locks",
-        "show_transactions", "start_transaction",
+        "show_transactions", "start_transaction", "undo_write",
     }
 )  # fmt: skip
 _SAYS_TRANSACTIONAL = re.compile(

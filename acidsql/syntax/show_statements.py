@@ -25,6 +25,15 @@ class ShowTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShowViews:
+    """``SHOW VIEWS [IN database] [[LIKE] 'pattern']``."""
+
+    text: str
+    database: Name | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowPartitions(Named):
     """``SHOW PARTITIONS``."""
 

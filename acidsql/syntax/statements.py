@@ -17,6 +17,7 @@ from acidsql.syntax.alter_statements import (
     SetDatabaseProperties,
     UnsetDatabaseProperties,
 )
+from acidsql.syntax.copy_statements import CloneTable, ExportTable, ImportTable
 from acidsql.syntax.nodes import Clustering, Name, Named, PartitionSpec, Span
 from acidsql.syntax.show_statements import (
     Describe,
@@ -33,6 +34,7 @@ from acidsql.syntax.show_statements import (
     ShowTables,
     ShowTblProperties,
     ShowTransactions,
+    ShowViews,
 )
 
 
@@ -268,6 +270,26 @@ class Merge(_RowLevel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restore(Named):
+    """``RESTORE [TABLE] … [TO] VERSION AS OF …`` of Delta Lake, or ``TIMESTAMP AS OF …``.
+
+    Attributes:
+        version: what follows ``VERSION AS OF``.
+        timestamp: expression after ``TIMESTAMP AS OF``.
+    """
+
+    version: Span | None = None
+    timestamp: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoWrite(Named):
+    """``UNDO WRITE n OF [TABLE] …``."""
+
+    write_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartTransaction:
     """``START TRANSACTION [READ ONLY | READ WRITE]``; ``BEGIN [TRANSACTION]`` is the same."""
 
@@ -386,14 +408,14 @@ class LoadData(Named):
 
 # fmt: off
 Statement: TypeAlias = (
-    CreateTable | DropTable | Truncate | Alteration | Compact | CreateView | DropView |
+    CreateTable | CloneTable | DropTable | Truncate | Alteration | Compact | CreateView | DropView |
     CreateDatabase | DropDatabase | SetDatabaseProperties | UnsetDatabaseProperties | Use |
-    ShowDatabases | ShowTables | ShowPartitions | ShowCreateTable |
+    ShowDatabases | ShowTables | ShowViews | ShowPartitions | ShowCreateTable |
     ShowColumns | ShowTblProperties | Describe | DescribeHistory | DescribeDetail |
-    DescribeHealth | Insert | MultiInsert | Update | Delete | Merge |
+    DescribeHealth | Insert | MultiInsert | Update | Delete | Merge | Restore | UndoWrite |
     StartTransaction | Commit | Rollback |
     ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | AbortCompactions |
-    Optimize | Vacuum | Explain | CacheTable |
+    Optimize | Vacuum | Explain | CacheTable | ExportTable | ImportTable |
     RefreshTable | AnalyzeTable | AnalyzeTables | MsckRepair | CheckTable | LoadData
 )
 # fmt: on

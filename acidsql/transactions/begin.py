@@ -14,6 +14,7 @@ from acidsql.metastore import failures
 from acidsql.metastore.model import LockType, Operation
 from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.as_of_block import refuse_in_block
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.settings import Isolation, isolation, retries
 from acidsql.session.table_owner import check_owner
@@ -34,6 +35,7 @@ class OpenedTransaction:
         txns: transactions that it sees.
         write_ids: its own, by the full name of a table.
         seen: write ids that it sees, by the full name of a table; only those that were asked for.
+        isolation: of the statement.
         number: of the statement in a transaction of several, else None.
         earlier: what earlier statements of such a transaction wrote, by the full name of a table.
         writes: what the statement does to each table.
@@ -43,6 +45,7 @@ class OpenedTransaction:
     txns: ValidTxnList
     write_ids: Mapping[str, int]
     seen: Mapping[str, ValidWriteIdList]
+    isolation: Isolation = Isolation.SNAPSHOT
     number: int | None = None
     earlier: Mapping[str, Written] | None = None
     writes: list[WriteTransaction] = field(default_factory=list)
@@ -69,7 +72,8 @@ def begin(
         LockTimeoutError: LOCK_TIMEOUT.
         TransactionStateError: TXN_ABORTED.
     """
-    check_settings(session)
+    refuse_in_block(session, intents[0].statement.operation if intents else "")
+    asked = checked_isolation(session)
     intents = [replace(i, statement=recorded(session, i.statement)) for i in intents]
     deadline = time.monotonic() + session.settings.lock_timeout
     attempt = _begin_exclusive if _is_exclusive(intents) else _begin_shared
@@ -78,19 +82,20 @@ def begin(
             begun = attempt(opened, intents, session.settings.lock_timeout)
         if begun is None:
             raise failures.txn_aborted(opened.txn_id, "somebody else wrote to its new table")
-        yield begun
+        yield replace(begun, isolation=asked)
         return
     while True:
         with transaction(session) as fresh:
             with phase(Phase.BEGIN):
                 begun = attempt(fresh, intents, max(0.0, deadline - time.monotonic()))
             if begun is not None:
-                yield begun
+                yield replace(begun, isolation=asked)
                 return
 
 
-def check_settings(session: AcidSession) -> None:
-    """Check the settings that matter at the commit, before anything is written.
+def checked_isolation(session: AcidSession) -> Isolation:
+    """Return the isolation of a statement, whose settings that matter at the commit are checked
+    before anything is written.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE; UNSUPPORTED_FEATURE.SERIALIZABLE, the metastore
@@ -104,6 +109,7 @@ def check_settings(session: AcidSession) -> None:
             "spark.acidsql.isolation is serializable, and a Hive Metastore does not tell at a "
             "commit what others have changed: set it to snapshot",
         )
+    return asked
 
 
 def _is_exclusive(intents: Sequence[WriteIntent]) -> bool:

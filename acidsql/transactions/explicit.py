@@ -26,10 +26,12 @@ from acidsql.metastore.model import LockRequest, LockType, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.leases import Lease
 from acidsql.session.metrics import Phase, current, phase
+from acidsql.session.owner_thread import Owner
+from acidsql.session.settings import Isolation
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.transactions import current as open_transactions
-from acidsql.transactions.begin import OpenedTransaction, allocate, check_settings
+from acidsql.transactions.begin import OpenedTransaction, allocate, checked_isolation
 from acidsql.transactions.comparison import Watch, comparison, deleted_rows
 from acidsql.transactions.held_locks import HeldLocks
 from acidsql.transactions.merged_changes import merged
@@ -74,7 +76,7 @@ class ExplicitTransaction:
         lease: keeps what the transaction reads, and the DataFrames that were made in it.
         txns: transactions that all of its statements see.
         read_only: whether it may not write.
-        owner: thread whose statements belong to it.
+        owner: thread or connection whose statements belong to it.
         copies: deletes what its queries have copied, when the lease ends.
         writes: what the statements that succeeded did to their tables, in their order.
         written: what they wrote, by the full name of a table.
@@ -95,7 +97,7 @@ class ExplicitTransaction:
     lease: Lease
     txns: ValidTxnList
     read_only: bool
-    owner: threading.Thread
+    owner: Owner
     copies: ExitStack
     writes: list[WriteTransaction] = field(default_factory=list)
     written: dict[str, Written] = field(default_factory=dict)
@@ -156,7 +158,7 @@ class ExplicitTransaction:
             LockTimeoutError: LOCK_TIMEOUT.
             WriteConflictError: CONCURRENT_WRITE, another writer is in the way.
         """
-        check_settings(self.session)
+        isolation = checked_isolation(self.session)
         self._check_allowed(intents)
         with self._mutex, DeferredSignals(), ExitStack() as at_end:
             self.require_open()
@@ -166,7 +168,7 @@ class ExplicitTransaction:
             try:
                 with Interruptible():
                     with phase(Phase.BEGIN):
-                        begun = self._begin(part, intents)
+                        begun = self._begin(part, intents, isolation)
                     yield begun
             except BaseException as error:
                 lost = lost_to(part, error)
@@ -193,7 +195,9 @@ class ExplicitTransaction:
                 words = intent.statement.operation
                 open_transactions.refuse_in_transaction(self.session, words)
 
-    def _begin(self, part: StatementPart, intents: Sequence[WriteIntent]) -> OpenedTransaction:
+    def _begin(
+        self, part: StatementPart, intents: Sequence[WriteIntent], isolation: Isolation
+    ) -> OpenedTransaction:
         self._number += 1
         for intent in intents:
             self._know(intent.table)
@@ -204,6 +208,7 @@ class ExplicitTransaction:
             txns=self.txns,
             write_ids=write_ids,
             seen={},
+            isolation=isolation,
             number=self._number,
             earlier=dict(self.written),
         )

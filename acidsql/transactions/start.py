@@ -58,10 +58,12 @@ def start(session: AcidSession, *, read_only: bool) -> ExplicitTransaction:
 
 
 def roll_back_abandoned(session: AcidSession) -> None:
-    """Roll back the transactions of threads that have ended."""
+    """Roll back the transactions of owners that have ended."""
     for transaction in open_transactions.transactions_of(session):
         if not transaction.owner.is_alive():
-            logger.warning("txn %s: its thread has ended; rolled back", transaction.txn_id)
+            logger.warning(
+                "txn %s: its thread or connection has ended; rolled back", transaction.txn_id
+            )
             transaction.rollback()
 
 

@@ -87,6 +87,17 @@ def change_intent(table: Table, operation: Operation, statement: RecordedStateme
     return WriteIntent(table=table, operation=operation, lock=lock, statement=statement)
 
 
+def restore_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
+    """Build the intent of RESTORE and UNDO WRITE.
+
+    They lock the whole table exclusively: what others changed meanwhile, in whichever row, would be
+    part of no version. They count as an UPDATE, with which transactions conflict that saw the rows
+    before.
+    """
+    operation, lock = Operation.UPDATE, LockType.EXCLUSIVE
+    return WriteIntent(table=table, operation=operation, lock=lock, statement=statement)
+
+
 def alter_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
     """Build the intent of statements that change the catalog.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import MAX_STATEMENT_ID
-from acidsql.format.names import STAGING_PREFIX, base_name, delete_delta_name, delta_name
+from acidsql.format.names import base_name, delete_delta_name, delta_name
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.changes import (
@@ -23,11 +23,13 @@ from acidsql.metastore.history import WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
+from acidsql.session.settings import Isolation
 from acidsql.session.table_owner import check_partition
 from acidsql.storage.filesystem import child
-from acidsql.storage.finalize import FinishedDirectory
+from acidsql.storage.finalize import FinishedDirectory, UnwrittenFile, write_files
 from acidsql.storage.listings import Listings
 from acidsql.storage.staging import Target
+from acidsql.storage.staging_place import StagingPlace, delete_staging, staging_place
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.transactions import added_partitions
 from acidsql.transactions.begin import OpenedTransaction, begin
@@ -65,8 +67,9 @@ class WriteTransaction:
         write_id: of this transaction in the table.
         txns: transactions that the statement sees.
         listings: of the statement.
-        staging: directory below the table that readers ignore; deleted when the transaction ends.
+        staging: where it stages; deleted when the transaction ends.
         unsynced: what the commit has to sync.
+        isolation: of the statement.
         seen: write ids of the table that the statement sees; None if they were not fetched.
         earlier: what earlier statements of a transaction of several wrote, by the full name of a
             table; None in a transaction of one statement.
@@ -86,8 +89,9 @@ class WriteTransaction:
     write_id: int
     txns: ValidTxnList
     listings: Listings
-    staging: str
+    staging: StagingPlace
     unsynced: Unsynced
+    isolation: Isolation = Isolation.SNAPSHOT
     seen: ValidWriteIdList | None = None
     earlier: Mapping[str, Written] | None = None
     placed: list[str] = field(default_factory=list)
@@ -148,6 +152,8 @@ class WriteTransaction:
         others = {d.values for d in finished} - deleted
         self.announce(operation, deleted)
         self.announce(operation if self.intent.overwrite else Operation.INSERT, others)
+        self.listings.fetch_names([self._known[d.values].location for d in finished])
+        unwritten: list[UnwrittenFile] = []
         for directory, statement_id in zip(finished, ids, strict=True):
             if self.intent.overwrite:
                 name = base_name(self.write_id)
@@ -155,7 +161,12 @@ class WriteTransaction:
                 name = (delete_delta_name if directory.deletes else delta_name)(
                     self.write_id, self.write_id, statement_id
                 )
-            self.place(directory.path, directory.values, name)
+            if directory.unwritten:
+                target = self._begin_place(directory.values, name)
+                unwritten += [f._replace(name=child(target, f.name)) for f in directory.unwritten]
+            else:
+                self.place(directory.path, directory.values, name)
+        write_files(self.session.files, unwritten)
         written = WriteCounts(
             files=sum(d.files for d in finished), size=sum(d.size for d in finished)
         )
@@ -164,6 +175,34 @@ class WriteTransaction:
     def count(self, counts: WriteCounts) -> None:
         """Add to the counts of rows, files and bytes."""
         self.counts += counts
+
+    def place_file(self, values: tuple[str, ...], name: str, file: str, content: bytes) -> None:
+        """Put a new directory with one small file into a partition; see ``place``.
+
+        Args:
+            values: of the partition.
+            name: of the directory.
+            file: name of the file.
+            content: of the file.
+        """
+        with self.placing(values, name) as directory:
+            self.session.files.put(child(directory, file), content)
+
+    @contextmanager
+    def placing(self, values: tuple[str, ...], name: str) -> Iterator[str]:
+        """Yield the directory in which the block writes what is to become a new directory of a
+        partition; see ``place``.
+
+        Args:
+            values: of the partition.
+            name: of the directory in the partition.
+        """
+        if self.staging.local is not None:
+            yield self._begin_place(values, name)
+        else:
+            path = child(self.staging.path, f"placed_{len(self.placed)}")
+            yield path
+            self.place(path, values, name)
 
     def place(self, path: str, values: tuple[str, ...], name: str) -> None:
         """Move a finished directory into a partition.
@@ -177,6 +216,22 @@ class WriteTransaction:
             AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
             FormatError: WRITE_ID_IN_USE.
             TransactionStateError: TXN_ABORTED, somebody aborted the transaction, or it timed out.
+        """
+        target = self._begin_place(values, name)
+        try:
+            self.session.files.rename(path, target)
+        except FileNotFoundError:
+            # Of a transaction that was aborted meanwhile, a cleaner removes the staging.
+            self.session.metastore.require_open(self.txn_id)
+            raise
+
+    def _begin_place(self, values: tuple[str, ...], name: str) -> str:
+        """Check that a directory may be put into a partition; return its path.
+
+        Raises:
+            AcidAnalysisError: see ``place``.
+            FormatError: see ``place``.
+            TransactionStateError: see ``place``.
         """
         if values not in self.touched:
             self.announce(self.intent.operation, [values])
@@ -196,13 +251,8 @@ class WriteTransaction:
             self.session.metastore.require_open(self.txn_id)
         target = child(partition.location, name)
         self.placed.append(target)
-        try:
-            self.session.files.rename(path, target)
-        except FileNotFoundError:
-            # Of a transaction that was aborted meanwhile, a cleaner removes the staging.
-            self.session.metastore.require_open(self.txn_id)
-            raise
         self.unsynced.add(target)
+        return target
 
     def announce(self, operation: Operation, places: Iterable[tuple[str, ...]]) -> None:
         """Tell the metastore which partitions are about to be written to.
@@ -249,7 +299,8 @@ class WriteTransaction:
 
     def _new_partition(self, values: tuple[str, ...]) -> Partition:
         partition = Partition(values=values, location=partition_directory(self.table, values))
-        self.session.files.make_directory(partition.location)
+        if not self.session.files.is_object_store(partition.location):
+            self.session.files.make_directory(partition.location)
         self.unsynced.add_name(partition.location)
         self.added.append(partition)
         self._known[values] = partition
@@ -384,7 +435,7 @@ def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> 
     transaction = begun.transaction
     # Read again: it may have been altered since the statement looked it up.
     table = transaction.session.metastore.table(intent.table.database, intent.table.name)
-    staging = child(table.location, f"{STAGING_PREFIX}{transaction.txn_id}")
+    staging = staging_place(transaction.session.files, table.location, transaction.txn_id)
     return WriteTransaction(
         transaction=transaction,
         intent=intent,
@@ -392,8 +443,9 @@ def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> 
         write_id=begun.write_ids[table.full_name],
         txns=begun.txns,
         listings=listings,
-        staging=staging if begun.number is None else child(staging, str(begun.number)),
+        staging=staging if begun.number is None else staging.below(str(begun.number)),
         unsynced=Unsynced(root=table.location),
+        isolation=begun.isolation,
         seen=begun.seen.get(table.full_name),
         earlier=begun.earlier,
     )
@@ -409,7 +461,7 @@ def _delete_staging(
     """
     try:
         for write in writes:
-            session.files.delete(write.staging)
+            delete_staging(session.files, write.staging)
         listings.delete_copies()
     except (AcidSqlError, OSError):
-        logger.exception("staging of %s could not be deleted", [w.staging for w in writes])
+        logger.exception("staging of %s could not be deleted", [w.staging.path for w in writes])

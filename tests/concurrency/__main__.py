@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.concurrency.chart import draw
 from tests.concurrency.checker import Unit
 from tests.concurrency.sessions import open_session
 from tests.concurrency.soak import Plan, Report, soak
+from tests.concurrency.warehouses import LOCAL, S3, prepared
 from tests.concurrency.workers import Role
 
 
@@ -36,8 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         unit=Unit(options.unit),
     )
     report = Report()
-    with tempfile.TemporaryDirectory(prefix="acidsql-concurrency-") as temporary:
-        home = Path(temporary)
+    with ExitStack() as running:
+        name = tempfile.TemporaryDirectory(prefix="acidsql-concurrency-")
+        home = Path(running.enter_context(name))
+        running.enter_context(prepared(home, options.filesystem))
         spark = open_session(home, "main")
         print(f"--seed {plan.seed}, tables in {home}", flush=True)
         try:
@@ -77,6 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--processes", type=int, default=1, help="others, with two writers each")
     parser.add_argument("--round", type=float, default=20, help="seconds between two checks")
+    parser.add_argument(
+        "--filesystem", choices=[LOCAL, S3], default=LOCAL, help="on which the tables are"
+    )
     parser.add_argument("--unit", choices=list(Unit), default=Unit.ROW, help="of conflicts")
     parser.add_argument("--report", type=Path, help="directory for figures, samples and a chart")
     return parser

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from tests.concurrency.histories import (
     Commit,
+    Effect,
     History,
     Reading,
     Rows,
@@ -223,6 +224,16 @@ class _Replay:
             return
         low, _ = self._span(statement.snapshots)
         expected = statement.change.effects(self._at(low))
+        for table, rows in statement.last_seen.items():
+            effect = expected.get(table, Effect())
+            before = self._at(low)[table].items()
+            kept = Counter(row for row_id, row in before if row_id not in effect.deleted)
+            if rows != kept + effect.inserted:
+                yield Violation(
+                    rule=Rule.READING,
+                    text=f"{statement} saw {_shown(rows.elements())} of {table} before its commit, "
+                    f"where it has made {_shown((kept + effect.inserted).elements())}",
+                )
         for table in sorted({*expected, *statement.writes}):
             if table not in expected:
                 yield Violation(rule=Rule.EFFECT, text=f"{statement} wrote to {table}")

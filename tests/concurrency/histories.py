@@ -96,6 +96,7 @@ class Statement:
         txn_id: its transaction, if it came as far as to write.
         snapshots: tables that it read or wrote, with what it saw of each, as often as it looked.
         writes: what it wrote, by table.
+        last_seen: rows of tables as a transaction of several statements saw them before its commit.
         failure: condition of the error that it raised, or None.
     """
 
@@ -106,6 +107,7 @@ class Statement:
     txn_id: int | None = None
     snapshots: tuple[tuple[str, Snapshot], ...] = ()
     writes: Mapping[str, Write] = field(default_factory=dict)
+    last_seen: Mapping[str, Counter[Values]] = field(default_factory=dict)
     failure: str | None = None
 
     def __str__(self) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from tests.concurrency import recorder
 from tests.concurrency.changes import Table
 from tests.concurrency.sessions import METASTORE, open_session
+from tests.concurrency.warehouses import warehouse_of
 from tests.concurrency.workers import Records, Rest, Role, Workers
 
 _DONE = "acidsql: done"
@@ -79,7 +80,7 @@ def main(home: Path, name: str, tables: Path, roles: Sequence[Role]) -> None:
     spark = open_session(home, name)
     workers = Workers(name, spark, home / METASTORE, pickle.loads(tables.read_bytes()), roles)
     print(_DONE, flush=True)
-    with recorder.recording():
+    with recorder.recording(warehouse_of(home)):
         for line in sys.stdin:
             order = json.loads(line)
             if order["order"] == "stop":

@@ -6,12 +6,14 @@ places just before a commit. These are read by pyorc, not by acidsql.
 
 from __future__ import annotations
 
+import io
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 from unittest import mock
 from urllib.parse import urlparse
@@ -25,7 +27,9 @@ from acidsql.format.names import DirectoryKind, parse_bucket_file, parse_directo
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.planning import statement as planning
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
+from acidsql.transactions.explicit import ExplicitTransaction
 from acidsql.transactions.write_transaction import WriteTransaction
+from tests.concurrency.changes import Fail
 from tests.concurrency.histories import (
     Change,
     Commit,
@@ -35,6 +39,8 @@ from tests.concurrency.histories import (
     Values,
     Write,
 )
+from tests.concurrency.several import Several
+from tests.concurrency.warehouses import Warehouse
 
 _DELETE = 2  # operation of a delete event
 
@@ -46,6 +52,17 @@ class Notes:
     txn_id: int | None = None
     snapshots: list[tuple[str, Snapshot]] = field(default_factory=list)
     writes: dict[str, Write] = field(default_factory=dict)
+    last_seen: dict[str, Counter[Values]] = field(default_factory=dict)
+
+    def seen_of_others(self) -> tuple[tuple[str, Snapshot], ...]:
+        """Return the snapshots without what the transaction saw of its own."""
+        own = {table: {write.write_id} for table, write in self.writes.items()}
+        return tuple(
+            dict.fromkeys(
+                (table, replace(seen, hidden=seen.hidden | own.get(table, set())))
+                for table, seen in self.snapshots
+            )
+        )
 
 
 class _Local(threading.local):
@@ -56,9 +73,13 @@ _local = _Local()
 
 
 @contextmanager
-def recording() -> Iterator[None]:
-    """Let this process's statements be recorded in the block."""
-    record = WriteTransaction.record
+def recording(warehouse: Warehouse) -> Iterator[None]:
+    """Let this process's statements be recorded in the block.
+
+    Args:
+        warehouse: of their tables.
+    """
+    record, comparison = WriteTransaction.record, ExplicitTransaction._comparison
 
     def take(*args: Any, **kwargs: Any) -> TableSnapshot:
         taken = take_snapshot(*args, **kwargs)
@@ -69,11 +90,17 @@ def recording() -> Iterator[None]:
     def record_write(write: WriteTransaction, changed: Any) -> None:
         record(write, changed)
         if _local.notes is not None:
-            _note(_local.notes, write)
+            _note(_local.notes, write, warehouse)
+
+    def record_transaction(transaction: ExplicitTransaction) -> Any:
+        if _local.notes is not None:
+            _note_transaction(_local.notes, transaction, warehouse)
+        return comparison(transaction)
 
     with (
         mock.patch.object(planning, "take_snapshot", take),
         mock.patch.object(WriteTransaction, "record", record_write),
+        mock.patch.object(ExplicitTransaction, "_comparison", record_transaction),
     ):
         yield
 
@@ -89,11 +116,14 @@ def noted() -> Iterator[Notes]:
 
 
 def run(spark: SparkSession, by: str, change: Change, metastore: Path) -> Statement:
-    """Run a statement that writes."""
+    """Run a statement that writes, or a transaction of several."""
     began, failure = last_commit(metastore), None
     with noted() as notes:
         try:
-            acidsql.sql(spark, change.sql)
+            if isinstance(change, Several):
+                _run_several(spark, change, notes)
+            else:
+                acidsql.sql(spark, change.sql)
         except Exception as error:  # noqa: BLE001 - the checker reports it
             failure = condition(error)
     return Statement(
@@ -102,10 +132,26 @@ def run(spark: SparkSession, by: str, change: Change, metastore: Path) -> Statem
         began=began,
         ended=last_commit(metastore),
         txn_id=notes.txn_id,
-        snapshots=tuple(dict.fromkeys(notes.snapshots)),
+        snapshots=notes.seen_of_others(),
         writes=notes.writes,
+        last_seen=notes.last_seen,
         failure=failure,
     )
+
+
+def _run_several(spark: SparkSession, change: Several, notes: Notes) -> None:
+    """Run a transaction; a statement in it that has to fail takes back itself alone."""
+    with acidsql.transaction(spark) as transaction:
+        for part in change.parts:
+            try:
+                transaction.sql(part.sql)
+            except PySparkException as error:
+                if not isinstance(part, Fail) or condition(error) != "CAST_INVALID_INPUT":
+                    raise
+        for table in change.read:
+            partition = "p" if table.partitioned else "0"
+            frame = transaction.sql(f"SELECT id, v, {partition} FROM {table.name}")
+            notes.last_seen[table.name] = Counter(tuple(row) for row in frame.collect())
 
 
 def condition(error: Exception) -> str:
@@ -165,42 +211,51 @@ def _snapshot(write_ids: ValidWriteIdList) -> Snapshot:
     )
 
 
-def _note(notes: Notes, write: WriteTransaction) -> None:
+def _note(notes: Notes, write: WriteTransaction, warehouse: Warehouse) -> None:
     table = write.table
     seen = write.seen
     if seen is None:
         metastore = write.session.metastore
         seen = metastore.valid_write_ids(table.database, table.name, write.txns)
-    notes.txn_id = write.txn_id
     notes.snapshots.append((table.name, _snapshot(seen)))
-    notes.writes[table.name] = _written(write)
+    # What a statement of several has put there may be replaced before their commit.
+    if write.earlier is None:
+        notes.txn_id = write.txn_id
+        notes.writes[table.name] = _written(write.write_id, write.placed, warehouse)
 
 
-def _written(write: WriteTransaction) -> Write:
+def _note_transaction(notes: Notes, transaction: ExplicitTransaction, warehouse: Warehouse) -> None:
+    notes.txn_id = transaction.txn_id
+    for write in transaction.writes:
+        table = write.table
+        placed = transaction.completed.get(table.full_name, transaction._placed(table))
+        notes.writes[table.name] = _written(write.write_id, placed, warehouse)
+
+
+def _written(write_id: int, places: Collection[str], warehouse: Warehouse) -> Write:
     """Read the directories that a transaction has moved to their places."""
     inserted: dict[RowId, Values] = {}
     deleted: list[tuple[int, RowId]] = []
     replaced: set[int] = set()
-    for placed in write.placed:
-        directory = Path(urlparse(placed).path)
+    for placed in places:
+        directory = PurePosixPath(urlparse(placed).path)
         parent = directory.parent.name
         partition = int(parent.removeprefix("p=")) if parent.startswith("p=") else 0
         parsed = parse_directory(directory.name)
         if parsed is not None and parsed.kind is DirectoryKind.BASE:
             replaced.add(partition)
-        for file in directory.iterdir():
-            if parse_bucket_file(file.name) is None or file.stat().st_size == 0:
+        for name, content in warehouse.files(placed):
+            if parse_bucket_file(name) is None or not content:
                 continue
-            with file.open("rb") as stream:
-                for operation, first, bucket, number, _, row in pyorc.Reader(stream):
-                    if operation == _DELETE:
-                        deleted.append((partition, (first, bucket, number)))
-                    else:
-                        inserted[first, bucket, number] = (*row, partition)
+            for operation, first, bucket, number, _, row in pyorc.Reader(io.BytesIO(content)):
+                if operation == _DELETE:
+                    deleted.append((partition, (first, bucket, number)))
+                else:
+                    inserted[first, bucket, number] = (*row, partition)
     if len(deleted) > len(set(deleted)):
-        raise AssertionError(f"{write.placed} delete a row twice: {sorted(deleted)}")
+        raise AssertionError(f"{places} delete a row twice: {sorted(deleted)}")
     return Write(
-        write_id=write.write_id,
+        write_id=write_id,
         inserted=inserted,
         deleted=frozenset(deleted),
         replaced=frozenset(replaced),

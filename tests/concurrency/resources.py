@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ import psutil
 from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.selection import ACID_PREFIXES
 from acidsql.metastore.model import TxnState, TxnType
+from tests.concurrency.warehouses import Entry
 
 MIB = 1024 * 1024
 
@@ -77,15 +78,15 @@ def of_metastore(path: Path) -> dict[str, float]:
     return found
 
 
-def of_tables(warehouse: Path) -> dict[str, float]:
-    """Return the number of directories of deltas and bases, and of others, below a warehouse.
+def of_tables(entries: Iterable[Entry]) -> dict[str, float]:
+    """Return the number of directories of deltas and bases, and of others, in a warehouse.
 
     Directories of partitions are neither.
     """
     acid, others, files = 0, 0, 0
-    for path in warehouse.rglob("*"):
-        inside = any(p.startswith(ACID_PREFIXES) for p in path.relative_to(warehouse).parts[:-1])
-        if path.is_file():
+    for path, is_file in entries:
+        inside = any(p.startswith(ACID_PREFIXES) for p in path.parts[:-1])
+        if is_file:
             files += 1
         elif path.name.startswith(ACID_PREFIXES) and not inside:
             acid += 1

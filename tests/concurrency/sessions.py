@@ -9,6 +9,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from tests.concurrency.warehouses import warehouse_of
+
 METASTORE = "metastore.sqlite"
 
 
@@ -27,6 +29,7 @@ def open_session(home: Path, name: str, txn_timeout: float = 120) -> SparkSessio
         "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
     )
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    warehouse = warehouse_of(home)
     spark = (
         SparkSession.builder.master("local[2]")
         .appName(f"concurrency {name}")
@@ -47,7 +50,8 @@ def open_session(home: Path, name: str, txn_timeout: float = 120) -> SparkSessio
         .config("spark.ui.retainedStages", "20")
         .config("spark.ui.retainedTasks", "100")
         .config("spark.sql.ui.retainedExecutions", "20")
-        .config("spark.sql.warehouse.dir", str(home / "warehouse"))
+        .config("spark.sql.warehouse.dir", warehouse.uri)
+        .config(map=dict(warehouse.settings))
         .config("spark.acidsql.metastore", str(home / METASTORE))
         .config("spark.acidsql.synchronous", "off")
         .config("spark.acidsql.retries", "0")  # the checker wants each conflict

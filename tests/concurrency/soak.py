@@ -28,6 +28,7 @@ from tests.concurrency.histories import History, Rows, State
 from tests.concurrency.process import Process
 from tests.concurrency.resources import MIB, Sample
 from tests.concurrency.sessions import METASTORE
+from tests.concurrency.warehouses import warehouse_of
 from tests.concurrency.workers import Records, Rest, Role, Workers, evaluated
 
 TABLES = (
@@ -117,7 +118,7 @@ def soak(
     for table in TABLES:
         _create(spark, table)
     with ExitStack() as running:
-        running.enter_context(recorder.recording())
+        running.enter_context(recorder.recording(warehouse_of(home)))
         own = Workers("main", spark, home / METASTORE, TABLES, plan.roles)
         running.callback(own.stop)
         others = []
@@ -259,7 +260,7 @@ class _Run:
         pids |= {f"process{n}": other.pid for n, other in enumerate(self.others, start=1)}
         values = resources.of_processes(pids)
         values |= resources.of_metastore(self.home / METASTORE)
-        values |= resources.of_tables(self.home / "warehouse")
+        values |= resources.of_tables(warehouse_of(self.home).entries())
         for name, rest in rests.items():
             values |= {
                 f"JVM references of {name}": rest.references,

@@ -7,6 +7,7 @@ from collections import Counter
 from tests.concurrency.changes import (
     Copy,
     Delete,
+    Insert,
     Merge,
     MergeFrom,
     Overwrite,
@@ -16,6 +17,7 @@ from tests.concurrency.changes import (
     Update,
 )
 from tests.concurrency.histories import Effect, RowId, Values
+from tests.concurrency.several import Several
 
 PLAIN, PARTS = Table(name="plain"), Table(name="parts", partitioned=True)
 SEEN: dict[str, dict[RowId, Values]] = {
@@ -81,4 +83,20 @@ def test_a_copy_writes_to_several_tables() -> None:
     assert change.effects(SEEN) == {
         "plain": Effect(inserted=Counter([(5, 50, 0)])),
         "parts": Effect(inserted=Counter([(5, 50, 1)])),
+    }
+
+
+def test_a_transaction_of_several_does_what_its_statements_do_one_after_the_other() -> None:
+    change = Several(
+        parts=(
+            Insert(table=PLAIN, rows=((4, 40, 0), (6, 60, 0))),
+            Update(table=PLAIN, where=EVEN, add=1),
+            Delete(table=PLAIN, where=Some(modulus=6, rest=0)),
+            Copy(source=PLAIN, targets=(PARTS,), where=Some(modulus=4, rest=0)),
+        )
+    )
+    assert change.sql.startswith("START TRANSACTION; INSERT INTO plain VALUES (4, 40), (6, 60); ")
+    assert change.effects(SEEN) == {
+        "plain": Effect(deleted=frozenset({(1, 0, 1)}), inserted=Counter([(2, 22, 0), (4, 41, 0)])),
+        "parts": Effect(inserted=Counter([(4, 41, 0)])),
     }

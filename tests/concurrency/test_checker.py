@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -20,6 +21,7 @@ from tests.concurrency.histories import (
     Values,
     Write,
 )
+from tests.concurrency.several import Several
 
 T, U = Table(name="t", partitioned=True), Table(name="u", partitioned=True)
 # Rows 1 and 2 of partition 0, row 3 of partition 1.
@@ -154,6 +156,22 @@ def test_an_insert_that_an_overwrite_has_not_seen_is_lost() -> None:
         assert rules(verdict(insert(2), overwrite, unit=unit)) == [Rule.CONFLICT]
         assert rules(verdict(overwrite, insert(2), unit=unit)) == [Rule.CONFLICT]
     assert rules(verdict(insert(2, (9, 90, 1)), overwrite)) == []
+
+
+def test_a_transaction_of_several_sees_what_it_did_and_nothing_of_others() -> None:
+    parts = (Insert(table=T, rows=((9, 90, 0),)), Update(table=T, where=one(9), add=1))
+    several = replace(
+        insert(2, (9, 91, 0)),
+        change=Several(parts=parts),
+        last_seen={"t": Counter([*ROWS.values(), (9, 91, 0)]), "u": Counter()},
+    )
+    assert rules(verdict(several)) == []
+    late = replace(several, last_seen={"t": Counter([*ROWS.values(), (9, 90, 0)])})
+    assert rules(verdict(late)) == [Rule.READING]
+    twice = replace(several, last_seen={"u": Counter([(1, 1, 1)])})
+    assert rules(verdict(twice)) == [Rule.READING]
+    one_of_them = replace(several, writes=insert(2).writes)
+    assert rules(verdict(one_of_them)) == [Rule.EFFECT]
 
 
 def test_write_skew_is_allowed() -> None:

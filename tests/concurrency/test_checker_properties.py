@@ -10,7 +10,7 @@ from random import Random
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.concurrency.changes import Table, random_change
+from tests.concurrency.changes import Table
 from tests.concurrency.checker import Unit, check
 from tests.concurrency.histories import (
     Commit,
@@ -24,6 +24,7 @@ from tests.concurrency.histories import (
     Values,
     Write,
 )
+from tests.concurrency.several import random_work
 
 TABLES = (Table(name="t"), Table(name="u", partitioned=True))
 START = State(number=0, tables={"t": {}, "u": {}}, highest={"t": 0, "u": 0})
@@ -38,7 +39,7 @@ def serial(seed: int, length: int) -> History:
     statements: list[Statement] = []
     readings = [_reading(0, highest, state)]
     for number in range(1, length + 1):
-        change = random_change(rng, TABLES)
+        change = random_work(rng, TABLES)
         seen = {name: _snapshot(write_id) for name, write_id in highest.items()}
         writes: dict[str, Write] = {}
         for table, effect in change.effects(state).items():

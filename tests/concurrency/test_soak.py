@@ -18,8 +18,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.faults]
         ["--threads", "3", "--sessions", "0", "--processes", "0"],
         ["--threads", "0", "--sessions", "3", "--processes", "0"],
         ["--threads", "1", "--sessions", "0", "--processes", "1"],
+        pytest.param(
+            ["--threads", "2", "--sessions", "0", "--processes", "0", "--filesystem", "s3"],
+            marks=pytest.mark.s3,
+        ),
     ],
-    ids=["threads", "sessions", "processes"],
+    ids=["threads", "sessions", "processes", "S3"],
 )
 def test_concurrent_statements_keep_snapshot_isolation(tmp_path: Path, writers: list[str]) -> None:
     """Run in a process of its own: the session of the other tests is not one to measure."""

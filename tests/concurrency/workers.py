@@ -18,8 +18,9 @@ import acidsql
 from acidsql import bridge
 from acidsql.session.acid_session import AcidSession
 from tests.concurrency import recorder
-from tests.concurrency.changes import Table, random_change, random_compaction
+from tests.concurrency.changes import Table, random_compaction
 from tests.concurrency.histories import Reading, Snapshot, Statement
+from tests.concurrency.several import random_work
 
 _HELD = 4  # DataFrames that a reader holds at most
 
@@ -159,7 +160,7 @@ class Workers:
         self, spark: SparkSession, who: str, rng: Random, until: float, records: Records
     ) -> None:
         while time.monotonic() < until:
-            change = random_change(rng, self._tables)
+            change = random_work(rng, self._tables)
             records.statements.append(recorder.run(spark, who, change, self._metastore))
 
     def _compact(self, who: str, rng: Random, until: float, records: Records) -> None:

@@ -29,6 +29,8 @@ KEPT = [
     "SHOW TABLES LIKE 'a*'",
     "SELECT 1L, 2S, 3Y, 1.5BD, 1e3",
     "SELECT :name, ?",
+    "CREATE TABLE t (a INT) TBLPROPERTIES ('acid.fetch.deleted.rows'='true')",
+    "SELECT f('acid.fetch.deleted.rows'), if('a'='b', 1, 2) FROM t",
 ]
 
 
@@ -38,6 +40,12 @@ def test_what_means_the_same_stays_character_by_character(text: str) -> None:
 
 
 EDITS = [
+    (
+        "SELECT * FROM t('acid.fetch.deleted.rows'='true') a "
+        "JOIN d.`u`('acid.fetch.deleted.rows'='true')",
+        "SELECT * FROM t WITH ('acid.fetch.deleted.rows'='true') a "
+        "JOIN d.`u` WITH ('acid.fetch.deleted.rows'='true')",
+    ),
     (
         "SELECT greatest(a, b)",
         "SELECT CASE WHEN a IS NULL OR b IS NULL THEN NULL ELSE greatest(a, b) END",

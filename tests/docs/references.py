@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "acidsql"
 
 # Settings, table properties and user metadata begin with these.
-_KEYS = ("spark.", "hive.", "orc.", "field.", "acidsql.merge.")
+_KEYS = ("spark.", "hive.", "orc.", "field.", "acidsql.changes.", "acidsql.merge.")
 _FILES = (".g4", ".lark", ".md", ".proto", ".py", ".thrift", ".toml")
 # Classes, packages and variables of others that dotted names begin with.
 _FOREIGN = frozenset(

@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import get_args
@@ -16,8 +17,10 @@ import pytest
 from acidsql.bridge.spark_versions import TRIED
 from acidsql.checking.problems import KINDS
 from acidsql.repl import main as shell
+from acidsql.repl.commands import COMMANDS
+from acidsql.repl.config import Config, config_text
+from acidsql.repl.console import Command
 from acidsql.repl.printer import FORMATS
-from acidsql.repl.shell import _COMMANDS as COMMANDS
 from acidsql.repl.statements import split
 from acidsql.sqlstates import SQLSTATES, sqlstate
 from acidsql.syntax import builder, parse, statements
@@ -207,7 +210,7 @@ _PLACED = {"PARSE_SYNTAX_ERROR", "UNSUPPORTED_DIALECT_FEATURE"}
 
 def test_every_condition_has_a_sqlstate() -> None:
     named = {name.partition(".")[0] for name in all_raised() | raised() | _PLACED}
-    assert set(SQLSTATES) == named - {"SNAPSHOT_EXPIRED"}  # that is in a message of Spark's error
+    assert set(SQLSTATES) == named - {"SNAPSHOT_EXPIRED"}  # of Spark's errors
 
 
 def test_documents_tell_the_sqlstate_of_a_condition() -> None:
@@ -254,8 +257,9 @@ def test_oldest_python_is_the_same_everywhere() -> None:
 
 
 def test_benchmark_suites_are_documented() -> None:
-    code = (_ROOT / "tpcds_bench" / "__main__.py").read_text("utf-8")
-    suites = re.findall(r'@main\.command\("(\w+)"\)', code)
+    files = ("__main__.py", "peers/commands.py")
+    code = "".join((_ROOT / "tpcds_bench" / file).read_text("utf-8") for file in files)
+    suites = re.findall(r'@(?:main|click)\.command\("(\w+)"\)', code)
     assert suites
     commands = re.findall(r"^    python -m tpcds_bench (\w+)", page("performance"), re.MULTILINE)
     assert set(suites) == set(commands)
@@ -299,9 +303,23 @@ def test_options_of_checks_are_documented() -> None:
     assert options == set(re.findall(r"\[(--[a-z-]+)\]", _SHELL))
 
 
-@pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_command_of_the_prompt_is_documented(command: str) -> None:
-    assert f"| `{command}`" in _SHELL
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_command_of_the_prompt_is_documented(command: Command) -> None:
+    row = rf"^\| (?:… )?{', '.join(f'`{re.escape(n)}`' for n in (command.name, *command.aliases))}"
+    assert re.search(row, _SHELL, re.MULTILINE)
+
+
+def test_documents_name_no_other_command_of_the_prompt() -> None:
+    named = set(re.findall(r"`(\\[^\s`|]+)`", _SHELL))
+    assert named - {"\\N"} == {name for c in COMMANDS for name in (c.name, *c.aliases)}
+
+
+def test_options_of_the_configuration_are_documented() -> None:
+    section = _SHELL[_SHELL.index("## The configuration file") :]
+    rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \| ", section, re.MULTILINE)
+    assert [name for name, _ in rows] == [option.name for option in fields(Config)]
+    for name, default in rows:
+        assert f"\n#{name} = {default}\n" in config_text()
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
@@ -344,7 +362,9 @@ def test_names_in_the_documents_exist(document: Path) -> None:
 
 def test_architecture_names_functions() -> None:
     named = re.findall(r"`(\w+)\.(\w+)`", _ARCHITECTURE)
-    assert {("row_level", "update"), ("bridge", "update_rows"), ("tails", "stamp")} <= set(named)
+    assert {("row_level", "update"), ("bridge", "update_rows"), ("tails", "acid_tail")} <= set(
+        named
+    )
     assert len(set(re.findall(r"`([\w/]+\.py)`", _ARCHITECTURE))) > 10
 
 

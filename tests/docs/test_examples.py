@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql import table_builders
+from acidsql.session.acid_session import AcidSession
 from tests.docs import pages
 
 _ROOT = Path(__file__).parents[2]
@@ -24,12 +25,17 @@ _OTHER_PAGES = (
     "docs/tutorial.md",  # before the others: it shows transaction ids
     "docs/cookbook.md",
     "docs/transactions.md",
+    "docs/time-travel.md",
+    "docs/change-feed.md",
     "docs/structured-streaming.md",
     "docs/check.md",
     "docs/dialects.md",
     "docs/enable.md",
+    "docs/db-api.md",
     "docs/notebook.md",
     "docs/streaming.md",
+    "docs/arrow.md",
+    "docs/formats.md",
     "docs/reference/statements.md",
     "docs/reference/python.md",
     "docs/reference/settings.md",
@@ -125,17 +131,33 @@ def test_other_pages(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def pets(spark: SparkSession) -> Iterator[dict[str, object]]:
-    """Yield the names that the examples of docstrings use."""
+def pets(spark: SparkSession, tmp_path: Path) -> Iterator[dict[str, object]]:
+    """Yield the names that the examples of docstrings use; their relative paths are below
+    ``tmp_path``.
+    """
+    hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs
+    files = hadoop.FileSystem.get(spark.sparkContext._jsc.hadoopConfiguration())
+    before = files.getWorkingDirectory()
+    files.setWorkingDirectory(hadoop.Path(tmp_path.as_uri()))
+    # Checkpoints of streams are resolved by another class of Hadoop's.
+    system = spark.sparkContext._jvm.java.lang.System
+    directory = system.setProperty("user.dir", str(tmp_path))
     acidsql.sql(spark, "CREATE DATABASE examples")
     acidsql.sql(spark, "USE examples")
     orc = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
     acidsql.sql(spark, f"CREATE TABLE pet (id INT, name STRING) {orc}")
     acidsql.sql(spark, "INSERT INTO pet VALUES (1, 'Rex')")
     acidsql.sql(spark, "INSERT INTO pet VALUES (2, 'Tom')")
-    yield {"spark": spark, "acidsql": acidsql, "AcidTable": acidsql.AcidTable}
+    yield {
+        "spark": spark,
+        "acidsql": acidsql,
+        "AcidTable": acidsql.AcidTable,
+        "metastore": AcidSession.of(spark).settings.metastore,
+    }
     acidsql.sql(spark, "USE default")
     acidsql.sql(spark, "DROP DATABASE examples CASCADE")
+    files.setWorkingDirectory(before)
+    system.setProperty("user.dir", directory)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from tests.faults import (
     metastore_kills,
     metastore_server,
     pauses,
+    s3_kills,
     server_calls,
     streams,
 )
@@ -20,6 +21,7 @@ from tests.faults.campaign import Family
 
 _ALL = (
     kills.FAMILY,
+    s3_kills.FAMILY,
     metastore_kills.FAMILY,
     interrupts.FAMILY,
     pauses.FAMILY,

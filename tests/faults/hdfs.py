@@ -89,9 +89,9 @@ def counted_steps() -> Iterator[Steps]:
 
 
 def _counting(steps: Steps, name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
-    def counting(files: FileSystem, path: Any, *arguments: Any) -> Any:
+    def counting(files: FileSystem, path: Any, *arguments: Any, **named: Any) -> Any:
         steps.step(name)
-        return operation(files, path, *arguments)
+        return operation(files, path, *arguments, **named)
 
     return counting
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from tests.faults.kill_cases import CASES, Case
-from tests.faults.kill_steps import COMMITS_AND_RENAMES, RANDOM, recorded
+from tests.faults.kill_cases import CASES, REFUSED_ON_S3
+from tests.faults.kill_model import Case
+from tests.faults.kill_steps import COMMITS_AND_RENAMES, LOCAL, RANDOM, recorded
 from tests.faults.kill_worker import BOTH, JVM, PYTHON
 
 HITS = 5
@@ -46,36 +47,53 @@ class Plan:
         return f"{self.case.name}: {self.kills} killed{own} at {where}"
 
 
-def cells() -> dict[tuple[str, str], int]:
+def cases(filesystem: str = LOCAL) -> list[Case]:
+    """Return the statements that are killed on a file system.
+
+    On S3 those of tables with partitions, which do all that others do.
+    """
+    if filesystem == LOCAL:
+        return list(CASES)
+    return [
+        case
+        for case in CASES
+        if case.kind not in REFUSED_ON_S3
+        and ("part" in case.variant or "DATABASE" in case.kind)
+        and not ("transaction" in case.kind and (case.by_jobs or "buck" in case.variant))
+    ]
+
+
+def cells(filesystem: str = LOCAL) -> dict[tuple[str, str], int]:
     """Return the cells (step, kind of statement) that can occur, each with the hits it needs."""
-    kinds = {case.name: case.kind for case in CASES}
-    steps = recorded()
+    kinds = {case.name: case.kind for case in cases(filesystem)}
+    steps = recorded(filesystem)
     found = {(step, kinds[name]) for name in steps if name in kinds for step in steps[name]}
     return dict.fromkeys(sorted(found | {(RANDOM, kind) for kind in kinds.values()}), HITS)
 
 
 @cache
-def _slots() -> tuple[tuple[str, str], ...]:
+def _slots(filesystem: str) -> tuple[tuple[str, str], ...]:
     """Return the cells in an order of which each part is a sample.
 
     Those around commits and renames are repeated until they are half of all.
     """
-    near = [cell for cell in cells() if cell[0] in COMMITS_AND_RENAMES]
-    far = [cell for cell in cells() if cell[0] not in COMMITS_AND_RENAMES]
+    near = [cell for cell in cells(filesystem) if cell[0] in COMMITS_AND_RENAMES]
+    far = [cell for cell in cells(filesystem) if cell[0] not in COMMITS_AND_RENAMES]
     repeated = [near[i % len(near)] for i in range(max(len(near), len(far)))] if near else []
     slots = [*far, *repeated]
     Random(0).shuffle(slots)
     return tuple(slots)
 
 
-def plan(seed: int) -> Plan:
+def plan(seed: int, filesystem: str = LOCAL) -> Plan:
     """Return the plan of a seed: as many seeds in a row as there are slots hit each cell once."""
-    step, kind = _slots()[seed % len(_slots())]
+    slots = _slots(filesystem)
+    step, kind = slots[seed % len(slots)]
     random = Random(seed)
-    steps = recorded()
+    steps = recorded(filesystem)
     able = [
         case
-        for case in CASES
+        for case in cases(filesystem)
         if case.kind == kind and (step == RANDOM or step in steps.get(case.name, {}))
     ]
     case = random.choice(able)

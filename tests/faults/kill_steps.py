@@ -12,11 +12,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from acidsql import bridge
+from acidsql.bridge import s3_uploads
 from acidsql.commands import create, databases_and_views
 from acidsql.compaction import cleaner
 from acidsql.metastore import file_moves
@@ -28,6 +29,9 @@ from acidsql.storage import staging, sync
 from acidsql.storage.filesystem import FileSystem
 
 RANDOM = "random"
+# Whatever the step is: the n-th of all. On S3 these are enough, since each is a request or a call
+# of the metastore.
+ANY = "any"
 # The steps around a commit, and around a rename that it decides on or that it makes visible.
 COMMITS_AND_RENAMES = frozenset(
     {
@@ -41,19 +45,26 @@ COMMITS_AND_RENAMES = frozenset(
         "after move",
     }
 )
-_RECORD = Path(__file__).with_name("kill_steps.json")
+# Where the tables of a campaign are.
+LOCAL, S3 = "local", "s3"
+_RECORDS = {
+    LOCAL: Path(__file__).with_name("kill_steps.json"),
+    S3: Path(__file__).with_name("kill_steps_s3.json"),
+}
 
 
-def recorded() -> dict[str, dict[str, int]]:
+@cache
+def recorded(filesystem: str = LOCAL) -> dict[str, dict[str, int]]:
     """Return how often each case reaches each step, as ``record_kills`` counted it."""
-    read: dict[str, dict[str, int]] = json.loads(_RECORD.read_text()) if _RECORD.exists() else {}
+    record = _RECORDS[filesystem]
+    read: dict[str, dict[str, int]] = json.loads(record.read_text()) if record.exists() else {}
     return read
 
 
-def record(steps: Mapping[str, Mapping[str, int]]) -> None:
+def record(steps: Mapping[str, Mapping[str, int]], filesystem: str = LOCAL) -> None:
     """Keep how often each case reaches each step."""
     lines = (f"  {json.dumps(name)}: {json.dumps(steps[name], sort_keys=True)}" for name in steps)
-    _RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    _RECORDS[filesystem].write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 class Steps:
@@ -66,6 +77,7 @@ class Steps:
 
     def __init__(self, step: str | None, number: int, strike: Callable[[], None]) -> None:
         self.counts: Counter[str] = Counter()
+        self._total = 0
         self.armed = False
         self._target = step, number
         self._strike = strike
@@ -77,7 +89,8 @@ class Steps:
             return
         with self._lock:
             self.counts[step] += 1
-            if (step, self.counts[step]) == self._target:
+            self._total += 1
+            if self._target in ((step, self.counts[step]), (ANY, self._total)):
                 self._strike()
 
 
@@ -109,6 +122,8 @@ def _staged_rename(_: FileSystem, _source: str, target: str) -> str | None:
 
 
 def _write(_: FileSystem, path: str, *_content: bytes) -> str:
+    if path.rpartition("/")[2].startswith("part-"):
+        return "write"
     return "staged file" if _is_staged(path) else "owner file"
 
 
@@ -129,6 +144,16 @@ def _delete(_: FileSystem, path: str) -> str:
     if name.startswith("_acidsql_staging_"):
         return "delete staging"
     return "staged file" if _is_staged(path) else "delete old directory"
+
+
+def _in_store(name: str) -> Name:
+    """Name a step of object stores, whose first argument is a path, or several."""
+
+    def named(files: FileSystem, path: Any, *_: Any) -> str | None:
+        paths = [path] if isinstance(path, str) else list(path)
+        return name if paths and files.is_object_store(paths[0]) else None
+
+    return named
 
 
 def _is_staged(path: str) -> bool:
@@ -156,10 +181,16 @@ _CALLS: tuple[tuple[Any, str, Name], ...] = (
     (file_moves, "prepare", _named("holding directory")),
     (file_operations, "remove", _named("journal removal")),
     (staging, "_save", _named("write")),
-    (bridge, "write_orc", _named("write")),
     (FileSystem, "assemble", _named("write")),
     (FileSystem, "write", _write),
     (FileSystem, "append", _named("stamp")),
+    (FileSystem, "put", _in_store("put")),
+    (FileSystem, "delete_trees", _in_store("delete old directories")),
+    (FileSystem, "delete_objects", _in_store("delete objects")),
+    (FileSystem, "complete", _named("complete staged file")),
+    (s3_uploads, "begin", _named("upload")),
+    (s3_uploads.Multipart2, "send", _named("upload")),
+    (s3_uploads.Multipart2, "complete", _named("upload")),
     (FileSystem, "rename", _staged_rename),
     (FileSystem, "link", _named("link")),
     (FileSystem, "move", _away),

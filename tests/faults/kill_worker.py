@@ -12,8 +12,8 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,10 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql import limits
+from acidsql import bridge, limits
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import parse
-from tests.faults.kill_cases import CLEANER
+from tests.faults.kill_model import CLEANER, NEXT
 from tests.faults.kill_steps import Steps, installed
 
 PYTHON, JVM, BOTH = "Python", "JVM", "both"
@@ -59,6 +59,8 @@ class Shot:
         log: file for errors.
         result: file that gets the counts of the steps, if the statement comes to its end.
         jvm_pid: file that gets the id of its own JVM.
+        settings: of its own JVM.
+        least_part: size from which on S3 copies parts of files; None for Amazon's.
     """
 
     metastore: str
@@ -73,6 +75,8 @@ class Shot:
     log: str
     result: str
     jvm_pid: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    least_part: int | None = None
 
     def line(self) -> str:
         """Return it as a line of JSON."""
@@ -114,6 +118,8 @@ def run(shot: Shot, tell: Callable[[str], None]) -> None:
     spark = attached(*shot.gateway) if shot.gateway else _own_jvm(shot)
     spark.conf.set("spark.acidsql.metastore", shot.metastore)
     spark.conf.set("spark.acidsql.synchronous", "off")  # what a kill leaves is in memory
+    if shot.least_part is not None:
+        bridge.s3.LEAST_PART = shot.least_part
     if shot.by_jobs:
         limits._LIMITS = replace(
             limits.limits(), driver_rows=0, driver_events=0, compaction_events=0
@@ -148,11 +154,12 @@ def run(shot: Shot, tell: Callable[[str], None]) -> None:
 
 
 def execute(spark: SparkSession, text: str) -> None:
-    """Run a statement, or the cleaner."""
+    """Run a statement, those of a transaction, or the cleaner."""
     if text == CLEANER:
         acidsql.run_cleaner(spark)
-    else:
-        acidsql.sql(spark, text)
+        return
+    for statement in text.split(NEXT):
+        acidsql.sql(spark, statement)
 
 
 def _table_of(compaction: str) -> str:
@@ -174,7 +181,7 @@ def attached(port: int, secret: str) -> SparkSession:
 
 
 def _own_jvm(shot: Shot) -> SparkSession:
-    builder = SparkSession.builder.config(map=SPARK)
+    builder = SparkSession.builder.config(map=SPARK | dict(shot.settings))
     spark = builder.config("spark.sql.warehouse.dir", shot.warehouse).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     Path(shot.jvm_pid).write_text(str(spark.sparkContext._gateway.proc.pid))

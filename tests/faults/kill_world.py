@@ -5,11 +5,12 @@ One is made by Spark; each shot gets a copy. What a shot leaves is read without 
 
 from __future__ import annotations
 
+import io
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,11 +25,12 @@ from acidsql.scan.snapshot import take_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.listings import Listings
 from acidsql.storage.sync import SyncedFiles
-from tests.faults.kill_cases import LANDED, LOADED, WORLD, State, TableState, texts
+from tests.faults.kill_model import LANDED, LOADED, WORLD, State, TableState, texts
+from tests.faults.kill_steps import LOCAL
 from tests.metastore.local_files import LocalFiles
 from tests.product.independent_reader import read_rows
 
-_PLACES = ("databases.location", "tables.location", "partitions.location")
+PLACES = ("databases.location", "tables.location", "partitions.location")
 # Entries of the queue that somebody still has to work on.
 _UNDONE = (CompactionState.INITIATED, CompactionState.WORKING, CompactionState.READY_FOR_CLEANING)
 
@@ -54,12 +56,30 @@ class World:
         """Directory of the files to load."""
         return self.root / "land"
 
+    @property
+    def files(self) -> LocalFiles:
+        """File system of the tables, without Spark."""
+        return LocalFiles()
+
+    def location(self, name: str) -> str:
+        """Return where a directory of the world is, for statements."""
+        return str(self.root / name)
+
+    def land_file(self, name: str, content: bytes) -> None:
+        """Make a file to load."""
+        self.land.mkdir(parents=True, exist_ok=True)
+        (self.land / name).write_bytes(content)
+
+    def delete(self) -> None:
+        """Delete everything."""
+        shutil.rmtree(self.root)
+
     def copy(self, root: Path) -> World:
         """Copy a world that nobody uses."""
         made = World(root)
         shutil.copytree(self.root, root)
         with closing(sqlite3.connect(made.metastore)) as connection, connection:
-            for place in _PLACES:
+            for place in PLACES:
                 table, _, column = place.partition(".")
                 connection.execute(
                     f"UPDATE {table} SET {column} = replace({column}, ?, ?)",
@@ -71,7 +91,7 @@ class World:
     def opened(self) -> Iterator[EmbeddedMetastore]:
         """Open the metastore as another process does."""
         store = EmbeddedMetastore(
-            str(self.metastore), synchronous=False, files=SyncedFiles(LocalFiles())
+            str(self.metastore), synchronous=False, files=SyncedFiles(self.files)
         )
         try:
             yield store
@@ -80,7 +100,7 @@ class World:
 
     def state(self) -> State:
         """Read everything, as the next process finds it."""
-        files = LocalFiles()
+        files = self.files
         tables = {}
         with self.opened() as store:
             databases = store.databases()
@@ -104,7 +124,7 @@ class World:
 
     def left(self) -> list[str]:
         """Return what nobody needs any more, in the metastore and on the disk."""
-        files = LocalFiles()
+        files = self.files
         found = []
         owned = {self.warehouse}
         kept: dict[Path, set[str]] = {}
@@ -140,30 +160,54 @@ class World:
                 continue
             if place not in owned and not (place.name == OWNER_FILE and place.parent in owned):
                 found.append(str(place.relative_to(self.root)))
-        clients = self.root.glob(f"{self.metastore.name}-client-*")
-        found += [str(path.relative_to(self.root)) for path in clients]
+        found += self.clients()
         found += [str(p.relative_to(self.root)) for p in self.land.rglob("*acidsql*")]
         return found
+
+    def clients(self) -> list[str]:
+        """Return the names of the files of clients."""
+        return [path.name for path in self.root.glob(f"{self.metastore.name}-client-*")]
 
 
 def _path(location: str) -> Path:
     return Path(location.removeprefix("file:"))
 
 
-def make_world(spark: SparkSession, root: Path) -> World:
-    """Make the world in which each shot begins."""
-    world = World(root)
-    world.land.mkdir(parents=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where the tables of a campaign are: on the local disk.
+
+    Attributes:
+        family: of the faults.
+        filesystem: whose record of steps is used.
+        settings: of its JVMs.
+        least_part: size from which on S3 copies parts of files; None for Amazon's.
+    """
+
+    family: str = "kills"
+    filesystem: str = LOCAL
+    settings: Mapping[str, str] = field(default_factory=dict)
+    least_part: int | None = None
+
+    def world(self, root: Path) -> World:
+        """Return an empty world."""
+        return World(root)
+
+
+def fill(spark: SparkSession, world: World) -> None:
+    """Make what each shot begins with, in an empty world."""
+    world.root.mkdir(parents=True)
     for name, row in zip(LANDED, LOADED, strict=True):
         rows = pa.table({"id": pa.array([row[0]], pa.int32()), "v": [row[1]]})
-        pa_orc.write_table(rows, world.land / name)
+        content = io.BytesIO()
+        pa_orc.write_table(rows, content)
+        world.land_file(name, content.getvalue())
     session = spark.newSession()
     session.conf.set("spark.acidsql.metastore", str(world.metastore))
     session.conf.set("spark.acidsql.synchronous", "off")
     for database in ("d", "w"):
-        place = world.warehouse / database
+        place = world.location(f"warehouse/{database}")
         acidsql.sql(session, f"CREATE DATABASE {database} LOCATION '{place}'")
     for statement in WORLD:
         acidsql.sql(session, statement)
     AcidSession.of(session).close()
-    return world

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,11 +26,11 @@ import acidsql
 from acidsql import limits
 from acidsql.session.acid_session import AcidSession
 from tests.faults.campaign import Family, Fault, Options
-from tests.faults.kill_cases import CASES, Case, State, next_insert, states
-from tests.faults.kill_plan import COUNTED, Plan, cells, plan
-from tests.faults.kill_steps import RANDOM
+from tests.faults.kill_model import Case, State, next_insert, states
+from tests.faults.kill_plan import COUNTED, Plan, cases, cells, plan
+from tests.faults.kill_steps import ANY, LOCAL, RANDOM
 from tests.faults.kill_worker import JVM, PYTHON, SPARK, Shot, execute
-from tests.faults.kill_world import World, make_world
+from tests.faults.kill_world import Site, World, fill
 
 # A JVM is replaced after this number of shots: what dead processes held there is never freed.
 _SHOTS_OF_A_JVM = 150
@@ -112,20 +111,22 @@ def _kill(shot: Shot, pid: int) -> None:
 class Campaign:
     """Campaign in a directory: the world, a JVM, the workers."""
 
-    def __init__(self, home: Path, workers: Workers) -> None:
+    def __init__(self, home: Path, workers: Workers, site: Site | None = None) -> None:
         self._home = home
         self._workers = workers
+        self._site = site or Site()
         self._spark: SparkSession | None = None
         self._shots_of_jvm = 0
         self._durations: dict[str, float] = {}
-        self._world = make_world(self.spark, home / "world")
+        self._world = self._site.world(home / "world")
+        fill(self.spark, self._world)
 
     @property
     def spark(self) -> SparkSession:
         """Session of a JVM that is not too old."""
         if self._spark is None or self._shots_of_jvm >= _SHOTS_OF_A_JVM:
             self.close()
-            builder = SparkSession.builder.config(map=SPARK)
+            builder = SparkSession.builder.config(map=SPARK | dict(self._site.settings))
             place = self._home / "spark-warehouse"
             self._spark = builder.config("spark.sql.warehouse.dir", str(place)).getOrCreate()
             self._spark.sparkContext.setLogLevel("OFF")
@@ -161,6 +162,8 @@ class Campaign:
             log=str(world.root / "log"),
             result=str(world.root / "result"),
             jvm_pid=str(world.root / "jvm"),
+            settings=self._site.settings,
+            least_part=self._site.least_part,
         )
 
     def whole(self, case: Case) -> tuple[dict[str, int], float]:
@@ -182,7 +185,7 @@ class Campaign:
             assert found == expected, f"{case.name}: {difference(found, expected)}"
             read = json.loads((world.root / "result").read_text())
         finally:
-            shutil.rmtree(world.root)
+            world.delete()
             if "DATABASE" in case.kind:
                 self._forget_databases()
         self._shots_of_jvm += 1
@@ -190,8 +193,8 @@ class Campaign:
 
     def fault(self, seed: int) -> Fault:
         """Do a shot, and look at what it leaves."""
-        made = plan(seed)
-        fault = Fault(family="kills", step=made.step, statement=made.case.kind, seed=seed)
+        made = plan(seed, self._site.filesystem)
+        fault = Fault(family=self._site.family, step=made.step, statement=made.case.kind, seed=seed)
         delay = None
         if made.step == RANDOM:
             if made.case.name not in self._durations:
@@ -213,7 +216,7 @@ class Campaign:
         finally:
             if "DATABASE" in made.case.kind:
                 self._forget_databases()
-        shutil.rmtree(world.root)
+        world.delete()
         return replace(fault, struck=struck)
 
     def _check(self, made: Plan, world: World, struck: bool, status: int) -> None:
@@ -255,11 +258,7 @@ class Campaign:
             table = case.target_after or "w.src"
             more = next_insert(table, found.tables[table], made.number + 7)
             text, expected = more[0], states(case, made.number, more)[1]
-        touched = {
-            case.target,
-            case.target_after,
-            *(["w.plain", "w.buck"] * (case.kind == "multi-insert")),
-        }
+        touched = {case.target, case.target_after, *case.others}
         if more:
             touched.add(case.target_after or "w.src")
         if made.cleans_first:
@@ -313,7 +312,7 @@ def _jvm_was_killed(world: World) -> bool:
 
 
 def _text(case: Case, number: int, world: World) -> str:
-    return case.text.format(n=number, land=world.land)
+    return case.text.format(n=number, land=world.location("land"))
 
 
 def _require(found: State, expected: State, when: str) -> None:
@@ -336,13 +335,17 @@ def difference(found: State, expected: State) -> str:
 
 
 @contextmanager
-def campaign(home: Path) -> Iterator[Campaign]:
-    """Open a campaign in an empty directory."""
+def campaign(home: Path, site: Site | None = None) -> Iterator[Campaign]:
+    """Open a campaign in an empty directory.
+
+    Args:
+        site: where its tables are; by default on the local disk.
+    """
     workers = Workers()
     # Nothing is read for longer than its statement runs.
     kept, limits._LIMITS = limits._LIMITS, replace(limits.limits(), collection_pauses=())
     try:
-        made = Campaign(home, workers)
+        made = Campaign(home, workers, site)
         try:
             yield made
         finally:
@@ -352,13 +355,15 @@ def campaign(home: Path) -> Iterator[Campaign]:
         workers.close()
 
 
-def count_steps(home: Path, cases: Sequence[Case] = CASES) -> dict[str, dict[str, int]]:
+def count_steps(home: Path, site: Site | None = None) -> dict[str, dict[str, int]]:
     """Run each statement to its end, and return how often it reaches each step."""
     counted = {}
-    with campaign(home) as opened:
-        for case in cases:
-            counted[case.name] = dict(opened.whole(case)[0])
-            print(case.name, sum(counted[case.name].values()), flush=True)
+    with campaign(home, site) as opened:
+        for case in cases(site.filesystem if site else LOCAL):
+            counted[case.name] = steps = dict(opened.whole(case)[0])
+            if site is not None and site.filesystem != LOCAL:
+                counted[case.name] = {ANY: sum(steps.values())}
+            print(case.name, sum(steps.values()), flush=True)
     return counted
 
 

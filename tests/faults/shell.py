@@ -54,6 +54,7 @@ class Shell:
         self._state: State = EMPTY
         self._turns = 0
         options = ["--master", "local[1]", "--warehouse", str(home / "warehouse"), "--timing"]
+        options.append("--no-warn")
         settings = {
             "spark.driver.memory": "1g",
             "spark.sql.shuffle.partitions": "2",
@@ -62,11 +63,12 @@ class Shell:
         }
         for key, value in settings.items():
             options += ["--conf", f"{key}={value}"]
+        directories = {f"XDG_{kind}_HOME": str(home / kind) for kind in ("CONFIG", "STATE")}
         self._terminal = pexpect.spawn(
             sys.executable,
             ["-c", "from acidsql.repl.main import main; main()", *options],
             cwd=str(home),
-            env=environment({"TERM": "xterm", "XDG_STATE_HOME": str(home / "state")}),
+            env=environment({"TERM": "xterm", "PAGER": "cat", **directories}),
             encoding="utf-8",
             timeout=_SECONDS,
             dimensions=(40, 400),

@@ -97,7 +97,7 @@ def stage(
     write: WriteTransaction, values: Values, rows: Iterable[str], *, deletes: bool = False
 ) -> FinishedDirectory:
     """Write rows, or deletions, for a partition in staging."""
-    path = child(write.staging, f"{'deletes' if deletes else 'rows'}_{'_'.join(values)}")
+    path = child(write.staging.path, f"{'deletes' if deletes else 'rows'}_{'_'.join(values)}")
     files = write.session.files
     files.write(child(path, "bucket_00000"), "\n".join(sorted(rows)).encode())
     return FinishedDirectory(

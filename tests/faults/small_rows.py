@@ -155,7 +155,7 @@ def _truncate(actor: Actor, name: TableName) -> None:
         places = [p.values for p in write.partitions()] if write.table.partition_columns else [()]
         write.announce(intent.operation, places)
         for number, values in enumerate(places):
-            path = child(write.staging, f"truncated_{number}")
+            path = child(write.staging.path, f"truncated_{number}")
             write.session.files.write(child(path, METADATA_FILE), TRUNCATED_CONTENT)
             write.place(path, values, base_name(write.write_id))
         actor.note(Change(table=name, write_id=write.write_id, added={}, replaced=places))
@@ -169,7 +169,7 @@ def _load(actor: Actor, name: TableName, values: Values, *, overwrite: bool) -> 
     sources = [child(place, name) for name in files.names(place) if not name.startswith("_")]
     intent = insert_intent(actor.table(name), _LOAD, values or None, overwrite=overwrite)
     with write_transaction(actor.session, intent) as write:
-        staged = child(write.staging, "loaded")
+        staged = child(write.staging.path, "loaded")
         versions = [(source, files.version(source)) for source in sources]
         for number, source in enumerate(sources):
             files.link(source, child(staged, original_file_name(number)))
@@ -235,6 +235,7 @@ def write_merged(
     snapshot: TableSnapshot,
     compaction: Compaction,
     staging: str,
+    destination: str,  # noqa: ARG001 - the local disk is no object store
     txn_id: int,
 ) -> list[str]:
     """Write the merged directories of a partition, in place of ``merging.write_merged``."""

@@ -51,6 +51,14 @@ CASES = [
         originals="000000_0 000000_0_copy_10 000000_0_copy_2",
     ),
     Case(
+        title="an old version, without write id 5, which committed later and ends a base",
+        names="base_2 base_5_v10 delta_3_3 delta_4_4 delta_5_5 delta_6_6 delta_3_6_v11",
+        write_ids="6:5:",
+        base="base_2",
+        deltas="delta_3_6_v11",
+        obsolete="delta_3_3 delta_4_4 delta_6_6",
+    ),
+    Case(
         title="the widest delta wins",
         names="000000_0 delta_025_025 delta_029_029 delta_025_030 delta_050_100 delta_101_101",
         write_ids="100::",

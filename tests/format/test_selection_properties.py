@@ -56,7 +56,8 @@ def snapshots(draw: st.DrawFn) -> tuple[ValidWriteIdList, ValidTxnList]:
     return write_ids, txns
 
 
-# The rules of Hive's getAcidState, in sets of write ids.
+# The rules of Hive's getAcidState, in sets of write ids; but a base that ends with the lowest open
+# write id is not read.
 
 
 def _ids(directory: AcidDirectory) -> set[int]:
@@ -66,7 +67,7 @@ def _ids(directory: AcidDirectory) -> set[int]:
 def _usable_base(base: AcidDirectory, write_ids: ValidWriteIdList) -> bool:
     last = base.max_write_id
     if base.visibility_txn_id:
-        return last <= write_ids.high_water_mark and all(i >= last for i in write_ids.open)
+        return last <= write_ids.high_water_mark and all(i > last for i in write_ids.open)
     return write_ids.is_valid(last)
 
 

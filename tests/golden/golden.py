@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import DataType
 
 from acidsql.format.partitions import DEFAULT_PARTITION
 from tests.hive_tables import HiveTable, hive_table
@@ -31,6 +32,8 @@ def _read(directory: Path) -> HiveTable:
 
 
 GOLDEN = tuple(map(_read, sorted(TABLES.iterdir())))
+# Those with delete events.
+DELETING = tuple(g for g in GOLDEN if any((TABLES / g.name).rglob("delete_delta*")))
 
 
 # Hive reads NULL in a partition column of strings as the name of the default partition, and then it
@@ -49,13 +52,24 @@ def parameters(tables: Iterable[HiveTable], quick: Container[str] | None = None)
 
 def expected_rows(spark: SparkSession, golden: HiveTable) -> list[Row]:
     """Return Hive's rows, sorted by their text."""
-    types = golden.types(spark)
+    return expected_of(golden, golden.types(spark))
+
+
+def expected_of(golden: HiveTable, types: Sequence[DataType]) -> list[Row]:
+    """Return Hive's rows, sorted by their text; ``types`` are those of all columns."""
     return sorted((row_of_hive(line["row"], types) for line in _expected(golden)), key=repr)
 
 
 def expected_with_ids(spark: SparkSession, golden: HiveTable) -> list[Identified]:
     """Return Hive's rows with their row ids, sorted by these."""
-    types = golden.types(spark)
+    return expected_with_ids_of(golden, golden.types(spark))
+
+
+def expected_with_ids_of(golden: HiveTable, types: Sequence[DataType]) -> list[Identified]:
+    """Return Hive's rows with their row ids, sorted by these.
+
+    ``types`` are those of all columns.
+    """
     lines = _expected(golden)
     return in_order((tuple(line["row__id"]), row_of_hive(line["row"], types)) for line in lines)
 

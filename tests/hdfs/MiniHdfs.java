@@ -6,8 +6,8 @@ import org.apache.hadoop.hdfs.MiniDFSCluster;
 /**
  * A name node and a data node on loopback, in one process.
  *
- * <p>Argument: an empty directory for their data. Prints the file system's URI when it can be used,
- * and runs until standard input ends, so that it never outlives the process that started it.
+ * <p>Argument: an empty directory for their data. Prints the address of the REST interface and then
+ * the file system's URI when it can be used, and runs until standard input ends, so that it never outlives the process that started it.
  */
 public final class MiniHdfs {
   private MiniHdfs() {}
@@ -22,6 +22,7 @@ public final class MiniHdfs {
     try (MiniDFSCluster cluster =
         new MiniDFSCluster.Builder(configuration, directory.toFile()).numDataNodes(1).build()) {
       cluster.waitActive();
+      System.out.println("http://localhost:" + cluster.getNameNode().getHttpAddress().getPort());
       System.out.println(cluster.getURI());
       while (System.in.read() >= 0) {
         // nothing is said on standard input: its end is the signal

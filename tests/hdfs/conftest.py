@@ -7,10 +7,12 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.java_tools import stop
 from tests.requirements import require_tools, unavailable
 
 _HERE = Path(__file__).parent
@@ -19,9 +21,21 @@ _START_SECONDS = 120
 _STOP_SECONDS = 30
 
 
+class Hdfs(NamedTuple):
+    """HDFS that runs.
+
+    Attributes:
+        web: address of its REST interface, such as ``http://localhost:43212``.
+        uri: such as ``hdfs://localhost:43211``.
+    """
+
+    web: str
+    uri: str
+
+
 @pytest.fixture(scope="session")
-def hdfs_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start an HDFS on loopback; its URI, such as ``hdfs://localhost:43211``."""
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+    """Start an HDFS on loopback."""
     require_tools("mvn", "java")
     directory = tmp_path_factory.mktemp("hdfs")
     log = directory / "log"
@@ -37,9 +51,15 @@ def hdfs_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         ) as process,
     ):
         try:
-            yield _wait_for_uri(process, log)
+            yield _wait_for_start(process, log)
         finally:
-            _stop(process)
+            stop(process, _STOP_SECONDS)
+
+
+@pytest.fixture
+def hdfs_uri(hdfs: Hdfs) -> str:
+    """URI of an HDFS on loopback."""
+    return hdfs.uri
 
 
 @pytest.fixture
@@ -68,20 +88,14 @@ def class_path(directory: Path) -> str:
     return target.read_text()
 
 
-def _wait_for_uri(process: subprocess.Popen[bytes], log: Path) -> str:
+def _wait_for_start(process: subprocess.Popen[bytes], log: Path) -> Hdfs:
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        for line in log.read_text().splitlines():
-            if line.startswith("hdfs://"):
-                return line
+        said = log.read_text().splitlines()
+        found = [
+            line for start in ("http://", "hdfs://") for line in said if line.startswith(start)
+        ]
+        if len(found) == 2:
+            return Hdfs(*found)
         time.sleep(0.1)
     pytest.fail(f"HDFS did not start:\n{log.read_text()[-4000:]}")
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()

@@ -34,6 +34,7 @@ _METASTORE = {
     "metastore.schema.verification": "false",
     "metastore.hmshandler.retry.attempts": "1",
     "metastore.metastore.event.db.notification.api.auth": "false",
+    "hive.metastore.event.db.notification.api.auth": "false",  # EXPORT looks at the last event
     "hive.metastore.client.cache.enabled": "false",
     "hive.notification.event.poll.interval": "0s",
 }

@@ -43,6 +43,29 @@ def directories(place: Path) -> list[str]:
     return sorted(path.name for path in place.iterdir())
 
 
+def test_restored_table(ours: Ours, hive: Hive, t: str) -> None:
+    ours.sql(
+        f"CREATE TABLE {t} (id INT, v STRING) PARTITIONED BY (p INT)"
+        f" CLUSTERED BY (id) INTO 2 BUCKETS {ACID}"
+    )
+    ours.sql(f"INSERT INTO {t} VALUES (1, 'a', 1), (2, 'b', 1), (3, 'c', 2)")
+    hive.run(f"UPDATE {t} SET v = 'hive' WHERE id = 1")
+    hive.run(f"DELETE FROM {t} WHERE id = 3")
+    ours.sql(f"INSERT INTO {t} VALUES (4, 'd', 1), (5, 'e', 3)")
+    assert ours.sql(f"UNDO WRITE 3 OF {t}") == [(1, 0, 1)]
+    undone = [
+        ("1", "hive", "1"),
+        ("2", "b", "1"),
+        ("3", "c", "2"),
+        ("4", "d", "1"),
+        ("5", "e", "3"),
+    ]
+    assert ours.rows(t) == undone
+    assert ours.sql(f"RESTORE TABLE {t} TO VERSION AS OF 1") == [(6, 4, 2)]
+    assert ours.rows(t) == [("1", "a", "1"), ("2", "b", "1"), ("3", "c", "2")]
+    goes_on(ours, hive, t, "p = 1")
+
+
 def test_overwritten_and_truncated_table(ours: Ours, hive: Hive, t: str) -> None:
     place = hive.warehouse / t
     ours.sql(f"CREATE TABLE {t} (id INT, v STRING) {ACID}")

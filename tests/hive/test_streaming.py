@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from acidsql.errors import AcidAnalysisError
 from acidsql.streaming import StreamingConnection, connect
 from tests.hive.hive import Hive
+from tests.streaming.dying_client import killed
 
 pytestmark = pytest.mark.hive
 
@@ -104,7 +104,23 @@ def test_hive_finds_rows_in_their_partitions_and_buckets(
     assert hive.run(f"SHOW PARTITIONS {t}")[-1] == ("p=a%2Fb/n=2",)
 
 
-def test_a_server_keeps_no_offsets(hive: Hive, stream: Connect, t: str) -> None:
+def test_hive_compacts_the_batch_of_a_killed_client(hive: Hive, stream: Connect, t: str) -> None:
     hive.run(f"CREATE TABLE {t} (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
-    with pytest.raises(AcidAnalysisError, match=r"UNSUPPORTED_FEATURE\.STREAM_OFFSET"):
-        stream(t, stream="lines")
+    left_open = killed(hive.uri, t)
+    assert _rows(hive, f"SELECT id FROM {t}") == [("1",), ("2",)]
+    for txn_id in left_open:  # as the reaper does it
+        hive.call("abort_txn", txn_id)
+    with stream(t) as connection, connection.transaction():
+        connection.write((4,))
+    hive.compact(t, "minor")
+    assert _rows(hive, f"SELECT id FROM {t}") == [("1",), ("2",), ("4",)]
+    assert _directories(hive, t) == ["delta_0000001_0000015"]
+    hive.run(f"INSERT INTO {t} VALUES (5)")
+    hive.compact(t, "major")
+    assert _rows(hive, f"SELECT id FROM {t}") == [("1",), ("2",), ("4",), ("5",)]
+    assert _directories(hive, t) == ["base_0000016"]
+
+
+def _directories(hive: Hive, table: str) -> list[str]:
+    """Return the names of a table's directories, without the transactions of compactions."""
+    return sorted(path.name.partition("_v")[0] for path in (hive.warehouse / table).iterdir())

@@ -1,7 +1,7 @@
 """Client of a metastore with Kerberos, which prints the outcome of its calls as JSON. Kerberos'
 library reads its configuration once per process, so each client has its own.
 
-Arguments: URI, principal, least protection, database to create.
+Arguments: URI, principal, least protection, database to create; for TLS a file of certificates.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from acidsql.metastore.hive.gssapi_mechanism import GssapiMechanism
 from acidsql.metastore.hive.sasl import kerberos_handshake
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.kerberos import Kerberos, Protection
+from acidsql.metastore.tls import Tls
 
 _SECONDS = 20
 _GROUPS = ["g" * 100] * 4000  # more than a server of Java takes in one message, which is 64 KiB
 
 
-def main(uri: str, principal: str, least: str, database: str) -> dict[str, Any]:
+def main(
+    uri: str, principal: str, least: str, database: str, ca_file: str | None = None
+) -> dict[str, Any]:
     """Call a metastore; return its answers and the protection that was agreed on."""
     kerberos = Kerberos(principal=principal, protection=Protection[least.upper()])
     agreed: list[Protection | None] = []
@@ -35,7 +38,13 @@ def main(uri: str, principal: str, least: str, database: str) -> dict[str, Any]:
         return protocol
 
     endpoints = parse_uris(uri)
-    connections = Connections(endpoints, user="ann", timeout=_SECONDS, handshake=recorded)
+    connections = Connections(
+        endpoints,
+        user="ann",
+        timeout=_SECONDS,
+        tls=Tls(ca_file=ca_file).context() if ca_file else None,
+        handshake=recorded,
+    )
     store = HiveMetastore(connections, user="ann")
     try:
         store.create_database(database, f"file:/nowhere/{database}")

@@ -20,7 +20,13 @@ from tests.kerberos import gssapi_package
 from tests.kerberos.kdc import Kdc
 from tests.kerberos.kdc import running as running_kdc
 from tests.metastore.hive.proxy import Proxy, proxied
-from tests.metastore.server.launcher import Login, MetastoreServer, authenticates
+from tests.metastore.server.launcher import (
+    Login,
+    MetastoreServer,
+    ServerCertificate,
+    authenticates,
+    make_certificate,
+)
 from tests.metastore.server.launcher import running as running_metastore
 from tests.requirements import require_tools, unavailable
 
@@ -33,7 +39,7 @@ _ROOT = Path(__file__).parents[2]
 _TOKEN = re.compile(rb"\x05\x04(.)\xff", re.DOTALL)
 _SEALED = 2
 
-Server = Callable[[str, str], MetastoreServer]
+Server = Callable[..., MetastoreServer]
 Client = Callable[..., dict[str, Any]]
 
 
@@ -65,11 +71,14 @@ def kdc(
 @pytest.fixture(scope="module")
 def server(kdc: Kdc, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a function that starts the server of a version and a protection, or returns it."""
-    servers: dict[tuple[str, str], MetastoreServer] = {}
+    servers: dict[tuple[str, str, ServerCertificate | None], MetastoreServer] = {}
     with ExitStack() as stack:
 
-        def start(version: str, protection: str) -> MetastoreServer:
-            if (version, protection) not in servers:
+        def start(
+            version: str, protection: str, certificate: ServerCertificate | None = None
+        ) -> MetastoreServer:
+            key = version, protection, certificate
+            if key not in servers:
                 home = tmp_path_factory.mktemp(f"hms-{version}")
                 login = Login(
                     principal=f"hive/localhost@{kdc.realm}",
@@ -77,12 +86,12 @@ def server(kdc: Kdc, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
                     krb5_conf=kdc.krb5_conf,
                     protection=protection,
                 )
-                running = running_metastore(version, home, login=login)
+                running = running_metastore(version, home, login=login, certificate=certificate)
                 try:
-                    servers[version, protection] = stack.enter_context(running)
+                    servers[key] = stack.enter_context(running)
                 except JavaSetupError as error:
                     unavailable(f"no metastore {version}: {error}")
-            return servers[version, protection]
+            return servers[key]
 
         yield start
 
@@ -97,6 +106,7 @@ def client(kdc: Kdc, gssapi: str, tmp_path: Path) -> Client:
         service: str = "hive",
         least: str = "authentication",
         keytab: Path | None = None,
+        ca_file: Path | None = None,
     ) -> dict[str, Any]:
         environment = {
             **os.environ,
@@ -106,6 +116,7 @@ def client(kdc: Kdc, gssapi: str, tmp_path: Path) -> Client:
             "KRB5_CLIENT_KTNAME": str(keytab or kdc.keytab("ann")),
         }
         arguments = [f"thrift://localhost:{port}", f"{service}/_HOST@{kdc.realm}", least, _DATABASE]
+        arguments += [] if ca_file is None else [str(ca_file)]
         done = subprocess.run(
             [sys.executable, "-m", "tests.kerberos.client_program", *arguments],
             env=environment,
@@ -156,6 +167,16 @@ def test_messages_are_protected_as_the_server_is_configured(
         set(messages)
         == {"authentication": set(), "integrity": {False}, "privacy": {True}}[protection]
     )
+
+
+def test_kerberos_within_tls(server: Server, client: Client, tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    with proxied(server("4.1.0", "authentication", certificate).port) as proxy:
+        answer = client(proxy.port, ca_file=certificate.pem)
+        assert answer.get("agreed") == ["authentication"], answer
+        assert answer["databases"] == ["default", _DATABASE]
+        assert answer["committed"]
+        assert _DATABASE.encode() not in proxy.sent
 
 
 def test_server_that_protects_less_than_is_wanted_is_refused(

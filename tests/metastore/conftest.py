@@ -52,6 +52,28 @@ def metastore_server(
         yield server
 
 
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> launcher.ServerCertificate:
+    """Make the certificate of servers that speak TLS."""
+    require_tools(*TOOLS)
+    return launcher.make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture(scope="session", params=["4.1.0", "3.1.3"])
+def tls_server(
+    request: pytest.FixtureRequest,
+    certificate: launcher.ServerCertificate,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[launcher.MetastoreServer]:
+    """Run a server that speaks TLS."""
+    home = tmp_path_factory.mktemp("hms-tls")
+    try:
+        with launcher.running(request.param, home, certificate=certificate) as started:
+            yield started
+    except JavaSetupError as error:
+        unavailable(f"no metastore {request.param}: {error}")
+
+
 @pytest.fixture(params=kinds("embedded", *launcher.VERSIONS))
 def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     """Yield a metastore under test, with its clock."""

@@ -176,12 +176,16 @@ def test_lost_lock_is_found_before_anything_changes(
     assert local(made.location).exists()
 
 
-def test_table_of_a_transaction_goes_with_it(metastore: Metastore, employee: Table) -> None:
+@pytest.mark.parametrize("highest", [0, 7])
+def test_table_of_a_transaction_goes_with_it(
+    metastore: Metastore, employee: Table, highest: int
+) -> None:
     new = replace(employee, name="new", location=employee.location.replace("employee", "new"))
     for commits in (False, True):
         txn_id = metastore.open_txn("ann", "host")
-        staged = metastore.stage_table(txn_id, new)
-        metastore.allocate_write_id(txn_id, staged.database, staged.name)
+        staged = metastore.stage_table(txn_id, new, highest)
+        write_id = metastore.allocate_write_id(txn_id, staged.database, staged.name)
+        assert write_id > highest
         local(f"{new.location}/delta").mkdir(parents=True)
         if commits:
             metastore.prepare_commit(txn_id, [ShowTable(staged=staged, name="new")])

@@ -9,6 +9,7 @@ import pytest
 from acidsql.errors import MetastoreError
 from acidsql.metastore.protocol import Metastore
 from acidsql.session.heartbeat import Heartbeater
+from tests.limits import set_limits
 
 
 @pytest.mark.parametrize("beats", [1, 3])
@@ -121,3 +122,19 @@ def test_no_heartbeats_are_sent_for_a_thread_that_has_ended(
         assert heartbeater.beat()
     assert reap() == (left,)
     heartbeater.stop()
+
+
+def test_a_session_looks_at_its_leases_between_heartbeats(
+    metastore: Metastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_limits(monkeypatch, lease_look_seconds=0.001)
+    beats: list[Sequence[int]] = []
+    monkeypatch.setattr(metastore, "heartbeat", beats.append)
+    heartbeater = Heartbeater(metastore, interval=3600)
+    looked = threading.Semaphore(0)
+    heartbeater.look = looked.release
+    heartbeater.add(7)
+    assert looked.acquire(timeout=30)
+    assert looked.acquire(timeout=30)
+    heartbeater.stop()
+    assert beats == []

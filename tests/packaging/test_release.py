@@ -57,18 +57,24 @@ def test_release_has_its_checksums_and_a_signature(released: Path) -> None:
 
 
 @pytest.mark.packaging
-def test_wheel_is_typed_and_holds_the_package_alone(released: Path) -> None:
+def test_wheel_is_typed_and_holds_its_packages_alone(released: Path) -> None:
     (wheel,) = released.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         metadata = Parser().parsestr(archive.read("acidsql-0.1.0.dist-info/METADATA").decode())
-    assert {name.split("/")[0] for name in names} == {"acidsql", "acidsql-0.1.0.dist-info"}
+    # By the last one Spark finds the data source, by those of dbt its adapter is found.
+    packages = ("acidsql/", "dbt/adapters/acidsql/", "dbt/include/acidsql/", "pyspark_acidsql/")
+    own = (*packages, "acidsql-0.1.0.dist-info/")
+    assert {next((o for o in own if name.startswith(o)), name) for name in names} == set(own)
+    assert "dbt/include/acidsql/macros/incremental.sql" in names
     assert "acidsql/py.typed" in names
     assert {f"acidsql/grammar/{path.name}" for path in (_ROOT / "grammar").glob("*.lark")} <= names
     assert metadata["Requires-Python"] == ">=3.11"
     assert "/main/docs/images/shell.svg)" in metadata.get_payload()
     requirements = metadata.get_all("Requires-Dist", [])
     assert [line for line in requirements if line.startswith("pyspark")] == ["pyspark<5,>=3.5"]
+    dbt = [line for line in requirements if line.startswith("dbt-spark")]
+    assert [line.partition("; ")[2] for line in dbt] == ["extra == 'dbt'"]
     pandas = [line for line in requirements if line.startswith("pandas")]
     assert [line.partition("; ")[2] for line in pandas] == ["extra == 'dev'"]
 
@@ -97,13 +103,17 @@ def test_bill_of_materials_names_what_was_installed(released: Path) -> None:
 
 def test_wheel_that_lacks_files_is_refused() -> None:
     grammars = [f"acidsql/grammar/{path.name}" for path in (_ROOT / "grammar").glob("*.lark")]
-    modules = [str(path.relative_to(_ROOT)) for path in (_ROOT / "acidsql").rglob("*.py")]
+    packages = (_ROOT / name for name in ("acidsql", "dbt", "pyspark_acidsql"))
+    suffixes = {".py", ".sql", ".yml"}
+    files = [file for each in packages for file in each.rglob("*") if file.suffix in suffixes]
+    modules = [str(file.relative_to(_ROOT)) for file in files]
     information = ["acidsql-0.1.0.dist-info/licenses/LICENSE"]
     information += ["acidsql-0.1.0.dist-info/entry_points.txt"]
     whole = [
         *grammars,
         *modules,
         *information,
+        "acidsql/bridge/ThriftServer.java",
         "acidsql/py.typed",
         "acidsql/repl/log4j2.properties",
     ]
@@ -111,8 +121,9 @@ def test_wheel_that_lacks_files_is_refused() -> None:
     for name in ("acidsql/py.typed", grammars[0], "acidsql/api.py"):
         rest = [other for other in whole if other != name]
         assert build_release.wheel_problems(rest) == [f"the wheel lacks {name}"]
-    problems = build_release.wheel_problems([*whole, "tests/limits.py"])
-    assert problems == ["the wheel has tests/limits.py"]
+    for name in ("tests/limits.py", "dbt/__init__.py"):
+        problems = build_release.wheel_problems([*whole, name])
+        assert problems == [f"the wheel has {name}"]
 
 
 def test_source_distribution_with_generated_files_is_refused() -> None:

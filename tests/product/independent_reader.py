@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def read_rows(files: FileSystem, store: EmbeddedMetastore, table: Table) -> Iter
         rows: dict[_Key, Row] = {}
         deleted = set()
         for directory in partition.state.directories:
-            for key, row in _events(files, partition, directory, snapshot.write_ids):
+            for key, _, row in events_of(files, partition, directory, snapshot.write_ids):
                 if directory.kind is DirectoryKind.DELETE_DELTA:
                     deleted.add(key)
                 else:
@@ -75,12 +75,17 @@ def read_rows(files: FileSystem, store: EmbeddedMetastore, table: Table) -> Iter
                 yield row + missing + partition.values
 
 
-def _events(
+def events_of(
     files: FileSystem,
     partition: PartitionSnapshot,
     directory: AcidDirectory,
     write_ids: ValidWriteIdList,
-) -> Iterator[tuple[_Key, Row]]:
+    columns: Sequence[int] | None = None,
+) -> Iterator[tuple[_Key, int, Row]]:
+    """Yield key, write id and row of the visible events in a directory.
+
+    ``columns`` are numbers of an ACID file's columns; without number 5 the rows are empty.
+    """
     path = files.local(partition.path(directory))
     assert path is not None
     for file in sorted(path.iterdir()):
@@ -88,9 +93,11 @@ def _events(
         if not original and not parse_bucket_file(file.name):
             continue
         with file.open("rb") as stream:
-            for number, found in enumerate(pyorc.Reader(stream)):
+            selected = None if original else columns
+            for number, found in enumerate(pyorc.Reader(stream, column_indices=selected)):
                 if original:
                     bucket = encode(int(file.name[:6]), directory.statement_id or 0)
-                    yield (directory.min_write_id, bucket, number), tuple(found)
+                    write_id = directory.min_write_id
+                    yield (write_id, bucket, number), write_id, tuple(found)
                 elif write_ids.is_valid(found[4]):
-                    yield found[1:4], tuple(found[5] or ())
+                    yield found[1:4], found[4], tuple(found[5] or ()) if len(found) > 5 else ()

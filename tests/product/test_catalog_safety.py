@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acidsql.commands import create, new_table
+from acidsql.metastore.model import Table
+from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileSystem
 from tests.product.conditions import condition
 from tests.product.test_load import orc
@@ -50,6 +53,26 @@ def test_a_table_does_not_adopt_what_lies_in_its_default_place(lab: Lab) -> None
         f"CREATE TABLE {t} (id INT) STORED AS ORC LOCATION '{root}' "
         "TBLPROPERTIES ('transactional'='true')"
     )
+    assert lab.rows(t) == [(1,)]
+    lab.sql(f"DROP TABLE {t}")
+
+
+def test_two_may_create_a_table_if_there_is_none_at_the_same_time(
+    lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id int")
+    lab.sql(f"DROP TABLE {t}")
+    text = f"CREATE TABLE IF NOT EXISTS {t} (id INT) {ACID}"
+    check_empty = new_table.check_empty
+
+    def others_first(session: AcidSession, table: Table) -> None:
+        monkeypatch.setattr(create, "check_empty", check_empty)
+        other.sql(text)
+        other.sql(f"INSERT INTO {t} VALUES (1)")
+        check_empty(session, table)
+
+    monkeypatch.setattr(create, "check_empty", others_first)
+    assert lab.sql(text) == []
     assert lab.rows(t) == [(1,)]
     lab.sql(f"DROP TABLE {t}")
 

@@ -329,6 +329,19 @@ def test_show_tables_has_sparks_columns_order_and_patterns(lab: Lab) -> None:
         lab.sql(f"DROP DATABASE {database} CASCADE")
 
 
+def test_show_views_has_those_of_the_metastore_and_of_spark(lab: Lab) -> None:
+    lab.sql("CREATE DATABASE viewed")
+    lab.sql(f"CREATE TABLE viewed.t (id INT) {ACID}")
+    lab.sql("CREATE VIEW viewed.over_acid AS SELECT * FROM viewed.t")
+    lab.sql("CREATE VIEW viewed.plain AS SELECT 1 AS one")
+    both = [("viewed", "over_acid", False), ("viewed", "plain", False)]
+    shown = lab.frame("SHOW VIEWS IN viewed")
+    assert shown.columns == lab.spark.sql("SHOW VIEWS IN viewed").columns
+    assert [tuple(row) for row in shown.collect()] == both
+    assert lab.sql("SHOW VIEWS FROM viewed LIKE 'o*'") == both[:1]
+    lab.sql("DROP DATABASE viewed CASCADE")
+
+
 def test_show_create_table_makes_an_equal_table(lab: Lab, tmp_path: Path) -> None:
     columns = COLUMNS.replace("q STRING", "`q ``x` STRING DEFAULT 'it\\'s'")
     lab.sql(
@@ -348,6 +361,7 @@ def test_show_create_table_makes_an_equal_table(lab: Lab, tmp_path: Path) -> Non
     lab.sql("DROP TABLE shown")
     lab.sql(text)
     assert lab.sql("SHOW CREATE TABLE shown") == [(text,)]
+    assert ("Comment", "it's \\ 1", "") in lab.sql("DESCRIBE EXTENDED shown")
     assert state("shown") == before
     other = text.replace("`shown`", "`shown_again`").replace(
         acidsql.location(lab.spark, "shown"), (tmp_path / "again").as_uri().replace("///", "/")

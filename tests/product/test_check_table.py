@@ -101,11 +101,12 @@ def test_a_damage_is_found_by_spark(
 
 
 def test_all_kinds_of_problems_are_made_by_a_test() -> None:
-    """Check that this file, and those of pure parts, make each kind."""
+    """Check that this file, and those of pure parts and of object stores, make each kind."""
     made = {name for damage in DAMAGES.values() for name, _ in damage.found}
     assert len(made) > 35
     elsewhere = Path(__file__).read_text("utf-8")
-    for place in (Path(__file__).parents[1] / "checking").glob("test_*.py"):
+    tests = Path(__file__).parents[1]
+    for place in (*(tests / "checking").glob("test_*.py"), *(tests / "s3").glob("test_*.py")):
         elsewhere += place.read_text("utf-8")
     assert {name for name in KINDS if name not in made and f'"{name}"' not in elsewhere} == set()
 

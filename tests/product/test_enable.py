@@ -185,10 +185,12 @@ def test_tables_are_read_by_name(on: Lab) -> None:
 
 def test_readers_that_ask_for_what_is_not_there(on: Lab) -> None:
     t = on.create("id int", values="(1)")
-    for option in ("versionAsOf", "timestampAsOf"):
+    for options in ({"versionAsOf": 2}, {"timestampAsOf": "1999-01-01"}):
         with pytest.raises(AcidAnalysisError) as caught:
-            on.spark.read.options(**{option: "1"}).table(t)
-        assert caught.value.getCondition() == "UNSUPPORTED_FEATURE.TIME_TRAVEL"
+            on.spark.read.options(**options).table(t)
+        assert caught.value.getCondition() == "VERSION_NOT_FOUND"
+    on.insert(t, "(2)")
+    assert on.spark.read.option("versionAsOf", "1").table(t).collect() == [(1,)]
     with pytest.raises(AnalysisException):
         on.spark.read.schema("id int").table(t)
     for name in ("nope_at_all", "no such name", "a.b.c.d"):

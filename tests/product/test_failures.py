@@ -85,7 +85,7 @@ def into_the_table(_files: FileSystem, _source: str, target: str) -> bool:
 STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
     "planning": (StatementSnapshot, "plan", lambda: lambda *_: True),
     "staging": (events, "finalize", lambda: lambda *_: True),
-    "stamping": (finalize, "stamp", lambda: lambda *_: True),
+    "stamping": (finalize, "acid_tail", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
     "adding partitions": (EmbeddedMetastore, "prepare_commit", lambda: lambda *_: True),
@@ -280,7 +280,7 @@ COMPACTION_STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]
     "rewriting": (bridge, "rewrite_stripes", lambda: lambda *_: True),
     "merging deletes": (delete_files, "encode", lambda: lambda *_: True),
     "writing": (rewriting, "write_buckets", lambda: lambda *_: True),
-    "stamping": (finalize, "stamp", lambda: lambda *_: True),
+    "stamping": (finalize, "acid_tail", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
     "reporting": (EmbeddedMetastore, "compaction_done", lambda: lambda *_: True),

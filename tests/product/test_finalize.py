@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 from acidsql.errors import CardinalityError
+from acidsql.storage import finalize_deletes
+from acidsql.storage.finalize import StagedDirectory, staged_directories
 from tests.limits import set_limits
 from tests.product.evidence import last_execution, plans_since, sorted_files
 
 if TYPE_CHECKING:
+    from acidsql.storage.filesystem import FileSystem
+    from acidsql.storage.staging_place import StagingPlace
     from tests.product.conftest import AcidFile, Lab
 
 pytestmark = pytest.mark.spark
@@ -22,20 +27,41 @@ def hive_items(file: AcidFile) -> dict[str, str]:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("clustered", ["", "(id) INTO 2 BUCKETS"])
-def test_both_ways_of_settling_deletes_give_the_same_files(
+def test_delete_files_do_not_depend_on_where_events_are_staged_and_settled(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
 ) -> None:
+    staged: list[StagedDirectory] = []
+
+    def look(files: FileSystem, place: StagingPlace) -> list[StagedDirectory]:
+        staged.extend(found := staged_directories(files, place))
+        return found
+
+    monkeypatch.setattr(finalize_deletes, "staged_directories", look)
     trees = []
-    for limit in (0, 1000):
-        set_limits(monkeypatch, driver_events=limit)
-        t = lab.create("id bigint, v string", partitioned="p int", clustered=clustered)
-        lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 2 FROM {{r}}", r=lab.spark.range(0, 40))
+    for changes in (
+        {},
+        {"driver_join_bytes": -1, "driver_events": 1000},
+        {"driver_join_bytes": -1, "driver_events": 0},
+    ):
+        set_limits(monkeypatch, **changes)
+        t = lab.create("id bigint, v string", partitioned="p int, q string", clustered=clustered)
+        texts = "array('a', 'A', 'ab', 'a/b', 'é', '~', '', NULL)"
+        lab.sql(
+            f"INSERT INTO {t} SELECT id, 'a', id % 3 - 1, {texts}[id % 8] FROM {{r}}",
+            r=lab.spark.range(0, 40),
+        )
+        staged.clear()
         assert lab.sql(
             f"""MERGE INTO {t} USING (SELECT explode(sequence(0, 29)) AS id) s ON {t}.id = s.id
             WHEN MATCHED AND s.id < 10 THEN DELETE
             WHEN MATCHED AND s.id < 20 THEN UPDATE SET v = 'b', p = 5
             WHEN NOT MATCHED BY SOURCE AND {t}.id > 37 THEN DELETE"""
         ) == [(22, 10, 12, 0)]
+        # Rows have a directory for each partition; delete events of a clause have one.
+        assert Counter(d.target for d in staged if d.target[0] != "i") == (
+            {"d0": 1, "d1": 1, "d2": 1, "m": 1} if changes else {}
+        )
+        assert {d.values[0] for d in staged if d.target[0] == "i"} == {"5"}
         files = sorted_files(lab, t)
         trees.append(
             (
@@ -44,7 +70,7 @@ def test_both_ways_of_settling_deletes_give_the_same_files(
                 {p: (f.events, hive_items(f)) for p, f in files.items() if "delete" in p},
             )
         )
-    assert trees[0] == trees[1]
+    assert trees[0] == trees[1] == trees[2]
 
 
 @pytest.mark.slow

@@ -51,10 +51,33 @@ _LIMITS = {
         OR_REPLACE=f"CREATE OR REPLACE TABLE bad2 (id int) {ACID}",
         REPLACE_TABLE=f"REPLACE TABLE bad2 (id int) {ACID}",
     ),
+    "`SHALLOW CLONE`": _features(SHALLOW_CLONE="CREATE TABLE bad2 SHALLOW CLONE bad"),
+    "`CLONE` of an insert-only table": _features(
+        INSERT_ONLY_CLONE="CREATE TABLE bad2 CLONE bad_only"
+    ),
+    "`EXPORT` of a bucketed table": _features(
+        EXPORT_BUCKETED="EXPORT TABLE bad_buckets TO '{files}/new'"
+    ),
+    "`EXPORT … FOR REPLICATION`": _features(
+        EXPORT_FOR_REPLICATION="EXPORT TABLE bad TO '{files}/new' FOR REPLICATION('1')"
+    ),
+    "`IMPORT EXTERNAL`": _features(EXTERNAL="IMPORT EXTERNAL TABLE bad2 FROM '{files}'"),
     "`CLUSTERED BY` a timestamp, bytes, an array, a map or a struct": _features(
         BUCKET_COLUMN_TYPE=_create("CLUSTERED BY (t) INTO 4 BUCKETS", "(id int, t timestamp)")
     ),
     "`SORTED BY`": _features(SORTED_BY=_create("CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS")),
+    "`VERSION` and `TIMESTAMP AS OF` of a view; a subquery after `TIMESTAMP AS OF`": _features(
+        TIME_TRAVEL=(
+            "SELECT * FROM bad_view VERSION AS OF 1",
+            "SELECT * FROM bad TIMESTAMP AS OF (SELECT current_timestamp())",
+        )
+    ),
+    "changes of a view or an insert-only table": _features(
+        CHANGE_FEED=(
+            "SELECT * FROM table_changes('bad_view', 1)",
+            "SELECT * FROM table_changes('bad_only', 1)",
+        )
+    ),
     "any format but ORC, in an insert-only table but ORC, Parquet and text": _features(
         STORED_AS=(
             "CREATE TABLE bad2 (id int) STORED AS PARQUET TBLPROPERTIES ('transactional'='true')",
@@ -75,7 +98,7 @@ _LIMITS = {
         CLUSTERED_BY="CREATE TABLE bad2 (id int) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC "
         "TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only')"
     ),
-    "`UPDATE`, `DELETE` and `MERGE` of an insert-only table": _features(
+    "`UPDATE`, `DELETE`, `MERGE`, `RESTORE` and `UNDO WRITE` of an insert-only table": _features(
         INSERT_ONLY_TABLE=(
             "UPDATE bad_only SET id = 1",
             "DELETE FROM bad_only",
@@ -282,8 +305,9 @@ _LIMITS = {
         _create("LOCATION 'hdfs:'"): "INVALID_LOCATION",
         "CREATE DATABASE bad2 LOCATION 'nosuch://host/bad2'": "INVALID_LOCATION",
     },
-    "a column called `row__id`": {
+    "a column called `row__id` or `row__is__deleted`": {
         _create("", "(ROW__ID int)"): "RESERVED_COLUMN_NAME",
+        _create("", "(row__is__deleted boolean)"): "RESERVED_COLUMN_NAME",
         _create("PARTITIONED BY (row__id int)"): "RESERVED_COLUMN_NAME",
     },
     "a file outside base and delta directories that is not named as Hive names files": {
@@ -308,6 +332,10 @@ _LIMITS = {
         "LOAD DATA INPATH '{files}' INTO TABLE bad": "LOAD_DATA_SCHEMA_MISMATCH",
         "LOAD DATA INPATH '{copy}' INTO TABLE bad": "LOAD_DATA_DIRECTORY",
         "LOAD DATA INPATH '{files}/nowhere' INTO TABLE bad": "LOAD_DATA_PATH_NOT_EXISTS",
+    },
+    "`EXPORT` to a place that is not empty, `IMPORT` of what `EXPORT` has not written": {
+        "EXPORT TABLE bad TO '{files}'": "PATH_ALREADY_EXISTS",
+        "IMPORT TABLE bad2 FROM '{files}'": "INVALID_ARCHIVE",
     },
     "`ADD PARTITION` over files": {
         "ALTER TABLE bad_parts ADD PARTITION (p = 5, q = 'x') LOCATION '{files}'": (
@@ -340,6 +368,14 @@ _NO_STATEMENT = {
         "LOCATION_OUTSIDE_WAREHOUSE",
         "INVALID_OBJECT",
         "UNSUPPORTED_FILE_FORMAT",
+    },
+    "deleted rows of a view, or of an insert-only table": {
+        "UNSUPPORTED_FEATURE.DELETED_ROWS"  # test_deleted_rows_on_request
+    },
+    "`IMPORT` into a table with other columns or with rows, or a partition that exists": {
+        "IMPORT_SCHEMA_MISMATCH",  # test_archives
+        "IMPORT_TARGET_NOT_EMPTY",
+        "PARTITIONS_ALREADY_EXIST",
     },
     "a `Column` with a Python or lambda function, in `AcidTable` or as a parameter": {
         "UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT"

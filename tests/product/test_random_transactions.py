@@ -32,7 +32,7 @@ def _seeds() -> list[Any]:
     first, _, end = os.environ.get("ACIDSQL_SEEDS", "").partition(":")
     if end:
         return list(range(int(first), int(end)))
-    return [0, *[pytest.param(seed, marks=pytest.mark.random) for seed in range(1, 9)]]
+    return [0, *[pytest.param(seed, marks=pytest.mark.random) for seed in range(1, 5)]]
 
 
 @dataclass

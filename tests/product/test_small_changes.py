@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -104,19 +105,89 @@ def test_more_events_than_the_driver_takes_are_written_by_a_job(
     assert [i for (i,) in lab.sql(f"SELECT id FROM {t} ORDER BY id")] == [*range(5, 100, 10)]
 
 
+def test_the_driver_takes_more_events_of_a_statement_that_reads_many_partitions(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id bigint, v string", partitioned="p int")
+    lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 6 FROM {{r}}", r=lab.spark.range(0, 12))
+    staged = _staged_by_jobs(monkeypatch)
+    # Eight rows of six partitions, and four of one.
+    set_limits(monkeypatch, driver_rows=4, driver_rows_partitions=2)
+    assert lab.sql(f"UPDATE {t} SET v = 'b' WHERE id < 7") == [(7, 7)]
+    assert staged == []
+    assert lab.sql(f"UPDATE {t} SET v = 'c' WHERE id < 8") == [(8, 8)]
+    assert lab.sql(f"UPDATE {t} SET v = 'd' WHERE p = 5") == [(2, 2)]
+    assert staged == ["by a job"] * 2
+    assert lab.sql(f"SELECT v, count(*) FROM {t} GROUP BY v ORDER BY v") == [
+        ("a", 3),
+        ("c", 7),
+        ("d", 2),
+    ]
+    assert lab.sql(f"SELECT DISTINCT row__id.bucketid FROM {t}") == [(536870912,)]
+
+
+def test_rows_that_are_larger_than_a_result_may_be_are_written_by_a_job(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(1)
+    rows = [(i, random.randbytes(8192).hex()) for i in range(20)]
+    t = lab.create("id bigint, v string")
+    lab.sql(f"INSERT INTO {t} SELECT * FROM {{r}}", r=lab.spark.createDataFrame(rows))
+    staged = _staged_by_jobs(monkeypatch)
+    settings = lab.spark.sparkContext._jsc.sc().conf()
+    settings.set("spark.driver.maxResultSize", "64k")
+    try:
+        assert lab.sql(f"UPDATE {t} SET id = id + 100") == [(20, 20)]
+    finally:
+        settings.remove("spark.driver.maxResultSize")
+    assert staged == ["by a job"]
+    assert lab.rows(t) == [(i + 100, text) for i, text in rows]
+
+
+def test_the_driver_writes_a_merge_of_few_rows_into_a_table_that_is_dear_to_join(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id bigint, v string", values="(1, 'a'), (2, 'a'), (3, 'a'), (3, 'b'), (4, 'a')")
+    staged = _staged_by_jobs(monkeypatch)
+    set_limits(monkeypatch, driver_join_bytes=-1, driver_rows=5)
+    merge = f"MERGE INTO {t} USING {{}} s ON {t}.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v"
+    two = "(SELECT * FROM VALUES (1, 'x'), (9, 'y') AS s(id, v))"
+    assert lab.sql(f"{merge.format(two)} WHEN NOT MATCHED THEN INSERT *") == [(2, 1, 0, 1)]
+    assert staged == []
+    # Rows of the target that the source does not match may be many.
+    gone = f"WHEN NOT MATCHED BY SOURCE AND {t}.id = 4 THEN DELETE"
+    assert lab.sql(f"{merge.format(two)} {gone}") == [(3, 2, 1, 0)]
+    assert staged == ["by a job"]
+    # Nobody knows how many rows of the target a row of the source matches.
+    three = "(SELECT * FROM VALUES (3, 'z') AS s(id, v))"
+    set_limits(monkeypatch, driver_rows=4)
+    assert lab.sql(merge.format(three)) == [(2, 2, 0, 0)]
+    # Spark does not know how many rows the source has.
+    unknown = "(SELECT explode(array(2)) AS id, 'u' AS v)"
+    assert lab.sql(merge.format(unknown)) == [(1, 1, 0, 0)]
+    assert staged == ["by a job"] * 3
+    assert sorted(lab.rows(t)) == [(1, "x"), (2, "u"), (3, "z"), (3, "z"), (9, "y")]
+
+
+def _staged_by_jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that gets an entry for each write job from now on."""
+    staged: list[str] = []
+
+    def write_events(*arguments: Any, **others: Any) -> None:
+        staged.append("by a job")
+        staging.write_events(*arguments, **others)
+
+    monkeypatch.setattr(events, "write_events", write_events)
+    return staged
+
+
 def test_no_task_sends_more_row_ids_than_the_driver_can_take_from_all(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check spark.driver.maxResultSize, above which Spark ends a job."""
     t = lab.create("id bigint")
     lab.sql(f"INSERT INTO {t} SELECT id FROM {{r}}", r=lab.spark.range(0, 100, 1, 2))
-    staged: list[str] = []
-
-    def write_events(*arguments: Any) -> None:
-        staged.append("by a job")
-        staging.write_events(*arguments)
-
-    monkeypatch.setattr(events, "write_events", write_events)
+    staged = _staged_by_jobs(monkeypatch)
     monkeypatch.setattr(bridge, "rows_per_task", lambda *_: 12)
     assert lab.sql(f"DELETE FROM {t} WHERE id < 11 OR id >= 89") == [(22, 22)]
     assert staged == []

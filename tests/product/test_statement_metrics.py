@@ -25,12 +25,20 @@ def run(lab: Lab, statement: str) -> StatementMetrics:
     return found
 
 
-def descriptions(lab: Lab) -> list[str | None]:
-    """Return the descriptions of all jobs so far, the oldest first."""
-    jobs = lab.spark.sparkContext._jsc.sc().statusStore().jobsList(None)
-    found = [jobs.apply(i) for i in range(jobs.size())]
-    by_id = sorted((job.jobId(), job.description()) for job in found)
-    return [text.get() if text.isDefined() else None for _, text in by_id]
+def descriptions(lab: Lab) -> dict[int, str | None]:
+    """Return the descriptions of the jobs that Spark still knows, by their ids, the oldest first.
+
+    It forgets old ones for new ones.
+    """
+    context = lab.spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty()
+    jobs = context.statusStore().jobsList(None)
+    found = {int(jobs.apply(i).jobId()): jobs.apply(i).description() for i in range(jobs.size())}
+    return {i: text.get() if text.isDefined() else None for i, text in sorted(found.items())}
+
+
+def descriptions_since(lab: Lab, before: dict[int, str | None]) -> list[str | None]:
+    return [text for i, text in descriptions(lab).items() if i > max(before, default=-1)]
 
 
 def test_metrics_of_each_kind_of_statement(lab: Lab) -> None:
@@ -112,11 +120,11 @@ def test_each_statement_is_one_record(lab: Lab, caplog: pytest.LogCaptureFixture
 def test_jobs_have_names(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = lab.create("id INT, s STRING", values="(1, 'a')")
     context = lab.spark.sparkContext
-    before = len(descriptions(lab))
+    before = descriptions(lab)
     updated = run(lab, f"UPDATE {t} SET s = 'u'")
     set_limits(monkeypatch, driver_read_bytes=0, driver_events=0)
     deleted = run(lab, f"DELETE FROM {t}")
-    own = descriptions(lab)[before:]
+    own = descriptions_since(lab, before)
     write = f"acidsql: UPDATE default.{t} (write), txn {updated.txn_id}"
     delete = f"acidsql: DELETE default.{t} (write), txn {deleted.txn_id}"
     assert own[0] == write
@@ -131,7 +139,7 @@ def test_jobs_have_names(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_description_of_the_user_stays(lab: Lab) -> None:
     t = lab.create("id INT", values="(1)")
     context = lab.spark.sparkContext
-    before = len(descriptions(lab))
+    before = descriptions(lab)
     other: list[str | None] = []
 
     def in_another_thread() -> None:
@@ -147,7 +155,7 @@ def test_a_description_of_the_user_stays(lab: Lab) -> None:
         assert context.getLocalProperty("spark.job.description") == "nightly load"
     finally:
         context.setLocalProperty("spark.job.description", None)
-    mine, *others = descriptions(lab)[before:]
+    mine, *others = descriptions_since(lab, before)
     assert mine == "nightly load"
     assert others
     assert all(str(text).startswith(f"acidsql: INSERT default.{t} (write)") for text in others)

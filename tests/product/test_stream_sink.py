@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,15 @@ class Feed:
 def feed(lab: Lab, tmp_path: Path) -> Iterator[Feed]:
     yield Feed(lab, tmp_path)
     lab.sql(f"DROP TABLE IF EXISTS {BATCHES}")
+
+
+@contextmanager
+def dropped_batches(lab: Lab) -> Iterator[None]:
+    """Drop the table of batches after the block."""
+    try:
+        yield
+    finally:
+        lab.sql(f"DROP TABLE IF EXISTS {BATCHES}")
 
 
 def change(number: int, value: str, position: int, op: str = "u") -> dict[str, Any]:
@@ -161,6 +171,44 @@ def test_a_batch_that_loses_a_conflict_is_written_again_whole(
         lab.spark.conf.unset("spark.acidsql.retries")
         lab.sql(f"DROP TABLE {BATCHES}")
     assert lab.rows(t) == [(1, "ours"), (2, "new"), (9, "z")]
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_of_two_processes_with_one_checkpoint_one_writes_a_batch(
+    lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None], retries: int
+) -> None:
+    t = lab.create("id INT, v STRING")
+    writes = {own: acidsql.sink(t, app_id="s", spark=own.spark) for own in (lab, other)}
+
+    def write(own: Lab, number: int) -> None:
+        rows = own.spark.createDataFrame([(number, "x")], "id INT, v STRING")
+        writes[own](rows, number)
+
+    with dropped_batches(lab), lab.settings(spark__acidsql__retries=str(retries)):
+        write(lab, 0)
+        before_commit(lambda: write(other, 1))
+        if retries:
+            write(lab, 1)  # it finds the batch when it is run again
+        else:
+            with pytest.raises(PySparkException) as caught:
+                write(lab, 1)
+            assert condition_of(caught.value) == "CONCURRENT_WRITE"
+        write(lab, 1)
+        assert lab.rows(t) == [(0, "x"), (1, "x")]
+        assert lab.sql(f"SELECT batch_id FROM {BATCHES} ORDER BY 1") == [(0,), (1,)]
+
+
+def test_streams_that_commit_at_the_same_time_are_not_in_each_others_way(
+    lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
+) -> None:
+    t = lab.create("id INT")
+    one = acidsql.sink(t, app_id="one", spark=lab.spark)
+    two = acidsql.sink(t, app_id="two", spark=other.spark)
+    with dropped_batches(lab), lab.settings(spark__acidsql__retries="0"):
+        one(lab.spark.createDataFrame([(1,)], "id INT"), 0)
+        before_commit(lambda: two(other.spark.createDataFrame([(2,)], "id INT"), 0))
+        one(lab.spark.createDataFrame([(3,)], "id INT"), 1)
+        assert lab.rows(t) == [(1,), (2,), (3,)]
 
 
 def test_no_session_is_left_of_batches_and_old_ones_are_forgotten(

@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from acidsql.errors import AcidAnalysisError
+from tests.arrow_reader.beside_spark import assert_read_as_by_spark
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -91,6 +92,7 @@ def test_values_of_every_type_survive_every_rewrite(lab: Lab) -> None:
     t = lab.create("id int, " + ", ".join(f"{name} {kind}" for name, kind in columns()))
     assert lab.sql(f"INSERT INTO {t} SELECT * FROM all_values") == [(count + 1, count + 1)]
     assert texts(lab, t) == expected
+    assert_read_as_by_spark(lab.spark, t)
     lab.compact(t, "major")
     lab.sql(f"UPDATE {t} SET id = id + 0 WHERE id % 2 = 0")
     assert texts(lab, t) == expected
@@ -102,6 +104,7 @@ def test_values_of_every_type_survive_every_rewrite(lab: Lab) -> None:
     )[0][1] == (count + 1)
     lab.compact(t, "major")
     assert texts(lab, t) == expected
+    assert_read_as_by_spark(lab.spark, t)
     lab.spark.catalog.dropTempView("all_values")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.repl import main as command
+from acidsql.repl.config import config_text, read_config
 from acidsql.repl.session import session_options
+from acidsql.repl.shell import Settings
 
 _COMMAND = [sys.executable, "-c", "from acidsql.repl.main import main; main()"]
 _SECONDS = 120
@@ -23,6 +26,13 @@ _CREATE = (
     "CREATE TABLE pets (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 )
 _ENDLESS = "SELECT count(*) FROM range(100000000000) a JOIN range(1000) b ON a.id % 7 = b.id % 7;"
+
+
+@pytest.fixture(autouse=True)
+def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the directory of the user's configuration, which is an empty one."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "acidsql"
 
 
 def run(directory: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -49,6 +59,7 @@ def run(directory: Path, *arguments: str, text: str = "") -> subprocess.Complete
         (["--dialect", "impala"], "'impala' is not one of"),
         (["--hivevar", "x"], "'x' is not KEY=VALUE"),
         (["--limit", "-1"], "is not in the range"),
+        (["--config-file", "/nosuch.toml"], "does not exist"),
         (["SELECT 1"], "No such command 'SELECT 1'"),
     ],
 )
@@ -56,6 +67,44 @@ def test_wrong_usage_exits_2(arguments: list[str], message: str) -> None:
     answer = CliRunner().invoke(command.main, arguments)
     assert answer.exit_code == 2
     assert message in answer.output
+
+
+def test_a_wrong_configuration_exits_2(configuration: Path) -> None:
+    configuration.mkdir(parents=True)
+    (configuration / "config.toml").write_text("limit = -1")
+    answer = CliRunner().invoke(command.main, ["-e", "SELECT 1"])
+    assert answer.exit_code == 2
+    assert "config.toml: limit = -1 is not a number, 0 or greater" in answer.output
+
+
+def test_settings_of_prompt_and_script(configuration: Path, tmp_path: Path) -> None:
+    def settings(*arguments: str, at_prompt: bool, values: str = "") -> Settings:
+        file = tmp_path / "other.toml"
+        file.write_text(values)
+        context = command.main.make_context("acidsql", list(arguments))
+        return command._settings(context, read_config(file), at_prompt=at_prompt)
+
+    values = (
+        'format = "unicode"\nlimit = 7\ndialect = "trino"\ntiming = false\nexpanded = "auto"\n'
+        'pager = "most"\ndestructive_warning = ["drop"]\n'
+    )
+    prompt = settings(at_prompt=True)
+    assert (prompt.format_name, prompt.limit, prompt.timing) == ("table", 1000, True)
+    assert prompt.warned_of == ("unconditional_delete", "unconditional_update")
+    own = settings(at_prompt=True, values=values)
+    assert (own.format_name, own.limit, own.timing, own.dialect) == ("unicode", 7, False, "trino")
+    assert (own.expanded, own.pager, own.warned_of) == ("auto", "most", ("drop",))
+    given = settings("--format", "table", "--timing", "--no-warn", at_prompt=True, values=values)
+    assert (given.format_name, given.limit, given.timing, given.warned_of) == ("table", 7, True, ())
+    script = settings(at_prompt=False, values=values)
+    assert script == settings(at_prompt=False)
+    assert (script.format_name, script.limit, script.timing) == ("table", 1000, False)
+    assert (script.expanded, script.pager, script.warned_of) == ("off", None, ())
+    assert settings("--warn", at_prompt=False, values=values).warned_of == ("drop",)
+    values += "warn_in_scripts = true\n"
+    assert settings(at_prompt=False, values=values).warned_of == ("drop",)
+    assert settings("--no-warn", at_prompt=False, values=values).warned_of == ()
+    assert not configuration.exists()
 
 
 def test_help_describes_every_option() -> None:
@@ -188,12 +237,19 @@ def test_standard_input_is_a_file_where_it_is_no_terminal(tmp_path: Path) -> Non
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_interactive_shell(tmp_path: Path) -> None:
+def test_interactive_shell(tmp_path: Path, configuration: Path) -> None:
+    pager = "import sys; print('in the pager:', len(sys.stdin.readlines()), 'lines')"
+    surroundings = {
+        "TERM": "xterm",
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "VISUAL": "sed -i 's/$/ -- ;/'",
+        "PAGER": shlex.join([sys.executable, "-c", pager]),
+    }
     shell = pexpect.spawn(
         _COMMAND[0],
         [*_COMMAND[1:], "--master", "local[2]", "--warehouse", str(tmp_path / "w")],
         cwd=str(tmp_path),
-        env={**os.environ, "TERM": "xterm", "XDG_STATE_HOME": str(tmp_path / "state")},
+        env={**os.environ, **surroundings},
         encoding="utf-8",
         timeout=_SECONDS,
         dimensions=(40, 140),
@@ -216,10 +272,28 @@ def test_interactive_shell(tmp_path: Path) -> None:
         shell.expect("pets")
         shell.send(";\r")
         shell.expect("0 [|]")
+        shell.expect(r"\d\.\d\d s\r\n")  # the time, which the prompt shows
+        # its columns, too
+        shell.send("DELETE FROM pets WHERE na")
+        shell.expect("name")
+        shell.sendintr()
+        # a statement that is asked about
+        shell.send("DELETE FROM pets;\r")
+        shell.expect_exact("DELETE without WHERE removes every row of the table. Run it? [y/N]: ")
+        shell.send("n\r")
+        shell.expect("not run")
+        # an editor, whose text is run with Enter
+        shell.send("SELECT 5 * 5 AS edited \\e\r")
+        shell.expect_exact("-- ;")
+        shell.send("\r;\r")
+        shell.expect("25 [|]")
+        # a result for the pager
+        shell.send("SELECT id FROM range(100);\r")
+        shell.expect_exact("in the pager: 105 lines")
         # an error with a caret under its place
-        shell.send("UPDATE pets SETT id = 1;\r")
+        shell.send("UPDATE pets SETT id = 1 WHERE id = 2;\r")
         shell.expect(r"error: \[PARSE_SYNTAX_ERROR\][^\r\n]*\r\n")
-        shell.expect_exact("UPDATE pets SETT id = 1\r\n                 ^\r\n")
+        shell.expect_exact("UPDATE pets SETT id = 1 WHERE id = 2\r\n                 ^\r\n")
         # Ctrl-C at the prompt drops the text
         shell.send("SELECT nonsense")
         shell.sendintr()
@@ -237,6 +311,7 @@ def test_interactive_shell(tmp_path: Path) -> None:
         shell.close()
     assert shell.exitstatus == 0
     assert "+2 AS answer;" in (tmp_path / "state/acidsql/history").read_text()
+    assert (configuration / "config.toml").read_text() == config_text()
 
 
 @pytest.mark.slow

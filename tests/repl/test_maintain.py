@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import CompactionState, CompactionType
+from acidsql.metastore.names import METASTORE_FILE
 from acidsql.repl.main import main
-from acidsql.session.settings import METASTORE_FILE
 
 _COMMAND = [sys.executable, "-c", "from acidsql.repl.main import main; main()"]
 _SECONDS = 120

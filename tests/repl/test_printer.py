@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.errors import AcidAnalysisError, AcidParseError
-from acidsql.repl.printer import FORMATS, Position, error_text, locate, result_text, summary
+from acidsql.repl.printer import (
+    FORMATS,
+    Position,
+    error_text,
+    locate,
+    result_text,
+    shown_text,
+    summary,
+)
 from acidsql.repl.runner import Cell, Result
 from acidsql.repl.statements import Statement
 
@@ -41,6 +49,28 @@ def test_vertical() -> None:
         "name | 007",
         "paid | true",
     ]
+
+
+@pytest.mark.parametrize(
+    ("format_name", "expanded", "columns", "shown_as"),
+    [
+        ("table", "off", 10, "table"),
+        ("table", "on", None, "vertical"),
+        ("table", "auto", 21, "table"),  # just as wide
+        ("table", "auto", 20, "vertical"),
+        ("table", "auto", None, "table"),
+        ("unicode", "auto", 20, "vertical"),
+        ("csv", "on", 10, "csv"),
+    ],
+)
+def test_expanded(format_name: str, expanded: str, columns: int | None, shown_as: str) -> None:
+    shown = shown_text(RESULT, format_name, expanded=expanded, columns=columns)
+    assert shown == result_text(RESULT, shown_as)
+
+
+def test_nothing_is_not_expanded() -> None:
+    nothing = Result(columns=(), numeric=(), rows=(), truncated=False)
+    assert shown_text(nothing, "table", expanded="on", columns=None) == "OK\n"
 
 
 def test_jsonl_keeps_integers_booleans_and_nulls() -> None:

@@ -1,4 +1,4 @@
-"""Enter ends the input after a statement or a command."""
+"""Enter ends the input after a statement or a command; keys and colours."""
 
 from __future__ import annotations
 
@@ -11,19 +11,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from pygments.token import Keyword, Name
 
-from acidsql.repl.prompt import AcidSqlLexer, is_submittable, make_prompt
-
-
-@pytest.mark.parametrize(
-    "text", ["", "  ", "\\q", " \\timing", "exit", "QUIT ", "SELECT 1;", "exit;"]
-)
-def test_submittable(text: str) -> None:
-    assert is_submittable(text)
-
-
-@pytest.mark.parametrize("text", ["SELECT 1", "SELECT ';", "exit now", "SELECT 1 -- ;"])
-def test_not_submittable(text: str) -> None:
-    assert not is_submittable(text)
+from acidsql.repl.prompt import AcidSqlLexer, make_prompt
 
 
 def test_enter_continues_an_unfinished_statement_and_history_is_kept(tmp_path: Path) -> None:
@@ -33,6 +21,37 @@ def test_enter_continues_an_unfinished_statement_and_history_is_kept(tmp_path: P
         keys.send_text("SELECT\r'a;'\r;\r")
         assert prompt.prompt() == "SELECT\n'a;'\n;"
     assert "+SELECT\n" in history.read_text()
+
+
+_ESCAPE, _F4 = "\x1b", "\x1bOS"
+
+
+@pytest.mark.parametrize(
+    ("vi_keys", "keys", "text"),
+    [
+        # In vi, x removes the character under the cursor, 0 goes to the first, A to the end.
+        (True, f"ySELECT 1{_ESCAPE}0xA;\r", "SELECT 1;"),
+        (True, f"{_F4}xSELECT 1;\x01\x04\r", "SELECT 1;"),  # Ctrl-A and Ctrl-D of Emacs
+        (False, "xSELECT 1;\x01\x04\r", "SELECT 1;"),
+        (False, f"{_F4}ySELECT 1{_ESCAPE}0xA;\r", "SELECT 1;"),
+    ],
+)
+def test_keys_of_vi_and_emacs(tmp_path: Path, keys: str, text: str, *, vi_keys: bool) -> None:
+    with create_pipe_input() as typed, create_app_session(input=typed, output=DummyOutput()):
+        prompt = make_prompt(
+            history=tmp_path / "history", completer=DummyCompleter(), vi_keys=vi_keys
+        )
+        typed.send_text(keys)
+        assert prompt.prompt() == text
+
+
+def test_a_draft_is_completed_by_the_user(tmp_path: Path) -> None:
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = make_prompt(
+            history=tmp_path / "history", completer=DummyCompleter(), syntax_style="monokai"
+        )
+        keys.send_text(" + 1;\r")
+        assert prompt.prompt(default="SELECT\n1") == "SELECT\n1 + 1;"
 
 
 def test_acid_words_are_keywords() -> None:

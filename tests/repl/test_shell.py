@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
+from acidsql.repl.commands import run_input
+from acidsql.repl.console import Console
 from acidsql.repl.runner import Result, fetch, run_statement
 from acidsql.repl.shell import Ending, Settings, Shell
 from acidsql.transactions.current import transaction_mark
@@ -87,19 +93,142 @@ def test_statements_run_outside_the_main_thread_in_a_job_group(spark: SparkSessi
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
 
 
-def test_commands(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    assert shell.run_input("\\timing") is Ending.DONE
-    assert shell.run_input("\\format jsonl;") is Ending.DONE
-    assert shell.run_input("SELECT 1 AS a;") is Ending.DONE
-    printed = capsys.readouterr()
-    assert printed.out == 'timing is on\n{"a":1}\n'
-    assert printed.err.endswith(" s\n")
-    assert shell.run_input("\\?") is Ending.DONE
-    assert "\\format" in capsys.readouterr().out
-    assert shell.run_input("\\format nosuch") is Ending.FAILED
-    assert shell.run_input("\\nosuch") is Ending.FAILED
-    assert "no such command: \\nosuch" in capsys.readouterr().err
-    assert shell.run_input("\\q") is Ending.EXIT
+def no_editor(*_arguments: object) -> None:
+    raise AssertionError("no editor was asked for")
+
+
+def console_of(shell: Shell, directory: Path, wait: Callable[[float], None]) -> Console:
+    favourites = directory / "favourites.toml"
+    return Console(
+        shell=shell, favourites=favourites, edit=no_editor, edit_file=no_editor, wait=wait
+    )
+
+
+def test_commands(shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 2:
+            raise KeyboardInterrupt
+
+    console = console_of(shell, tmp_path, wait)
+
+    def printed(text: str, ending: Ending = Ending.DONE) -> str:
+        assert run_input(console, text) is ending
+        return capsys.readouterr().out
+
+    assert printed("SELECT 1 AS a;") == "a\n1\n"
+    assert printed("\\fs add SELECT $1 + 1 AS a; SELECT $2 AS b;") == "saved add\n"
+    assert printed("\\f add 41 '1 IS NULL';") == "a\n42\nb\nfalse\n"
+    (tmp_path / "a b.sql").write_text("SELECT 3 AS a;\nSELECT nosuch;\nSELECT 4 AS a;")
+    assert run_input(console, f"\\i {tmp_path}/a b.sql;") is Ending.FAILED
+    assert run_input(console, f"\\i '{tmp_path}/a b.sql'") is Ending.FAILED
+    both = capsys.readouterr()
+    assert both.out == "a\n3\na\n3\n"
+    assert "a b.sql:2: error: [UNRESOLVED_COLUMN" in both.err
+    assert printed(f"\\o {tmp_path}/out") == f"results go to {tmp_path}/out\n"
+    assert printed("SELECT 5 AS a;") == ""
+    assert printed("\\o") == ""
+    assert (tmp_path / "out").read_text() == "a\n5\n"
+    assert re.fullmatch(
+        r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(every 0.5 s\)\na\n5\n){2}\n",
+        printed("\\watch 0.5"),
+    )
+    assert waited == [0.5, 0.5]
+    assert printed("SELECT nosuch \\watch", Ending.FAILED).endswith("(every 2 s)\n")
+    shell.settings = replace(shell.settings, format_name="table")
+    assert "\na | 5\n" in printed("SELECT 5 AS a \\G")
+    assert printed("SELECT 5 AS a;").startswith("+---+\n")
+    assert printed("\\q", Ending.EXIT) == ""
+    assert printed("exit;", Ending.EXIT) == ""
+
+
+def test_dangerous_statements_are_asked_about(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+    ran = []
+
+    def execute(session: SparkSession, text: str, _dialect: str) -> DataFrame:
+        ran.append(text)
+        return session.range(1)
+
+    def confirm(question: str) -> bool:
+        asked.append(question)
+        return len(asked) == 1
+
+    settings = Settings(
+        format_name="csv",
+        limit=3,
+        timing=False,
+        progress=False,
+        tracebacks=False,
+        warned_of=("unconditional_delete",),
+    )
+    shell = Shell(spark=spark, execute=execute, settings=settings, confirm=confirm)
+    batch = "DELETE FROM a; DELETE FROM b WHERE c; DELETE FROM d; DELETE FROM e WHERE c"
+    assert shell.run_batch(batch) is Ending.FAILED
+    assert asked == 2 * ["DELETE without WHERE removes every row of the table. Run it?"]
+    assert ran == ["DELETE FROM a", "DELETE FROM b WHERE c"]
+    assert capsys.readouterr().err == "not run\n"
+    alone = Shell(spark=spark, execute=execute, settings=settings)
+    assert alone.run_batch("\nDELETE FROM a", source="x.sql") is Ending.FAILED
+    assert capsys.readouterr().err == (
+        "x.sql:2: error: not run: DELETE without WHERE removes every row of the table, "
+        "and nobody can be asked\n"
+    )
+    assert len(ran) == 2
+
+
+def test_the_catalog_is_shown(
+    empty: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def execute(session: SparkSession, text: str, dialect: str) -> DataFrame:
+        return acidsql.sql(session, text, dialect=dialect)
+
+    settings = Settings(
+        format_name="table",
+        limit=100,
+        timing=False,
+        progress=False,
+        tracebacks=False,
+        dialect="trino",
+    )
+    shell = Shell(spark=empty, execute=execute, settings=settings)
+    console = console_of(shell, tmp_path, no_editor)
+    acidsql.sql(
+        empty,
+        "CREATE TABLE pet (id INT, name STRING) PARTITIONED BY (kind STRING) STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true')",
+    )
+    acidsql.sql(empty, "ALTER TABLE pet ADD PARTITION (kind = 'dog')")
+    acidsql.sql(empty, "CREATE VIEW seen AS SELECT id FROM pet")
+
+    def printed(text: str, ending: Ending = Ending.DONE) -> str:
+        assert run_input(console, text) is ending
+        return capsys.readouterr().out
+
+    assert "| pet " in printed("\\d")
+    assert "| seen " in printed("\\dt se*")
+    assert "| pet " not in printed("\\d se*")
+    assert "| default " in printed("\\l")
+    described = printed("\\d default.pet;")
+    assert "| name " in described
+    assert "transactional" not in described
+    more = printed("\\d+ pet")
+    for part in ("Columns of pet\n", "Properties of pet\n", "Partitions of pet\n", "| kind=dog "):
+        assert part in more
+    health = more[more.index("Health of pet\n") :]
+    assert re.search(r"^numDeltas +\| 0$", health, re.MULTILINE)
+    view = printed("\\d+ seen")
+    assert "Properties of seen\n" in view
+    assert "Health" not in view
+    assert run_input(console, "\\d+ nosuch") is Ending.FAILED
+    assert "TABLE_OR_VIEW_NOT_FOUND" in capsys.readouterr().err
+    assert shell.names.columns("pet") == ("id", "name", "kind")
+    assert shell.names.columns("seen") == ("id",)
+    acidsql.sql(empty, "DROP VIEW seen")
 
 
 def test_statements_of_a_shell_share_a_transaction_that_its_end_rolls_back(

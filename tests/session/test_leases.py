@@ -14,7 +14,7 @@ from acidsql import bridge
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnType
 from acidsql.session.heartbeat import Heartbeater
-from acidsql.session.leases import Lease, Leases
+from acidsql.session.leases import Lease, Leases, collection_interval
 
 
 class Watch:
@@ -91,3 +91,13 @@ def test_closing_ends_all_leases(leases: Leases, metastore: EmbeddedMetastore) -
     leases.end_statement(begun(leases, metastore))
     leases.close()
     assert metastore.open_txns() == ()
+
+
+@pytest.mark.parametrize(
+    ("taken", "fruitless", "seconds"),
+    [(0.2, 0, 60.0), (3.0, 0, 150.0), (0.2, 1, 120.0), (0.2, 4, 960.0), (0.2, 2000, 960.0)],
+)
+def test_collections_for_cleaners_take_a_bounded_part_of_the_time(
+    taken: float, fruitless: int, seconds: float
+) -> None:
+    assert collection_interval(taken, fruitless) == pytest.approx(seconds)

@@ -42,6 +42,8 @@ def test_commits_wait_for_the_disk_unless_that_is_off(session: SparkSession) -> 
     [
         ("spark.acidsql.lock.timeout", "soon", "is 'soon': give a number of seconds"),
         ("spark.acidsql.synchronous", "normal", "is 'normal': give full or off"),
+        ("spark.acidsql.objectStore.schemes", "s3a, file", "give schemes, such as s3a,"),
+        ("spark.acidsql.objectStore.schemes", "s3a://", "give schemes, such as s3a,"),
         ("hadoop.rpc.protection", "auth-conf", "one or several of authentication, integrity"),
     ],
 )

@@ -92,6 +92,8 @@ def test_a_published_file_is_read_once_while_there_is_room(monkeypatch: pytest.M
     assert read == ["a", "b", "c", "b"], "the one used least recently gave way"
     cache.events("b", later)
     assert read == ["a", "b", "c", "b", "b"], "another file in its place"
+    cache.shared_with(Mock(spec=FileSystem)).events("b", later)
+    assert read == ["a", "b", "c", "b", "b"], "another session has it too"
 
 
 @pytest.mark.sample(1)

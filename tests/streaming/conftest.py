@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pyorc
 import pytest
 
-from acidsql.format.names import SIDE_FILE_SUFFIX, parse_directory
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, Table
 from acidsql.streaming import StreamingConnection, connect
+from tests.streaming.committed_rows import committed_rows
 
 
 class Shelf:
@@ -37,8 +35,11 @@ class Shelf:
             name="t",
             columns=_columns(columns),
             partition_columns=_columns(partitioned),
-            location=f"file:{self.home}/t",
-            **{"properties": {"transactional": "true", "bucketing_version": "2"}, **definition},
+            **{
+                "location": f"file:{self.home}/t",
+                "properties": {"transactional": "true", "bucketing_version": "2"},
+                **definition,
+            },
         )
         self.metastore.create_table(table)
         return "t"
@@ -58,25 +59,7 @@ class Shelf:
         """Return the committed rows as a reader with a new snapshot sees them, sorted by text; the
         name of the partition comes last.
         """
-        seen = self.metastore.valid_write_ids("default", "t", self.metastore.valid_txns())
-        found: list[tuple[Any, ...]] = []
-        root = self.home / "t"
-        for path in root.rglob("bucket_*"):
-            if path.name.endswith(SIDE_FILE_SUFFIX) or parse_directory(path.parent.name) is None:
-                continue
-            content = complete(path)
-            for _, _, _, _, write_id, row in pyorc.Reader(BytesIO(content)) if content else ():
-                if seen.is_valid(write_id):
-                    part = str(path.parent.parent.relative_to(root))
-                    found.append((*row, part) if part != "." else tuple(row))
-        return sorted(found, key=repr)
-
-
-def complete(path: Path) -> bytes:
-    """Return a bucket file as far as its side file says."""
-    content = path.read_bytes()
-    side = path.with_name(path.name + SIDE_FILE_SUFFIX)
-    return content[: int.from_bytes(side.read_bytes()[-8:], "big")] if side.exists() else content
+        return committed_rows(self.metastore, "t", self.home / "t")
 
 
 def _columns(text: str) -> tuple[Column, ...]:

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from acidsql.format.acid_metadata import KEY_INDEX, parse_key_index
 from acidsql.format.bucket_codec import encode
 from acidsql.format.orc_tail import parse_tail
+from acidsql.storage.local_files import LocalFiles
 from acidsql.streaming.bucket_file import BucketFile, insert_events
+from acidsql.streaming.files import StreamingFiles
 
 SCHEMA = pa.schema([("n", pa.int32()), ("s", pa.string())])
 rows = st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.text(max_size=5)), max_size=8)
@@ -24,6 +26,11 @@ rows = st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.text(max_size=5))
 transactions = st.lists(
     st.tuples(st.lists(rows.filter(bool), max_size=3), st.booleans()), max_size=6
 )
+
+
+def _bucket_file(path: Path, codec: str = "zlib", *, has_side_file: bool = True) -> BucketFile:
+    files = StreamingFiles(LocalFiles(synchronous=False))
+    return BucketFile(files, f"file:{path}", codec=codec, has_side_file=has_side_file)
 
 
 def _events(write_id: int, first: int, values: list[tuple[int, str]]) -> pa.Table:
@@ -39,7 +46,7 @@ def test_every_flushed_length_is_a_whole_file(
     with TemporaryDirectory() as home:
         path = Path(home) / "bucket_00003"
         side = Path(home) / "bucket_00003_flush_length"
-        file = BucketFile(path, codec=codec, has_side_file=True, synchronous=False)
+        file = _bucket_file(path, codec)
         expected: list[list[tuple[int, ...]]] = []
         seen: list[tuple[int, ...]] = []
         for write_id, (parts, is_committed) in enumerate(history, start=5):
@@ -89,7 +96,7 @@ def _check(content: bytes, wanted: list[tuple[int, ...]]) -> None:
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "bucket_00000"
-    file = BucketFile(path, codec="zlib", has_side_file=True, synchronous=False)
+    file = _bucket_file(path)
     file.append(_events(1, 0, [(1, "a")]))
     file.flush()
     with path.open("ab") as stream:
@@ -102,9 +109,9 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_a_file_of_one_transaction_has_no_side_file(tmp_path: Path) -> None:
     path = tmp_path / "bucket_00000"
-    file = BucketFile(path, codec="zlib", has_side_file=False, synchronous=False)
+    file = _bucket_file(path, has_side_file=False)
     file.append(_events(1, 0, [(1, "a")]))
     file.flush()
     assert [p.name for p in tmp_path.iterdir()] == ["bucket_00000"]
     with pytest.raises(FileExistsError):
-        BucketFile(path, codec="zlib", has_side_file=False)
+        _bucket_file(path, has_side_file=False)

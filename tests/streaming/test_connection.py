@@ -279,11 +279,11 @@ def test_calls_in_the_wrong_state_are_refused(shelf: Shelf) -> None:
     for call in (connection.commit, connection.abort, lambda: connection.write((1,))):
         with pytest.raises(TransactionStateError) as raised:
             call()
-        assert _condition(raised) == "NO_OPEN_TRANSACTION"
+        assert _condition(raised) == "NO_ACTIVE_TRANSACTION"
     connection.begin()
     with pytest.raises(TransactionStateError) as raised:
         connection.begin()
-    assert _condition(raised) == "TRANSACTION_ALREADY_OPEN"
+    assert _condition(raised) == "NOT_ALLOWED_IN_TRANSACTION"
     connection.close()
     connection.close()
     with pytest.raises(TransactionStateError) as raised:

@@ -18,6 +18,7 @@ from acidsql.syntax.show_statements import (
     ShowPartitions,
     ShowTables,
     ShowTblProperties,
+    ShowViews,
 )
 from acidsql.syntax.statements import (
     AnalyzeTable,
@@ -143,6 +144,7 @@ SHOW_AND_DESCRIBE = [
     ("SHOW TABLES 'a*'", ShowTables, {"pattern": "a*"}),
     ("SHOW TABLES IN c.d LIKE 'a*|b'", ShowTables, {"database": ("c", "d"), "pattern": "a*|b"}),
     ("SHOW TABLES FROM `like` r'\\x'", ShowTables, {"database": ("like",), "pattern": "\\x"}),
+    ("SHOW VIEWS IN d 'a*'", ShowViews, {"database": ("d",), "pattern": "a*"}),
     ("SHOW PARTITIONS «t»", ShowPartitions, T),
     (
         "SHOW PARTITIONS «d.t» PARTITION (p=1)",

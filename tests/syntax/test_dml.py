@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from acidsql.errors import AcidParseError
 from acidsql.syntax import parse
 from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.statements import (
@@ -12,6 +13,8 @@ from acidsql.syntax.statements import (
     Insert,
     Merge,
     MultiInsert,
+    Restore,
+    UndoWrite,
     Update,
 )
 
@@ -163,3 +166,28 @@ def test_multi_insert(text: str, inserts: list[str], directories: bool) -> None:
         one = parse(statement.insert(branch))
         assert isinstance(one, Insert)
         assert one.name == branch.name
+
+
+RESTORE = [
+    ("RESTORE TABLE «t» TO VERSION AS OF [[version|3]]", T),
+    ("restore «d.t» version as of [[version|'txn 3']]", {"name": ("d", "t")}),
+    ("RESTORE TABLE «restore» TO FOR SYSTEM_VERSION AS OF [[version|-1]]", {"name": ("restore",)}),
+    ("RESTORE TABLE «t» TIMESTAMP AS OF [[timestamp|now() - INTERVAL 1 DAY]]", T),
+    ("RESTORE «t» TO SYSTEM_TIME AS OF [[timestamp|'2024-01-01']]", T),
+]
+
+
+@pytest.mark.parametrize(("marked", "fields"), RESTORE)
+def test_restore(check: Check, marked: str, fields: dict[str, Any]) -> None:
+    check(marked, Restore, fields)
+
+
+@pytest.mark.parametrize("text", ["UNDO WRITE 7 OF TABLE «t»", "undo write 07 of «t»"])
+def test_undo_write(check: Check, text: str) -> None:
+    check(text, UndoWrite, {**T, "write_id": 7})
+
+
+@pytest.mark.parametrize("text", ["UNDO WRITE -1 OF t", "UNDO WRITE 1 t", "UNDO WRITE 1 OF t x"])
+def test_undo_write_that_is_malformed(text: str) -> None:
+    with pytest.raises(AcidParseError):
+        parse(text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tpcds_bench.data import Column
-from tpcds_bench.peers import registry, suite
+from tpcds_bench.peers import cold, registry, suite
 from tpcds_bench.peers.client import Client, WorkerError
 from tpcds_bench.peers.contest import Contest, Member
 from tpcds_bench.peers.flat import rewritten_sql
@@ -272,3 +272,25 @@ def test_workers_agree(data: Dataset, tmp_path: Path, monkeypatch: pytest.Monkey
             assert cost.sample.cpu > 0
             assert (cost.written is None) == step.name.startswith("max")
             assert cost.written != 0
+
+
+@pytest.mark.tpcds
+@pytest.mark.spark
+def test_each_statement_has_a_process_of_its_own(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check the engines that need no other jars: a later process finds the table of the first."""
+    monkeypatch.setattr(cold, "environment_python", lambda *_: Path(sys.executable))
+    sources = make_sources(data, tmp_path / "sources")
+    setup = suite.Setup(
+        warm_up=sources,
+        measured=sources,
+        environments=tmp_path,
+        work=tmp_path / "work",
+        driver_memory="1g",
+    )
+    here = registry.Group(pyspark="here", engines=("acidsql", "orc"))
+    found = cold.run(setup, here, rounds=1, only=["UPDATE of 1 row"])
+    assert passed([found]), (found.failures, found.differences)
+    assert [step.name for step in found.steps] == ["INSERT of all rows", "UPDATE of 1 row"]
+    assert {len(costs) for step in found.steps for costs in step.costs.values()} == {1}

@@ -72,9 +72,17 @@ def test_suites_of_ratios_draw_what_they_measured(data: Dataset, tmp_path: Path)
             "changes": (*one, "--only", "MERGE", "--only", "of one ticket"),
             "compaction": (*one, "--only", "minor"),
             "decay": (*one, "--maintenance", "1"),
+            "arrow": one,
         },
     )
-    decay = found.pop("decay")
+    decay, arrow = found.pop("decay"), found.pop("arrow")
+    assert [result["name"] for result in arrow] == [
+        "all columns",
+        "three columns",
+        "one row, all columns",
+        "one row, three columns",
+        "one row, in a new process",
+    ]
     assert {suite: [result["name"] for result in own] for suite, own in found.items()} == {
         "cost": [
             "count(*)",

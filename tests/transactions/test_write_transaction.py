@@ -59,7 +59,7 @@ def begin(metastore: EmbeddedMetastore) -> Iterator[Begin]:
 
 def publish(write: WriteTransaction) -> None:
     """Move a delta with one file to its place."""
-    staged = child(write.staging, "delta")
+    staged = child(write.staging.path, "delta")
     write.session.files.write(child(staged, "bucket_00000"), b"rows")
     write.place(staged, (), delta_name(write.write_id, write.write_id, 0))
 
@@ -156,7 +156,7 @@ def test_a_transaction_is_looked_up_once_however_much_it_publishes(
     monkeypatch.setattr(metastore, "require_open", asked.append)
     with begin(Operation.INSERT) as write:
         for number in range(3):
-            staged = child(write.staging, "delta")
+            staged = child(write.staging.path, "delta")
             write.session.files.write(child(staged, "bucket_00000"), b"rows")
             write.place(staged, (), delta_name(write.write_id, write.write_id, number))
         write.commit([(Operation.INSERT, [()])])

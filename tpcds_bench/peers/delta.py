@@ -34,6 +34,10 @@ class Delta(Engine):
         )
         return root
 
+    def reopen(self, table: str, root: Path) -> None:
+        """Name the directory again: Spark's catalog is in memory."""
+        self.sql(f"CREATE TABLE {table} USING delta LOCATION '{root.as_uri()}'")
+
     def compact(self, table: str) -> None:
         """Merge small files, then purge what deletion vectors there still are."""
         self.sql(f"OPTIMIZE {table}").collect()

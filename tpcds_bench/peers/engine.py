@@ -63,6 +63,14 @@ class Engine(ABC):
     def create(self, table: str, partitioned_by: str | None = None) -> Path:
         """Make an empty table, in the place of the one of this name; the directory of its files."""
 
+    def reopen(self, table: str, root: Path) -> None:  # noqa: B027 - most catalogs are on the disk
+        """Find a table again that another process made.
+
+        Args:
+            table: its name.
+            root: directory of its files, as ``create`` returned it.
+        """
+
     @abstractmethod
     def compact(self, table: str) -> None:
         """Make a table as if it had been written at once."""

@@ -47,6 +47,14 @@ class Flat(Engine):
         )
         return root
 
+    def reopen(self, table: str, root: Path) -> None:
+        """Name the directory of the last version again: Spark's catalog is in memory."""
+        self._files[table] = max(root.iterdir(), key=lambda version: int(version.name))
+        self.sql(
+            f"CREATE TABLE {table} ({self.declared()}) USING orc"
+            f" OPTIONS (compression '{CODEC}') LOCATION '{self._files[table].as_uri()}'"
+        )
+
     def compact(self, table: str) -> None:
         """Write the table anew."""
         self._write(table, f"SELECT {names(self.columns)} FROM {table}")

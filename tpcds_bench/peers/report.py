@@ -14,6 +14,11 @@ _TEXT = (
     " heap; all do a step in turns, another one first in each round, after a warm-up at scale"
     " factor 0.01. Every engine has the codec that is its default."
 )
+_COLD_TEXT = (
+    "Each step has a new process with two processors, 4 shuffle partitions and the same heap. After"
+    " its start it makes a small table, fills it and counts its rows; then it does the step, the"
+    " first of its kind there. Every engine has the codec that is its default."
+)
 
 
 def sections(scale: float, results: Sequence[GroupResult]) -> tuple[Section, ...]:
@@ -21,14 +26,19 @@ def sections(scale: float, results: Sequence[GroupResult]) -> tuple[Section, ...
     return tuple(section for result in results for section in _group(scale, result))
 
 
-def _group(scale: float, result: GroupResult) -> tuple[Section, ...]:
+def cold_sections(scale: float, result: GroupResult) -> tuple[Section, ...]:
+    """Return the report on a run with a new process for each statement."""
+    return _group(scale, result, text=_COLD_TEXT)
+
+
+def _group(scale: float, result: GroupResult, *, text: str = _TEXT) -> tuple[Section, ...]:
     labels = [ENGINES[name].label for name in result.engines]
     on = f"on PySpark {result.pyspark}"
     cpu = Section(
         title=f"Processor time {on}",
         text=(
             f"{environment(scale, pyspark=result.pyspark, python=result.python)} Seconds of"
-            f" processor time of the whole process tree, median and range. {_TEXT}"
+            f" processor time of the whole process tree, median and range. {text}"
         ),
         headers=("step", *labels, "÷ best peer", "÷ flat ORC", "goal", "verdict"),
         rows=[

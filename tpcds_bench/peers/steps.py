@@ -23,6 +23,9 @@ TABLE, SMALL = "store_sales", "small"
 """The tables that each round makes anew; the small one is loaded before its steps."""
 
 
+_SCATTERED_PERCENT = "ss_ticket_number % 100 = 37"
+
+
 class Yardstick(StrEnum):
     """Contender with which acidsql is compared."""
 
@@ -71,6 +74,26 @@ def steps(keys: Keys) -> tuple[Step, ...]:
     return (*_changes(keys), *_reads(keys), *_compaction(), *_small(keys))
 
 
+def cold_steps(keys: Keys) -> tuple[Step, ...]:
+    """Return the steps that are done in new processes, each the first of its kind there."""
+    warm = {step.name: step.statement for step in steps(keys)}
+    goals = {
+        "INSERT of all rows": _flat(1.2),
+        "find 1 % scattered": None,
+        f"append of {APPENDED} rows": _peer(1.0),
+        "UPDATE of 1 row": _peer(1.0),
+        "UPDATE of 1 % scattered": _peer(1.4),
+        "MERGE of 1.7 % with all branches": _peer(1.0),
+        "max of all columns": None,
+        "major compaction": _peer(1.0),
+    }
+    found = Count(table=TABLE, where=_SCATTERED_PERCENT)
+    statements = {**warm, "find 1 % scattered": found}
+    return tuple(
+        Step(name=name, statement=statements[name], goal=goal) for name, goal in goals.items()
+    )
+
+
 def chosen(found: Sequence[Step], only: Sequence[str]) -> tuple[Step, ...]:
     """Return the steps whose names have one of these parts, or all if there are none.
 
@@ -115,7 +138,7 @@ def _changes(keys: Keys) -> tuple[Step, ...]:
         ),
         Step(
             name="UPDATE of 1 % scattered",
-            statement=_more(TABLE, "ss_ticket_number % 100 = 37"),
+            statement=_more(TABLE, _SCATTERED_PERCENT),
             goal=_peer(0.8),
         ),
         Step(

@@ -22,8 +22,8 @@ from tpcds_bench.peers import day
 from tpcds_bench.peers.protocol import receive, send
 from tpcds_bench.peers.registry import ENGINES
 from tpcds_bench.peers.sources import sources_of
-from tpcds_bench.peers.statements import Insert
-from tpcds_bench.peers.steps import steps
+from tpcds_bench.peers.statements import Count, Insert
+from tpcds_bench.peers.steps import cold_steps, steps
 from tpcds_bench.product import FAILURES, CompactionError
 from tpcds_bench.session import spark_session
 
@@ -64,7 +64,9 @@ class Worker:
         self._actions: dict[str, Callable[[Mapping[str, Any]], Any]] = {
             "open": self._open,
             "create": lambda message: str(self.engine.create(message["table"])),
+            "reopen": lambda message: self.engine.reopen(message["table"], Path(message["root"])),
             "fill": self._fill,
+            "count": lambda message: self.engine.run(Count(table=message["table"])),
             "run": lambda message: self.engine.run(self._steps[message["step"]].statement),
             "checksum": lambda message: self.engine.checksum(message["table"]),
             "day": self._day,
@@ -88,7 +90,8 @@ class Worker:
         sources = sources_of(message["sources"])
         for name, path in sources.views.items():
             self._spark.read.parquet(path).createOrReplaceTempView(name)
-        self._steps = {step.name: step for step in steps(sources.keys)}
+        found = (*steps(sources.keys), *cold_steps(sources.keys))
+        self._steps = {step.name: step for step in found}
         if self._engine is None:
             self._engine = self._type(self._spark, self._work, sources.columns)
 

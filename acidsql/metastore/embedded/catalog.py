@@ -1,79 +1,18 @@
-"""Databases, tables, views and partitions of the embedded metastore."""
+"""Tables and views of the embedded metastore."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 
 from acidsql.metastore import failures
-from acidsql.metastore.embedded import statistics
-from acidsql.metastore.model import Column, FileFormat, Partition, Table, TableType
+from acidsql.metastore.embedded import history_limits
+from acidsql.metastore.embedded.databases import existing_database
+from acidsql.metastore.embedded.history_limits import LimitedBy
+from acidsql.metastore.model import Column, FileFormat, Table, TableType
 from acidsql.metastore.names import lowered
-
-DEFAULT_DATABASE = "default"
-
-
-def create_database(
-    connection: sqlite3.Connection,
-    name: str,
-    location: str,
-    comment: str | None,
-    properties: Mapping[str, str],
-) -> None:
-    """Create a database (``Metastore.create_database``)."""
-    failures.check_name(name)
-    name = lowered(name)
-    if _has_database(connection, name):
-        raise failures.schema_exists(name)
-    connection.execute(
-        "INSERT INTO databases (name, location, comment, properties) VALUES (?, ?, ?, ?)",
-        (name, location, comment, json.dumps(dict(properties))),
-    )
-
-
-def drop_database(connection: sqlite3.Connection, name: str) -> None:
-    """Drop an empty database (``Metastore.drop_database``)."""
-    name = _existing_database(connection, name)
-    if name == DEFAULT_DATABASE:
-        raise failures.default_schema_stays()
-    held = connection.execute(
-        "SELECT 1 FROM tables WHERE database_name = ? LIMIT 1", (name,)
-    ).fetchone()
-    if held is not None:
-        raise failures.schema_not_empty(name)
-    connection.execute("DELETE FROM databases WHERE name = ?", (name,))
-
-
-def databases(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the names of all databases, sorted (``Metastore.databases``)."""
-    return tuple(sorted(row[0] for row in connection.execute("SELECT name FROM databases")))
-
-
-def database_location(connection: sqlite3.Connection, name: str) -> str:
-    """Return the location URI of a database (``Metastore.database_location``)."""
-    name = _existing_database(connection, name)
-    row = connection.execute("SELECT location FROM databases WHERE name = ?", (name,)).fetchone()
-    return str(row[0])
-
-
-def database_properties(connection: sqlite3.Connection, name: str) -> dict[str, str]:
-    """Return the properties of a database (``Metastore.database_properties``)."""
-    name = _existing_database(connection, name)
-    row = connection.execute("SELECT properties FROM databases WHERE name = ?", (name,)).fetchone()
-    return dict(json.loads(row[0]))
-
-
-def change_database_properties(
-    connection: sqlite3.Connection, name: str, changes: Mapping[str, str | None]
-) -> None:
-    """Set or remove properties of a database (``Metastore.change_database_properties``)."""
-    changed = {**database_properties(connection, name), **changes}
-    kept = {key: value for key, value in changed.items() if value is not None}
-    connection.execute(
-        "UPDATE databases SET properties = ? WHERE name = ?", (json.dumps(kept), lowered(name))
-    )
 
 
 def create_table(
@@ -86,12 +25,12 @@ def create_table(
     """
     failures.check_name(table.name)
     table = _with_lowered_names(table)
-    _existing_database(connection, table.database)
+    existing_database(connection, table.database)
     if find_table(connection, table.database, table.name) is not None:
         raise failures.table_exists(table.database, table.name)
     cursor = connection.execute(
-        f"INSERT INTO tables ({', '.join(_DEFINED)}, database_name, table_name, created_by_txn)"
-        f" VALUES ({', '.join('?' for _ in _DEFINED)}, ?, ?, ?)",
+        f"INSERT INTO tables ({', '.join(_DEFINED)}, database_name, table_name, created_by_txn,"
+        f" cleaning_is_recorded) VALUES ({', '.join('?' for _ in _DEFINED)}, ?, ?, ?, 1)",
         (*_definition(table), table.database, table.name, created_by_txn),
     )
     _check_place(connection, table.location, int(cursor.lastrowid or 0))
@@ -122,11 +61,24 @@ def drop_table(connection: sqlite3.Connection, database: str, name: str) -> None
 
 def alter_table(connection: sqlite3.Connection, table: Table) -> None:
     """Replace the definition of a table (``Metastore.alter_table``)."""
-    table = _with_lowered_names(table)
+    altered = _with_lowered_names(table)
+    owner = table_id(connection, altered.database, altered.name)
+    before = find_table(connection, altered.database, altered.name)
     connection.execute(
         f"UPDATE tables SET {', '.join(f'{c} = ?' for c in _DEFINED)} WHERE table_id = ?",
-        (*_definition(table), table_id(connection, table.database, table.name)),
+        (*_definition(altered), owner),
     )
+    if before is None:
+        return
+    if _shape(before) != _shape(altered):
+        history_limits.record(connection, owner, LimitedBy.COLUMNS)
+    if before.location != altered.location:
+        history_limits.record(connection, owner, LimitedBy.LOCATION)
+
+
+def _shape(table: Table) -> tuple[tuple[str, str], ...]:
+    """Return the names and types of a table's columns, which the rows of all versions have."""
+    return tuple((c.name, c.type) for c in (*table.columns, *table.partition_columns))
 
 
 def rename_table(
@@ -143,7 +95,7 @@ def rename_table(
         location: its new directory, for the partitions below it as well; None keeps it.
     """
     renamed = table_id(connection, database, name)
-    new_database, new_name = _existing_database(connection, new_database), lowered(new_name)
+    new_database, new_name = existing_database(connection, new_database), lowered(new_name)
     if find_table(connection, new_database, new_name) is not None:
         raise failures.table_exists(new_database, new_name)
     connection.execute(
@@ -187,7 +139,7 @@ def tables(connection: sqlite3.Connection, database: str) -> tuple[str, ...]:
     """Return the names of tables and views, sorted (``Metastore.tables``)."""
     rows = connection.execute(
         "SELECT table_name FROM tables WHERE database_name = ? AND created_by_txn IS NULL",
-        (_existing_database(connection, database),),
+        (existing_database(connection, database),),
     )
     return tuple(sorted(row[0] for row in rows))
 
@@ -245,142 +197,13 @@ def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
     return int(row[0])
 
 
-def add_partitions(
-    connection: sqlite3.Connection, database: str, name: str, added: Iterable[Partition]
-) -> None:
-    """Add partitions (``Metastore.add_partitions``)."""
-    columns = table(connection, database, name).partition_columns
-    owner = table_id(connection, database, name)
-    for partition in added:
-        _check_values(partition, len(columns), database, name)
-        cursor = connection.execute(
-            "INSERT OR IGNORE INTO partitions VALUES (?, ?, ?, ?)",
-            (owner, json.dumps(partition.values), partition.location, _own_columns(partition)),
-        )
-        if cursor.rowcount:  # it may have files already
-            statistics.mark_changed(connection, owner, ())
-
-
-def alter_partitions(
-    connection: sqlite3.Connection, database: str, name: str, altered: Iterable[Partition]
-) -> None:
-    """Replace the location and columns of partitions (``Metastore.alter_partitions``)."""
-    owner = table_id(connection, database, name)
-    for partition in altered:
-        cursor = connection.execute(
-            "UPDATE partitions SET location = ?, columns = ?"
-            " WHERE table_id = ? AND partition_values = ?",
-            (partition.location, _own_columns(partition), owner, json.dumps(partition.values)),
-        )
-        if cursor.rowcount == 0:
-            raise failures.partition_not_found(database, name, partition.values)
-
-
-def rename_partition(
-    connection: sqlite3.Connection,
-    database: str,
-    name: str,
-    values: tuple[str, ...],
-    renamed: Partition,
-) -> None:
-    """Rename a partition (``Metastore.rename_partition``)."""
-    owner = table_id(connection, database, name)
-    columns = table(connection, database, name).partition_columns
-    _check_values(renamed, len(columns), database, name)
-    if renamed.values != values and partitions(connection, database, name, [renamed.values]):
-        raise failures.partition_exists(database, name, renamed.values)
-    cursor = connection.execute(
-        "UPDATE partitions SET partition_values = ?, location = ?, columns = ?"
-        " WHERE table_id = ? AND partition_values = ?",
-        (
-            json.dumps(renamed.values),
-            renamed.location,
-            _own_columns(renamed),
-            owner,
-            json.dumps(values),
-        ),
-    )
-    if cursor.rowcount == 0:
-        raise failures.partition_not_found(database, name, values)
-    statistics.forget(connection, owner, [values])
-
-
-def drop_partitions(
-    connection: sqlite3.Connection, database: str, name: str, dropped: Iterable[tuple[str, ...]]
-) -> None:
-    """Drop partitions (``Metastore.drop_partitions``); PARTITION_NOT_FOUND if one is missing."""
-    owner = table_id(connection, database, name)
-    for values in dropped:
-        cursor = connection.execute(
-            "DELETE FROM partitions WHERE table_id = ? AND partition_values = ?",
-            (owner, json.dumps(values)),
-        )
-        if cursor.rowcount == 0:
-            raise failures.partition_not_found(database, name, values)
-        statistics.forget(connection, owner, [values])
-
-
-def partition_values(
-    connection: sqlite3.Connection, database: str, name: str
-) -> tuple[tuple[str, ...], ...]:
-    """Return the values of all partitions, sorted (``Metastore.partition_values``)."""
-    rows = connection.execute(
-        "SELECT partition_values FROM partitions WHERE table_id = ?",
-        (table_id(connection, database, name),),
-    )
-    return tuple(sorted(tuple(json.loads(row[0])) for row in rows))
-
-
-def partitions(
-    connection: sqlite3.Connection,
-    database: str,
-    name: str,
-    values: Iterable[tuple[str, ...]] | None = None,
-) -> tuple[Partition, ...]:
-    """Return partitions, sorted by their values (``Metastore.partitions``)."""
-    rows = connection.execute(
-        "SELECT partition_values, location, columns FROM partitions WHERE table_id = ?",
-        (table_id(connection, database, name),),
-    )
-    found = (
-        Partition(
-            values=tuple(json.loads(row[0])),
-            location=row[1],
-            columns=None if row[2] is None else _columns_of(row[2]),
-        )
-        for row in rows
-    )
-    wanted = None if values is None else set(values)
-    chosen = (p for p in found if wanted is None or p.values in wanted)
-    return tuple(sorted(chosen, key=lambda partition: partition.values))
-
-
-def _has_database(connection: sqlite3.Connection, name: str) -> bool:
-    row = connection.execute("SELECT 1 FROM databases WHERE name = ?", (name,)).fetchone()
-    return row is not None
-
-
-def _existing_database(connection: sqlite3.Connection, name: str) -> str:
-    name = lowered(name)
-    if not _has_database(connection, name):
-        raise failures.schema_not_found(name)
-    return name
-
-
-def _check_values(partition: Partition, columns: int, database: str, name: str) -> None:
-    if len(partition.values) != columns:
-        raise failures.partition_values_mismatch(database, name, partition.values, columns)
-
-
-def _own_columns(partition: Partition) -> str | None:
-    return None if partition.columns is None else _columns_text(partition.columns)
-
-
-def _columns_text(columns: Iterable[Column]) -> str:
+def columns_text(columns: Iterable[Column]) -> str:
+    """Return the JSON text of columns, as ``columns_of`` takes it."""
     return json.dumps([asdict(column) for column in columns])
 
 
-def _columns_of(text: str) -> tuple[Column, ...]:
+def columns_of(text: str) -> tuple[Column, ...]:
+    """Return the columns of a JSON text."""
     return tuple(Column(**column) for column in json.loads(text))
 
 
@@ -414,8 +237,8 @@ _DEFINED = (
 
 def _definition(table: Table) -> tuple[object, ...]:
     return (
-        _columns_text(table.columns),
-        _columns_text(table.partition_columns),
+        columns_text(table.columns),
+        columns_text(table.partition_columns),
         json.dumps(dict(table.properties)),
         table.table_type.value,
         table.location,
@@ -433,8 +256,8 @@ def _table_of(row: sqlite3.Row) -> Table:
     return Table(
         database=row["database_name"],
         name=row["table_name"],
-        columns=_columns_of(row["columns"]),
-        partition_columns=_columns_of(row["partition_columns"]),
+        columns=columns_of(row["columns"]),
+        partition_columns=columns_of(row["partition_columns"]),
         location=row["location"],
         properties=json.loads(row["properties"]),
         table_type=TableType(row["table_type"]),

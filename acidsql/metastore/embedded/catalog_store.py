@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from acidsql.metastore.embedded import catalog, statistics, write_ids
+from acidsql.metastore.embedded import catalog, databases, statistics, write_ids
+from acidsql.metastore.embedded import partitions as embedded_partitions
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.journal import Journal
 from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, PlainTable, Table, TableOwner
@@ -38,28 +39,28 @@ class CatalogStore:
         properties: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         with self._database.write() as connection:
-            catalog.create_database(connection, name, location, comment, properties)
+            databases.create_database(connection, name, location, comment, properties)
 
     def database_properties(self, name: str) -> Mapping[str, str]:
         with self._database.read() as connection:
-            return catalog.database_properties(connection, name)
+            return databases.database_properties(connection, name)
 
     def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
         """See ``Metastore``."""
         with self._database.write() as connection:
-            catalog.change_database_properties(connection, name, changes)
+            databases.change_database_properties(connection, name, changes)
 
     def drop_database(self, name: str) -> None:
         """See ``Metastore``; ``default`` cannot be dropped."""
         with self._database.write() as connection:
-            catalog.drop_database(connection, name)
+            databases.drop_database(connection, name)
 
     def databases(self) -> tuple[str, ...]:
-        return self._journal.read(catalog.databases)
+        return self._journal.read(databases.databases)
 
     def database_location(self, name: str) -> str:
         with self._database.read() as connection:
-            return catalog.database_location(connection, name)
+            return databases.database_location(connection, name)
 
     def alter_table(self, table: Table) -> None:
         with self._database.write() as connection:
@@ -87,8 +88,9 @@ class CatalogStore:
         table = plain.table
         with self._database.write() as connection:
             catalog.create_table(connection, table)
-            catalog.add_partitions(connection, table.database, table.name, plain.partitions)
-            write_ids.seed(connection, table.database, table.name, RESERVED_WRITE_IDS + 1)
+            embedded_partitions.add(connection, table.database, table.name, plain.partitions)
+            reserved = RESERVED_WRITE_IDS + 1
+            write_ids.seed(connection, table.database, table.name, reserved, by_others=False)
 
     def statistics(
         self, table: Table, partition: tuple[str, ...] | None, columns: Sequence[str] = ()
@@ -125,27 +127,27 @@ class CatalogStore:
 
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         with self._database.write() as connection:
-            catalog.add_partitions(connection, database, table, partitions)
+            embedded_partitions.add(connection, database, table, partitions)
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
         """See ``Metastore``; drops nothing if one of the partitions does not exist."""
         with self._database.write() as connection:
-            catalog.drop_partitions(connection, database, table, values)
+            embedded_partitions.drop(connection, database, table, values)
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         """See ``Metastore``; alters nothing if one of the partitions does not exist."""
         with self._database.write() as connection:
-            catalog.alter_partitions(connection, database, table, partitions)
+            embedded_partitions.alter(connection, database, table, partitions)
 
     def rename_partition(
         self, database: str, table: str, values: tuple[str, ...], renamed: Partition
     ) -> None:
         with self._database.write() as connection:
-            catalog.rename_partition(connection, database, table, values, renamed)
+            embedded_partitions.rename(connection, database, table, values, renamed)
 
     def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
         return self._journal.read(
-            lambda connection: catalog.partition_values(connection, database, table)
+            lambda connection: embedded_partitions.all_values(connection, database, table)
         )
 
     def partitions(
@@ -153,7 +155,7 @@ class CatalogStore:
     ) -> tuple[Partition, ...]:
         wanted = None if values is None else tuple(values)
         return self._journal.read(
-            lambda connection: catalog.partitions(connection, database, table, wanted),
+            lambda connection: embedded_partitions.partitions(connection, database, table, wanted),
             lambda found: [partition.location for partition in found],
         )
 

@@ -22,7 +22,9 @@ from acidsql.metastore.changes import (
     RenameTable,
     ShowTable,
 )
-from acidsql.metastore.embedded import catalog, offsets, statistics
+from acidsql.metastore.embedded import catalog, databases, history_limits, offsets, statistics
+from acidsql.metastore.embedded import partitions as embedded_partitions
+from acidsql.metastore.embedded.history_limits import LimitedBy
 
 
 def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
@@ -40,21 +42,29 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
         case ShowTable(staged=staged, name=name):
             catalog.show_table(connection, staged, name)
         case DropDatabase(name=name):
-            catalog.drop_database(connection, name)
-        case AddPartitions(table=table, partitions=added):
-            catalog.add_partitions(connection, table.database, table.name, added)
+            databases.drop_database(connection, name)
+        case AddPartitions():
+            _add_partitions(connection, change)
         case RecordWrites() | RecordStatistics() | RecordOffset():
             _record(connection, change)
         case AlterPartitions(table=table, after=changed):
-            catalog.alter_partitions(connection, table.database, table.name, changed)
+            embedded_partitions.alter(connection, table.database, table.name, changed)
         case RenamePartition(table=table, before=before, after=renamed):
             place = table.database, table.name
-            catalog.rename_partition(connection, *place, before.values, renamed)
+            embedded_partitions.rename(connection, *place, before.values, renamed)
         case DropPartitions(table=table, partitions=dropped):
             values = [partition.values for partition in dropped]
-            catalog.drop_partitions(connection, table.database, table.name, values)
+            embedded_partitions.drop(connection, table.database, table.name, values)
         case DeleteLoadedFiles() | RecordCounts() | RecordCompaction():
             pass
+
+
+def _add_partitions(connection: sqlite3.Connection, change: AddPartitions) -> None:
+    database, name = change.table.database, change.table.name
+    embedded_partitions.add(connection, database, name, change.partitions)
+    if change.found and change.partitions:
+        owner = catalog.table_id(connection, database, name)
+        history_limits.record(connection, owner, LimitedBy.PARTITIONS)
 
 
 def _record(
@@ -69,5 +79,5 @@ def _record(
         statistics.record(connection, table_id, change.computed)
         return
     if change.written and table.partition_columns:
-        catalog.add_partitions(connection, table.database, table.name, change.written)
+        embedded_partitions.add(connection, table.database, table.name, change.written)
     statistics.mark_changed(connection, table_id, [p.values for p in change.written])

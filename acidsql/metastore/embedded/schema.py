@@ -265,6 +265,53 @@ _VERSION_6 = (
     """,
 )
 
+_VERSION_7 = (
+    # Old versions of tables: what has made them unreadable, and who reads them.
+    #
+    # Versions whose commits have lower numbers cannot be read: columns, partitions or the place of
+    # the table are others since.
+    f"""
+    CREATE TABLE history_limits (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        reason TEXT NOT NULL,             -- 'columns', 'partitions', 'location'
+        commit_number INTEGER NOT NULL,
+        PRIMARY KEY (table_id, reason)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
+    """
+    INSERT INTO history_limits
+    SELECT table_id, CASE WHEN operation LIKE '%PARTITION' OR operation = 'REPAIR TABLE'
+                          THEN 'partitions' ELSE 'columns' END, max(commit_number)
+    FROM history JOIN write_ids USING (table_id, write_id)
+    WHERE operation IN ('ADD COLUMNS', 'REPLACE COLUMNS', 'RENAME COLUMN', 'CHANGE COLUMN',
+                        'DROP PARTITION', 'RENAME PARTITION', 'REPAIR TABLE')
+      AND commit_number IS NOT NULL
+    GROUP BY 1, 2
+    """,
+    # Write id of the highest base for which a cleaner has removed, or is removing, directories.
+    f"""
+    CREATE TABLE cleaned_history (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        partition_name TEXT NOT NULL,     -- '': the whole table
+        write_id INTEGER NOT NULL,
+        PRIMARY KEY (table_id, partition_name)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
+    # 0: directories may have been removed of which cleaned_history knows nothing, by acidsql up to
+    # version 6 or by others that write to them.
+    "ALTER TABLE tables ADD COLUMN cleaning_is_recorded INTEGER NOT NULL DEFAULT 0",
+    # Transactions that read old versions, and the write id of the highest base that they may need.
+    f"""
+    CREATE TABLE history_readers (
+        txn_id INTEGER NOT NULL REFERENCES txns (txn_id) ON DELETE CASCADE,
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        write_id INTEGER NOT NULL,
+        PRIMARY KEY (txn_id, table_id)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
+    "CREATE INDEX history_readers_by_table ON history_readers (table_id)",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -272,6 +319,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_4,
     _VERSION_5,
     _VERSION_6,
+    _VERSION_7,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
@@ -22,9 +22,11 @@ from acidsql.metastore.embedded import (
     locks,
     offsets,
     transactions,
+    versions,
     write_ids,
     write_set,
 )
+from acidsql.metastore.embedded import partitions as embedded_partitions
 from acidsql.metastore.embedded.catalog_store import CatalogStore
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.journal import Journal
@@ -44,6 +46,7 @@ from acidsql.metastore.model import (
     TxnState,
     TxnType,
 )
+from acidsql.metastore.moments import Moment, TableVersion
 
 # No identifier begins like this without quotes, and SHOW TABLES leaves these tables out.
 _STAGED_PREFIX = "_acidsql_created_by_"
@@ -109,7 +112,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         with self._database.write() as connection:
             self._create(connection, table, partitions, highest_write_id, highest_txn_id)
 
-    def stage_table(self, txn_id: int, table: Table) -> Table:
+    def stage_table(self, txn_id: int, table: Table, highest_write_id: int = 0) -> Table:
         """See ``Metastore``; nobody finds it under its name before ``ShowTable``."""
         self._journal.check_free([table.location])
         staged = replace(table, name=f"{_STAGED_PREFIX}{txn_id}")
@@ -120,6 +123,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
             if catalog.find_table(connection, table.database, table.name) is not None:
                 raise failures.table_exists(table.database, table.name)
             catalog.create_table(connection, staged, created_by_txn=txn_id)
+            write_ids.seed(connection, staged.database, staged.name, highest_write_id + 1)
 
         # Together: undoing it must never delete the directory of a table that came first.
         self._journal.enter([undo], TxnState.ABORTED, create)
@@ -250,6 +254,9 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         with self._database.read() as connection:
             return offsets.find(connection, catalog.table_id(connection, database, table), stream)
 
+    def stream_lock(self, database: str, table: str, stream: str) -> None:
+        """See ``Metastore``; the commit compares the offset."""
+
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
         with self._database.read() as connection:
             return history.entries(connection, database, table, limit, self._history_entries)
@@ -257,6 +264,26 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
         with self._database.read() as connection:
             return write_ids.valid_write_ids(connection, database, table, txns)
+
+    def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
+        with self._database.read() as connection:
+            return versions.find(connection, database, table, moment, self._clock())
+
+    def hold_history(
+        self, txn_id: int, database: str, table: str, version: TableVersion
+    ) -> Mapping[str | None, int] | None:
+        with self._database.write() as connection:
+            return versions.hold(connection, txn_id, database, table, version.complete_up_to)
+
+    def start_removal(
+        self, database: str, table: str, partition: str | None, write_id: int
+    ) -> bool:
+        with self._database.write() as connection:
+            return versions.start_removal(connection, database, table, partition, write_id)
+
+    def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
+        with self._database.read() as connection:
+            return versions.oldest_complete(connection, database, table, write_id)
 
     def hold_back_cleaner(
         self, txn_id: int, database: str, table: str, txns: ValidTxnList
@@ -330,6 +357,6 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         highest_txn_id: int,
     ) -> None:
         catalog.create_table(connection, table)
-        catalog.add_partitions(connection, table.database, table.name, partitions)
+        embedded_partitions.add(connection, table.database, table.name, partitions)
         write_ids.seed(connection, table.database, table.name, highest_write_id + 1)
         transactions.seed_txn_id(connection, highest_txn_id + 1)

@@ -89,10 +89,30 @@ def given_after(
     return frozenset(row[0] for row in rows)
 
 
-def seed(connection: sqlite3.Connection, database: str, table: str, next_id: int) -> None:
-    """Raise the next write id of a table (``Metastore.seed_write_id``)."""
+def seed(
+    connection: sqlite3.Connection,
+    database: str,
+    table: str,
+    next_id: int,
+    *,
+    by_others: bool = True,
+) -> None:
+    """Raise the next write id of a table (``Metastore.seed_write_id``).
+
+    Args:
+        connection: to the metastore's file.
+        database: of the table.
+        table: its name.
+        next_id: the least that the next write id may be.
+        by_others: whether others have used the ids that are skipped, who may have removed
+            directories too.
+    """
     table_id = catalog.table_id(connection, database, table)
     if next_id > next_write_id(connection, database, table):
+        if by_others:
+            connection.execute(
+                "UPDATE tables SET cleaning_is_recorded = 0 WHERE table_id = ?", (table_id,)
+            )
         connection.execute(
             "UPDATE tables SET next_write_id = ? WHERE table_id = ?", (next_id, table_id)
         )

@@ -10,6 +10,7 @@ from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.sasl import kerberos_handshake
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.tls import Tls
 
 
 def connect(
@@ -18,6 +19,7 @@ def connect(
     user: str,
     timeout: float,
     kerberos: Kerberos | None = None,
+    tls: Tls | None = None,
     files: Files | None = None,
 ) -> HiveMetastore:
     """Return the client of a Hive Metastore; the first call connects.
@@ -27,11 +29,18 @@ def connect(
         user: user name of the caller.
         timeout: seconds to wait for an answer.
         kerberos: principal of the server, if it demands Kerberos.
+        tls: if the server speaks TLS.
         files: deletes the sources of LOAD DATA.
 
     Raises:
-        MetastoreError: METASTORE_URI.
+        MetastoreError: METASTORE_URI; METASTORE_AUTHENTICATION, certificates cannot be read.
     """
     handshake = None if kerberos is None else kerberos_handshake(kerberos)
-    connections = Connections(parse_uris(uris), user=user, timeout=timeout, handshake=handshake)
+    connections = Connections(
+        parse_uris(uris),
+        user=user,
+        timeout=timeout,
+        tls=None if tls is None else tls.context(),
+        handshake=handshake,
+    )
     return HiveMetastore(connections, user=user, files=files)

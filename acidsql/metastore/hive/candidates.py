@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator
 
 from acidsql.metastore.hive import catalog, transactions
-from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import CompactionCandidate
 
@@ -29,7 +28,7 @@ class MovedTables:
         """Yield the tables (``Metastore.compaction_candidates``)."""
         for database in catalog.databases(self._server):
             for name in catalog.tables(self._server, database):
-                highest = self._highest(database, name)
+                highest = transactions.highest_write_id(self._server, database, name)
                 with self._lock:
                     writes = highest - self._seen.get((database, name), 0)
                 if writes > 0:
@@ -42,10 +41,3 @@ class MovedTables:
         key = (candidate.database, candidate.table)
         with self._lock:
             self._seen[key] = self._seen.get(key, 0) + candidate.writes
-
-    def _highest(self, database: str, name: str) -> int:
-        if not self._server.is_hive4:
-            txns = transactions.valid_txns(self._server, None)
-            return transactions.valid_write_ids(self._server, database, name, txns).high_water_mark
-        wanted = hms.MaxAllocatedTableWriteIdRequest(dbName=database, tableName=name)
-        return int(self._server.call("get_max_allocated_table_write_id", wanted).maxWriteId)

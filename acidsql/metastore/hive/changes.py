@@ -22,6 +22,7 @@ from acidsql.metastore.changes import (
     DropPartitions,
     DropTable,
     FileOperation,
+    RecordOffset,
     RecordStatistics,
     RecordWrites,
     RenamePartition,
@@ -38,7 +39,14 @@ from acidsql.metastore.protocol import Metastore
 logger = logging.getLogger(__name__)
 
 # Changes of statements that write rows. They only add, and harm nobody if the commit fails.
-_HARMLESS = (AddPartitions, DeleteLoadedFiles, RecordStatistics, RecordWrites, ShowTable)
+_HARMLESS = (
+    AddPartitions,
+    DeleteLoadedFiles,
+    RecordOffset,
+    RecordStatistics,
+    RecordWrites,
+    ShowTable,
+)
 
 
 def needs_lock(changes: Sequence[CatalogChange]) -> bool:
@@ -57,8 +65,8 @@ def make(
     Args:
         server: connections.
         existing: fetches the server's table.
-        change: any but ``RecordWrites`` and ``RecordStatistics``, which need the transaction's
-            write id.
+        change: any but ``RecordWrites``, ``RecordStatistics`` and ``RecordOffset``, which need the
+            transaction.
         context: of Hive 4, of the transaction that renames a table.
     """
     match change:

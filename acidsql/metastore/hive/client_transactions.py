@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import Any
 
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.limits import limits
@@ -33,6 +34,7 @@ class OwnTxn:
             of a dynamic write, which names its partitions later, or None for other writes.
         reading: tables that the server's cleaner was told of, each with the transactions whose
             compactions are read.
+        key_value: what its commit sets beside (``hms.CommitTxnKeyValue``), or None.
     """
 
     txn_id: int
@@ -47,6 +49,7 @@ class OwnTxn:
     changes: set[tuple[TableKey, str | None]] = field(default_factory=set)
     changing: set[tuple[TableKey, Operation | None]] = field(default_factory=set)
     reading: dict[TableKey, ValidTxnList] = field(default_factory=dict)
+    key_value: Any = None
 
     @property
     def excludes_others(self) -> bool:

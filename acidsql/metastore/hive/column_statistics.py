@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -106,7 +106,8 @@ def _date(text: str) -> Any:
 
 
 def _seconds(text: str) -> int:
-    return math.floor(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+    moment = datetime.fromisoformat(text).replace(tzinfo=None)
+    return (moment - datetime.combine(_EPOCH, time.min)) // timedelta(seconds=1)
 
 
 def from_hive(found: Any) -> ColumnStatistics:

@@ -10,8 +10,10 @@ import logging
 import re
 import select
 import socket
+import ssl
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -109,6 +111,7 @@ class Connections:
         user: user name that the server takes for the caller's (``set_ugi``), if it does not
             authenticate.
         timeout: seconds to wait for an answer.
+        tls: for servers that speak TLS.
         handshake: authentication, for servers that demand it; see ``sasl``.
     """
 
@@ -118,11 +121,13 @@ class Connections:
         *,
         user: str,
         timeout: float,
+        tls: ssl.SSLContext | None = None,
         handshake: Handshake | None = None,
     ) -> None:
         self._endpoints = list(endpoints)
         self._user = user
         self._timeout = timeout
+        self._tls = tls
         self._handshake = handshake
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
@@ -134,6 +139,7 @@ class Connections:
             self._endpoints,
             user=self._user,
             timeout=min(seconds, self._timeout),
+            tls=self._tls,
             handshake=self._handshake,
         )
 
@@ -188,8 +194,10 @@ class Connections:
                 f"the metastore {connection.endpoint} refused {method}: {error.message}",
             ) from error
         except TApplicationException as error:
-            # The server hangs up after some of these.
-            connection.close()
+            if error.type == TApplicationException.UNKNOWN_METHOD:
+                self._give_back(connection)  # what was asked is read to its end, and answered
+            else:
+                connection.close()  # the server hangs up after some of these
             raise _server_error(method, connection.endpoint, error) from error
         except (TTransportException, ProtocolError, OSError, EOFError) as error:
             connection.close()
@@ -265,39 +273,56 @@ class Connections:
             )
         except OSError as error:
             raise _UnreachableError("METASTORE_UNAVAILABLE", f"{endpoint}: {error}") from error
-        try:
+        with ExitStack() as opened:
+            opened.enter_context(plain)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             plain.settimeout(self._timeout)
-            client = self._greet(plain, endpoint)
+            with self._connection_errors(endpoint):
+                # What speaks TLS takes the socket over, and has to be closed itself.
+                connected = opened.enter_context(self._secured(plain, endpoint))
+                client = self._greet(connected, endpoint)
+            opened.pop_all()
+        return _Connection(client=client, socket=connected, endpoint=endpoint)
+
+    @contextmanager
+    def _connection_errors(self, endpoint: Endpoint) -> Iterator[None]:
+        """Raise what goes wrong in the block, before a server is known to answer, as a
+        ``MetastoreError``.
+        """
+        try:
+            yield
         except TimeoutError as error:
-            plain.close()
             raise MetastoreError(
                 "METASTORE_TIMEOUT",
                 f"{endpoint} took the connection and did not answer within {self._timeout:g} s: "
                 f"{self._silence}",
             ) from error
+        except ssl.SSLError as error:
+            raise _no_tls(endpoint, error) from error
         # Servers of TLS, HTTP or SASL answer with bytes that are not Thrift's.
         except (TTransportException, ProtocolError, OSError, EOFError) as error:
-            plain.close()
             raise MetastoreError(
                 "METASTORE_AUTHENTICATION",
                 f"{endpoint} refused the first call ({error}): it may want Kerberos (set "
-                "spark.acidsql.metastore.kerberos.principal) or TLS, or it is no Hive Metastore",
+                "spark.acidsql.metastore.kerberos.principal) or TLS "
+                "(spark.acidsql.metastore.tls.enabled), or it is no Hive Metastore",
             ) from error
-        except BaseException:
-            plain.close()
-            raise
-        return _Connection(client=client, socket=plain, endpoint=endpoint)
 
-    def _greet(self, plain: socket.socket, endpoint: Endpoint) -> TClient:
+    def _secured(self, plain: socket.socket, endpoint: Endpoint) -> socket.socket:
+        """Return a socket that speaks TLS, if the server does."""
+        if self._tls is None:
+            return plain
+        return self._tls.wrap_socket(plain, server_hostname=endpoint.host)
+
+    def _greet(self, connected: socket.socket, endpoint: Endpoint) -> TClient:
         """Authenticate with the handshake, or send the user name if there is none.
 
         Hive's own client sends it with ``set_ugi`` too (hive.metastore.execute.setugi).
         """
         if self._handshake is not None:
-            return TClient(hms.ThriftHiveMetastore, self._handshake(plain, endpoint))
-        transport = TCyBufferedTransport(TSocket(sock=plain))  # type: ignore[no-untyped-call]
+            return TClient(hms.ThriftHiveMetastore, self._handshake(connected, endpoint))
+        transport = TCyBufferedTransport(TSocket(sock=connected))  # type: ignore[no-untyped-call]
         protocol = TCyBinaryProtocol(transport)  # type: ignore[no-untyped-call]
         client = TClient(hms.ThriftHiveMetastore, protocol)
         client.set_ugi(self._user, [])
@@ -330,6 +355,21 @@ class Connections:
 
 class _UnreachableError(MetastoreError):
     """Error of a server that cannot be connected to."""
+
+
+def _no_tls(endpoint: Endpoint, error: ssl.SSLError) -> MetastoreError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return MetastoreError(
+            "METASTORE_AUTHENTICATION",
+            f"the certificate of the metastore {endpoint} is not trusted "
+            f"({error.verify_message}): give the certificates of its authority by "
+            "spark.acidsql.metastore.tls.caFile, and the server by the name in its certificate",
+        )
+    return MetastoreError(
+        "METASTORE_AUTHENTICATION",
+        f"{endpoint} cannot be spoken to by TLS ({error}): it may want none; then unset "
+        "spark.acidsql.metastore.tls.enabled and hive.metastore.use.SSL",
+    )
 
 
 def _server_error(method: str, endpoint: Endpoint, error: TApplicationException) -> MetastoreError:

@@ -104,10 +104,11 @@ def add(server: Server, changed: Changes) -> None:
 
 
 def _fetched(server: Server, database: str, name: str) -> tuple[list[Any], list[Any]]:
-    """Return the server's NOT NULL and DEFAULT constraints: one call of Hive 4, two of Hive 3.1."""
-    if server.is_hive4:
-        request = hms.AllTableConstraintsRequest(dbName=database, tblName=name, catName=CATALOG)
-        found = server.call("get_all_table_constraints", request).allTableConstraints
+    """Return the server's NOT NULL and DEFAULT constraints: one call of Hive 4, else two."""
+    request = hms.AllTableConstraintsRequest(dbName=database, tblName=name, catName=CATALOG)
+    answer = server.call_if_known("get_all_table_constraints", request) if server.is_hive4 else None
+    if answer is not None:
+        found = answer.allTableConstraints
         return found.notNullConstraints or [], found.defaultConstraints or []
     not_null = hms.NotNullConstraintsRequest(catName=CATALOG, db_name=database, tbl_name=name)
     defaults = hms.DefaultConstraintsRequest(catName=CATALOG, db_name=database, tbl_name=name)

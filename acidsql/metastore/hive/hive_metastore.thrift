@@ -370,8 +370,15 @@ struct OpenTxnsResponse {
   1: required list<i64> txn_ids
 }
 
+struct CommitTxnKeyValue {
+  1: required i64 tableId
+  2: required string key
+  3: required string value
+}
+
 struct CommitTxnRequest {
   1: required i64 txnid
+  5: optional CommitTxnKeyValue keyValue
   6: optional bool exclWriteEnabled
   7: optional TxnType txn_type
 }

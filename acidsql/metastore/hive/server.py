@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from thriftpy2.thrift import TException
+
 from acidsql.errors import MetastoreError
 from acidsql.limits import limits
 from acidsql.metastore.hive.connection import ConnectionLostError, Connections
@@ -19,6 +21,7 @@ CATALOG = "hive"
 CAPABILITIES = ("HIVEFULLACIDREAD", "HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTREAD",
                 "HIVEMANAGEDINSERTWRITE", "HIVESQL")  # fmt: skip
 PROCESSOR = "acidsql"
+UNKNOWN_CALL = "METASTORE_VERSION"
 # Databases whose long texts can be compared, as hive.metastore.db.type names them.
 _COMPARES_TEXT = ("MYSQL", "POSTGRES", "MSSQL")
 _SECONDS = {"ms": 0.001, "msec": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600,
@@ -37,10 +40,23 @@ class Server:
         self.connections = connections
         self.user = user
         self._settings: dict[str, str] = {}
+        self._unknown: set[str] = set()
 
     def call(self, method: str, *arguments: object, repeatable: bool = True) -> Any:
         """See ``Connections.call``."""
         return self.connections.call(method, *arguments, repeatable=repeatable)
+
+    def call_if_known(self, method: str, *arguments: object) -> Any | None:
+        """Call the server; return None if it has no such call, which is remembered."""
+        if method in self._unknown:
+            return None
+        try:
+            return self.call(method, *arguments)
+        except MetastoreError as error:
+            if error.condition != UNKNOWN_CALL:
+                raise
+        self._unknown.add(method)
+        return None
 
     def call_once(self, method: str, *arguments: object, is_done: Callable[[], bool]) -> None:
         """Call the server for a change that must not be made twice.
@@ -78,22 +94,49 @@ class Server:
 
     @cached_property
     def is_hive4(self) -> bool:
-        """Return whether the server is Hive 4.
+        """Return whether the server can what Hive 4 can.
 
         Hive 4 has EXCL_WRITE locks, types of transactions, compactors in other processes, write ids
-        that can be seeded, and statistics that are valid by a transaction.
+        that can be seeded, and statistics that are valid by a transaction. Servers of Cloudera
+        Runtime 7 have them too, and call themselves 3.1.3000: they are told by their calls.
 
         Raises:
             MetastoreError: METASTORE_VERSION, it is older than Hive 3.
         """
-        major = int(re.match(r"\d*", self.version)[0] or 0)  # type: ignore[index]
-        if major < 3:
+        if self._major < 3:
             raise MetastoreError(
                 "METASTORE_VERSION",
                 f"{self.connections!r} is a metastore of Hive {self.version}, which does not know "
                 "write ids: Hive 3.1, 4.0 or 4.1 is needed",
             )
-        return major > 3
+        return self._major > 3 or self._creates_by_request()
+
+    @property
+    def knows_zstd(self) -> bool:
+        """Whether Hive's ORC reads zstd, as ORC does from 1.6 on. Cloudera Runtime 7.1 has 1.5."""
+        return self._major > 3
+
+    @cached_property
+    def _major(self) -> int:
+        return int(re.match(r"\d*", self.version)[0] or 0)  # type: ignore[index]
+
+    def _creates_by_request(self) -> bool:
+        """Return whether the server has Hive 4's call for new tables.
+
+        What is asked for has no name, so nothing is made.
+        """
+        nothing = hms.Table(dbName="default", tableName="", partitionKeys=[], parameters={})
+        nothing.sd = hms.StorageDescriptor(cols=[], serdeInfo=hms.SerDeInfo())
+        try:
+            self.call("create_table_req", hms.CreateTableRequest(table=nothing), repeatable=False)
+        except MetastoreError as error:
+            if error.condition == UNKNOWN_CALL:
+                return False
+            if isinstance(error, ConnectionLostError) or error.condition != "METASTORE_ERROR":
+                raise
+        except TException:
+            pass  # as it should: it cannot make what has no name
+        return True
 
     @cached_property
     def cleans_below_min_history(self) -> bool:
@@ -109,9 +152,11 @@ class Server:
         """Return whether the server can make the alteration of a table depend on a parameter.
 
         Hive 4 does it by SQL of its own (ObjectStore.updateParameterWithExpectedValue). That of 4.0
-        fails where parameters are CLOBs, as in Derby and Oracle.
+        fails where parameters are CLOBs, as in Derby and Oracle. What those that call themselves 3
+        do is not known.
         """
-        if not self.is_hive4 or self.setting("hive.metastore.try.direct.sql", "true") != "true":
+        direct = self.setting("hive.metastore.try.direct.sql", "true") == "true"
+        if self._major < 4 or not direct:
             return False
         database = self.setting("hive.metastore.db.type", "DERBY").upper()
         return not self.version.startswith("4.0") or database in _COMPARES_TEXT

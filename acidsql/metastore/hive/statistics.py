@@ -4,8 +4,9 @@ Hive answers ``count(*)`` from statistics, so they must never be stale. Hive 4 u
 ``COLUMN_STATS_ACCURATE`` is set and the write id under which it was set is visible
 (StatsUtils.areBasicStatsUptoDateForQueryAnswering, ObjectStore). A writer that does not count rows
 must remove the flag, under its own write id: then the statistics of a concurrent writer, which
-cannot see this writer's rows, are not used either. Hive 3.1 does not answer from statistics of
-transactional tables (StatsOptimizer).
+cannot see this writer's rows, are not used either. Nobody can set the flag while the write id is
+that of an open transaction, so one write id stands for all that commit before it. Hive 3.1 does not
+answer from statistics of transactional tables (StatsOptimizer).
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ def record(server: Server, table: Any, write_id: int, written: Sequence[Partitio
     if table.partitionKeys:
         _record_partitions(server, table, write_id, written)
     elif server.is_hive4:
-        altered = _without(table, write_id)
-        alterations.send_altered(server, table, altered, **_context(table, write_id))
+        if not _is_marked(table, write_id):
+            altered = _without(table, write_id)
+            alterations.send_altered(server, table, altered, **_context(table, write_id))
     elif is_counted(table):
         alterations.send_altered(server, table, _without(table, write_id))
 
@@ -35,6 +37,11 @@ def record(server: Server, table: Any, write_id: int, written: Sequence[Partitio
 def is_counted(owner: Any) -> bool:
     """Return whether a table or partition has statistics that count as accurate."""
     return ACCURATE in (owner.parameters or {})
+
+
+def _is_marked(owner: Any, write_id: int) -> bool:
+    """Return whether a table or partition is marked as out of date under a write id."""
+    return owner.writeId == write_id and not is_counted(owner)
 
 
 def _record_partitions(
@@ -45,9 +52,10 @@ def _record_partitions(
     missing = [p for p in written if p.values not in present]
     if missing:
         partitions.add(server, table, missing)
-    if server.is_hive4 and existing:
-        counted = [_without(p, write_id) for p in existing]
-        partitions.send(server, table, counted, **_context(table, write_id))
+    if server.is_hive4:
+        unmarked = [_without(p, write_id) for p in existing if not _is_marked(p, write_id)]
+        if unmarked:
+            partitions.send(server, table, unmarked, **_context(table, write_id))
     elif counted_before := list(filter(is_counted, existing)):
         partitions.send(server, table, [_without(p, write_id) for p in counted_before])
 

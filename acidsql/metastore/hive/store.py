@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
-from acidsql.errors import AcidAnalysisError, TransactionStateError, WriteConflictError
+from acidsql.errors import TransactionStateError, WriteConflictError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.changes import (
     CatalogChange,
+    RecordOffset,
     RecordStatistics,
     RecordWrites,
     RenameTable,
@@ -30,16 +30,17 @@ from acidsql.metastore.hive import (
     catalog,
     cleaning,
     locks,
+    offsets,
     seeding,
     statistics,
     transactions,
+    versions,
 )
 from acidsql.metastore.hive import partitions as hive_partitions
+from acidsql.metastore.hive.catalog_store import CatalogStore
 from acidsql.metastore.hive.changes import UncommittedChanges, make, needs_lock
 from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.connection import Connections
-from acidsql.metastore.hive.conversions import is_plain, plain_from_hive
-from acidsql.metastore.hive.queue_store import QueueStore
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.hive.tables import ServerTables
 from acidsql.metastore.model import (
@@ -58,6 +59,7 @@ from acidsql.metastore.model import (
     TxnState,
     TxnType,
 )
+from acidsql.metastore.moments import Moment, TableVersion
 from acidsql.metastore.names import lowered
 from acidsql.metastore.table_statistics import Statistics
 
@@ -82,7 +84,7 @@ _again_if_altered = retry(
 )
 
 
-class HiveMetastore(QueueStore):
+class HiveMetastore(CatalogStore):
     """Metastore kept by a Hive Metastore server: 3.1, 4.0 or 4.1.
 
     Only transactional tables and views are shown. Any thread may call.
@@ -106,34 +108,7 @@ class HiveMetastore(QueueStore):
     def __repr__(self) -> str:
         return f"HiveMetastore({self._server.connections!r})"
 
-    # -- catalog --------------------------------------------------------------------------------
-    def create_database(
-        self,
-        name: str,
-        location: str,
-        comment: str | None = None,
-        properties: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        """See ``Metastore``; without a location the server chooses one."""
-        catalog.create_database(self._server, name, location, comment, properties)
-
-    def database_properties(self, name: str) -> Mapping[str, str]:
-        return catalog.database_properties(self._server, name)
-
-    def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """See ``Metastore``; a change that another client makes at the same moment may be lost."""
-        catalog.change_database_properties(self._server, name, changes)
-
-    def drop_database(self, name: str) -> None:
-        """See ``Metastore``; ``default`` cannot be dropped."""
-        catalog.drop_database(self._server, name)
-
-    def databases(self) -> tuple[str, ...]:
-        return catalog.databases(self._server)
-
-    def database_location(self, name: str) -> str:
-        return catalog.database_location(self._server, name)
-
+    # -- catalog, with write ids ----------------------------------------------------------------
     def create_table(
         self,
         table: Table,
@@ -150,46 +125,15 @@ class HiveMetastore(QueueStore):
         if highest_txn_id:
             self.seed_txn_id(highest_txn_id + 1)
 
-    def stage_table(self, txn_id: int, table: Table) -> Table:
+    def stage_table(self, txn_id: int, table: Table, highest_write_id: int = 0) -> Table:
         """See ``Metastore``; the table has its name at once."""
         catalog.create_table(self._server, table)
         # Hive 4 counts on where a dropped table of this name ended.
-        write_id = self.next_write_id(table.database, table.name)
+        write_id = max(self.next_write_id(table.database, table.name), highest_write_id + 1)
         self._uncommitted.staged(txn_id, table, write_id)
+        if highest_write_id:
+            self.seed_write_id(table.database, table.name, write_id)
         return table
-
-    def drop_table(self, database: str, name: str) -> None:
-        self._tables.existing(database, name)
-        catalog.drop_table(self._server, database, name)
-        self._tables.forget(database, name)
-
-    def alter_table(self, table: Table) -> None:
-        existing = self._tables.existing(table.database, table.name)
-        alterations.alter_table(self._server, existing, table)
-        self._tables.forget(table.database, table.name)
-
-    def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
-        existing = self._tables.existing(database, name)
-        alterations.rename_table(self._server, existing, new_database, new_name)
-        self._tables.forget(database, name)
-
-    def table(self, database: str, name: str) -> Table:
-        found = self.find_table(database, name)
-        if found is None:
-            raise failures.table_not_found(database, name)
-        return found
-
-    def find_table(self, database: str, name: str) -> Table | None:
-        return self._tables.find(database, name)
-
-    def plain_table(self, database: str, name: str) -> PlainTable | None:
-        found = catalog.fetch_any(self._server, database, name)
-        if found is None or not is_plain(found):
-            return None
-        partitions: tuple[Partition, ...] = ()
-        if found.partitionKeys:
-            partitions = hive_partitions.partitions(self._server, found, None)
-        return plain_from_hive(found, partitions)
 
     def convert_table(self, plain: PlainTable) -> None:
         """See ``Metastore``; the server checks the names of the files too."""
@@ -197,40 +141,6 @@ class HiveMetastore(QueueStore):
         alterations.convert(self._server, table)
         self._tables.forget(table.database, table.name)
         self.seed_write_id(table.database, table.name, RESERVED_WRITE_IDS + 1)
-
-    def tables(self, database: str) -> tuple[str, ...]:
-        return catalog.tables(self._server, database)
-
-    def table_at(self, location: str, database: str) -> Table | None:
-        return catalog.table_at(self._server, location, database)
-
-    def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        hive_partitions.add(self._server, self._tables.remembered(database, table), partitions)
-
-    def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """See ``Metastore``; drops nothing if one of the partitions does not exist."""
-        hive_partitions.drop(self._server, self._tables.remembered(database, table), values)
-
-    def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """See ``Metastore``; alters nothing if one of the partitions does not exist."""
-        hive_partitions.alter(self._server, self._tables.existing(database, table), partitions)
-
-    def rename_partition(
-        self, database: str, table: str, values: tuple[str, ...], renamed: Partition
-    ) -> None:
-        hive_partitions.rename(
-            self._server, self._tables.existing(database, table), values, renamed
-        )
-
-    def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        return hive_partitions.all_values(self._server, self._tables.remembered(database, table))
-
-    def partitions(
-        self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
-    ) -> tuple[Partition, ...]:
-        return hive_partitions.partitions(
-            self._server, self._tables.remembered(database, table), values
-        )
 
     def statistics(
         self, table: Table, partition: tuple[str, ...] | None, columns: Sequence[str] = ()
@@ -315,7 +225,7 @@ class HiveMetastore(QueueStore):
 
     @property
     def capabilities(self) -> Capabilities:
-        return replace(_CAPABILITIES, readers_know_zstd=self._server.is_hive4)
+        return replace(_CAPABILITIES, readers_know_zstd=self._server.knows_zstd)
 
     def seed_txn_id(self, next_txn_id: int) -> int:
         return seeding.seed_txn_id(self._server, self._own, next_txn_id)
@@ -342,11 +252,10 @@ class HiveMetastore(QueueStore):
         return transactions.allocate_write_ids(self._server, self._own, txn_ids, database, table)
 
     def stream_offset(self, database: str, table: str, stream: str) -> int | None:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.STREAM_OFFSET",
-            f"a Hive Metastore cannot keep the offset of stream {stream!r} in {database}.{table} "
-            "together with a commit: keep it yourself, or use an embedded metastore",
-        )
+        return offsets.find(self._server, self._tables.remembered(database, table), stream)
+
+    def stream_lock(self, database: str, table: str, stream: str) -> LockRequest | None:
+        return offsets.lock(database, table, stream)
 
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
         del database, table, limit
@@ -355,6 +264,25 @@ class HiveMetastore(QueueStore):
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
         self._tables.remembered(database, table)
         return transactions.valid_write_ids(self._server, database, table, txns)
+
+    def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
+        self._tables.remembered(database, table)
+        return versions.find(self._server, lowered(database), lowered(table), moment)
+
+    def hold_history(self, txn_id: int, database: str, table: str, version: TableVersion) -> None:
+        """See ``Metastore``; nobody tells what the server's cleaner has removed."""
+
+    def start_removal(
+        self, database: str, table: str, partition: str | None, write_id: int
+    ) -> bool:
+        """See ``Metastore``; nothing is recorded, and it may be removed."""
+        del database, table, partition, write_id
+        return True
+
+    def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
+        """See ``Metastore``; it is the version of that write id."""
+        del database, table
+        return write_id
 
     def hold_back_cleaner(
         self, txn_id: int, database: str, table: str, txns: ValidTxnList
@@ -430,11 +358,18 @@ class HiveMetastore(QueueStore):
         """Make a change of the catalog before the commit of its transaction."""
         if isinstance(change, RecordWrites):
             key = (change.table.database, change.table.name)
-            self._record(key, self._write_id(txn_id, key), change.written)
+            self._record(key, change.mark or self._write_id(txn_id, key), change.written)
             return
         if isinstance(change, RecordStatistics):
             key = (change.table.database, change.table.name)
             self._record_statistics(key, self._write_id(txn_id, key), change.computed)
+            return
+        if isinstance(change, RecordOffset):
+            own = self._own.find(txn_id)
+            if own is None:
+                raise failures.no_such_txn(txn_id)
+            owner = self._tables.existing(change.table.database, change.table.name)
+            own.key_value = offsets.prepare(self._server, owner, change)
             return
         make(self._server, self._tables.existing, change, **self._context(txn_id, change))
         for table in tables_of(change):

@@ -67,7 +67,11 @@ def commit_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
         return
     own.require_open(txn_id)
     exclusive = known is not None and known.excludes_others
-    request = hms.CommitTxnRequest(txnid=txn_id, exclWriteEnabled=exclusive)
+    request = hms.CommitTxnRequest(
+        txnid=txn_id,
+        exclWriteEnabled=exclusive,
+        keyValue=None if known is None else known.key_value,
+    )
     try:
         server.call("commit_txn", request, repeatable=False)
     except hms.TxnAbortedException as error:
@@ -325,9 +329,20 @@ def next_write_id(server: Server, database: str, table: str) -> int:
 
     Hive 3.1 has no such call; there it is the one after the high-water mark of all transactions.
     """
+    return highest_write_id(server, lowered(database), lowered(table)) + 1
+
+
+def highest_write_id(server: Server, database: str, table: str) -> int:
+    """Return the highest write id that a table has given out; 0 if it gave none.
+
+    Args:
+        server: the server.
+        database: in lower case.
+        table: in lower case.
+    """
     if server.is_hive4:
-        wanted = hms.MaxAllocatedTableWriteIdRequest(
-            dbName=lowered(database), tableName=lowered(table)
-        )
-        return int(server.call("get_max_allocated_table_write_id", wanted).maxWriteId) + 1
-    return valid_write_ids(server, database, table, valid_txns(server, None)).high_water_mark + 1
+        wanted = hms.MaxAllocatedTableWriteIdRequest(dbName=database, tableName=table)
+        answer = server.call_if_known("get_max_allocated_table_write_id", wanted)
+        if answer is not None:
+            return int(answer.maxWriteId)
+    return valid_write_ids(server, database, table, valid_txns(server, None)).high_water_mark

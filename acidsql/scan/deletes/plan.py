@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
+from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.scan.columns import ORDINAL
 from acidsql.scan.deletes.bitmap import MOST_WRITE_ID, delete_bitmap_columns, make_delete_bitmap
@@ -38,6 +39,9 @@ from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID, ROW_ID
 
 _PACKED = "__key"
+_DELETED_BY = "__deleted_by"
+# Column of ``with_deleters``: whether the row was deleted.
+IS_DELETED = "__is_deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +92,17 @@ class Deletes:
         return found
 
 
-def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
+def find_deletes(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    directories: Sequence[DataDirectory] | None = None,
+) -> Deletes:
     """Read the tails of the delete files of a snapshot.
+
+    Args:
+        session: the session.
+        snapshot: the snapshot.
+        directories: those of its delete deltas that count; None for all.
 
     Raises:
         FormatError: a delete file is empty (INVALID_ORC_TAIL).
@@ -114,7 +127,8 @@ def find_deletes(session: AcidSession, snapshot: TableSnapshot) -> Deletes:
                 )
         return found
 
-    found = in_parallel(look, delete_deltas(snapshot))
+    wanted = delete_deltas(snapshot) if directories is None else directories
+    found = in_parallel(look, wanted)
     return Deletes(files=tuple(file for own in found for file in own))
 
 
@@ -208,15 +222,89 @@ def anti_join(
     packing = way.packing
     if packing is not None and way.by_words:
         return _without_bits(parts, packing, events, way)
-    if packing is not None:
-        keys = {_PACKED: F.expr(packing.sql())}
-    else:
-        keys = {k: F.col(k) for k in _key_columns(snapshot)}
+    keys = join_keys(snapshot, packing)
     events = events.select(*[value.alias(f"__d_{k}") for k, value in keys.items()])
-    events = _hinted(events, way)
+    events = hinted(events, way)
     condition = [value == F.col(f"__d_{k}") for k, value in keys.items()]
     frames = [part.frame().join(events, condition, "left_anti") for part in parts]
     return [bridge.UnresolvedPlan.of(frame) for frame in frames]
+
+
+def join_keys(snapshot: TableSnapshot, packing: Packing | None) -> dict[str, Column]:
+    """Return the parts of a row id in an event, by name, or the one number that they make.
+
+    Args:
+        snapshot: the snapshot.
+        packing: of the row ids; None for the parts.
+    """
+    if packing is not None:
+        return {_PACKED: F.expr(packing.sql())}
+    return {k: F.col(k) for k in _key_columns(snapshot)}
+
+
+def deleter_join(snapshot: TableSnapshot, deletes: Deletes) -> DeleteJoin:
+    """Choose the way in which ``with_deleters`` joins the delete events of a snapshot."""
+    way = delete_join(snapshot, deletes)
+    columns = 1 if way.packing is not None else len(_key_columns(snapshot))
+    return replace(way, by_words=False, numbers=deletes.events * (columns + 1))
+
+
+def with_deleters(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    parts: Sequence[bridge.UnresolvedPlan],
+    way: DeleteJoin,
+    events: DataFrame,
+) -> list[bridge.UnresolvedPlan]:
+    """Mark the deleted rows in scans of insert events, as Hive does
+    (``VectorizedOrcAcidRowBatchReader``).
+
+    Args:
+        parts: scans of insert events.
+        way: of joining, as ``deleter_join`` chose it.
+        events: scan of the delete events of the snapshot.
+
+    Returns:
+        The scans with a column ``IS_DELETED``. The original write id of a deleted row is replaced
+        by the write id that deleted it, the last one if there are several.
+    """
+    keys = join_keys(snapshot, way.packing)
+    last = F.max("currentTransaction")
+    deleters = hinted(by_row(events, keys, last, _DELETED_BY), way)
+    condition = [
+        bridge.no_pushdown(session.spark, value, nullable=True) == F.col(f"__d_{k}")
+        for k, value in keys.items()
+    ]
+    deleted_by, original = F.col(_DELETED_BY), F.col("originalTransaction")
+    frames = [
+        part.frame()
+        .join(deleters, condition, "left")
+        .withColumns(
+            {
+                IS_DELETED: deleted_by.isNotNull(),
+                "originalTransaction": F.coalesce(deleted_by, original),
+            }
+        )
+        for part in parts
+    ]
+    return [bridge.UnresolvedPlan.of(frame) for frame in frames]
+
+
+def by_row(events: DataFrame, keys: Mapping[str, Column], deleter: Column, name: str) -> DataFrame:
+    """Return one event for each row: its keys, with ``__d_`` before their names, and who has
+    deleted it.
+
+    Args:
+        events: the delete events.
+        keys: parts of a row id by name, see ``join_keys``.
+        deleter: aggregate of the events of a row.
+        name: of its column.
+    """
+    grouped = events.groupBy(*keys.values()).agg(
+        *[value.alias(f"__d_{k}") for k, value in keys.items()], deleter.alias(name)
+    )
+    # spark.sql.retainGroupColumns adds the grouping columns.
+    return grouped.select(*[f"__d_{k}" for k in keys], name)
 
 
 def _without_bits(
@@ -234,7 +322,7 @@ def _without_bits(
     bits = F.expr(f"bit_or(shiftleft(1L, {bit}))")
     # The word is an aggregate too, since spark.sql.retainGroupColumns may drop grouping columns.
     gathered = events.groupBy(word).agg(word.alias("__d_word"), bits.alias("__d_bits"))
-    gathered = _hinted(gathered.select("__d_word", "__d_bits"), way)
+    gathered = hinted(gathered.select("__d_word", "__d_bits"), way)
     kept = f"coalesce(getbit(__d_bits, {bit}), 0) = 0"
     frames = [
         part.frame().join(gathered, word == F.col("__d_word"), "left").where(kept) for part in parts
@@ -242,7 +330,7 @@ def _without_bits(
     return [bridge.UnresolvedPlan.of(frame) for frame in frames]
 
 
-def _hinted(rows: DataFrame, way: DeleteJoin) -> DataFrame:
+def hinted(rows: DataFrame, way: DeleteJoin) -> DataFrame:
     """Hint Spark to broadcast the right side of a join if it is small, else to sort-merge join."""
     return F.broadcast(rows) if way.broadcast else rows.hint("merge")
 
@@ -251,8 +339,19 @@ _ORDINAL = "ordinal"
 _NO_KEYS = NO_KEYS.append_column(_ORDINAL, pa.nulls(0, pa.int64()))
 
 
-def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) -> pa.Table:
+def valid_keys(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    deletes: Deletes,
+    but_of: ValidWriteIdList | None = None,
+) -> pa.Table:
     """Read the row ids of the delete events that a snapshot sees.
+
+    Args:
+        session: the session.
+        snapshot: the snapshot.
+        deletes: its delete events.
+        but_of: write ids whose events are left out, None for none.
 
     Returns:
         Table with the fields of ``RowId`` and ``ordinal`` (the index of the partition), int64; a
@@ -263,6 +362,8 @@ def valid_keys(session: AcidSession, snapshot: TableSnapshot, deletes: Deletes) 
         events = session.delete_events.events(file.path, file.version)
         write_ids = pc.unique(events[DELETED_BY]).to_pylist()
         valid = [w for w in write_ids if snapshot.write_ids.is_valid(w)]
+        if but_of is not None:
+            valid = [w for w in valid if not but_of.is_valid(w)]
         seen = events
         if len(valid) < len(write_ids):
             seen = events.filter(pc.is_in(events[DELETED_BY], pa.array(valid, pa.int64())))

@@ -22,6 +22,7 @@ class Proxy:
         delays: whether answers are held back, for as long as that is so.
         calls: the calls that were cut.
         sent: all that clients sent.
+        connections: number of those that clients made.
     """
 
     def __init__(self, port: int) -> None:
@@ -30,6 +31,7 @@ class Proxy:
         self.delays = False
         self.calls: list[str] = []
         self.sent = bytearray()
+        self.connections = 0
         self._sockets: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
@@ -58,6 +60,7 @@ class Proxy:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                self.connections += 1
                 server = socket.create_connection(("127.0.0.1", self._server_port))
                 self._sockets += [client, server]
                 mute = threading.Event()

@@ -94,10 +94,10 @@ def counted(hive: Hive) -> None:
     assert hive.believes()
 
 
-def record(store: HiveMetastore, txn_id: int) -> None:
+def record(store: HiveMetastore, txn_id: int, mark: int | None = None) -> None:
     table = store.table("db", "t")
     written = (Partition(values=(), location=""),)
-    store.prepare_commit(txn_id, [RecordWrites(table=table, written=written)])
+    store.prepare_commit(txn_id, [RecordWrites(table=table, written=written, mark=mark)])
 
 
 def test_write_that_counts_nothing_would_be_believed(hive: Hive) -> None:
@@ -147,6 +147,29 @@ def test_who_counted_before_we_say_so_is_not_believed(hive: Hive, store: HiveMet
     record(store, ours)
     store.commit_txn(ours)
     assert not hive.believes()
+
+
+def test_one_mark_stands_for_all_transactions_of_a_batch(hive: Hive, store: HiveMetastore) -> None:
+    counted(hive)
+    first, second, third = store.open_batch("hive", "host", 3)
+    *_, mark = store.allocate_write_ids([first, second, third], "db", "t")
+    record(store, first, mark)
+    assert hive.table("t").table.writeId == mark
+    theirs, their_write_id = hive.write()
+    store.commit_txn(first)
+    assert not hive.believes()
+    # Who counts does not see the mark, as long as the batch is open, and is not believed.
+    hive.count(theirs, their_write_id)
+    store.commit_txn(theirs)
+    assert not hive.believes()
+    assert hive.table("t").table.writeId == their_write_id
+    record(store, second, mark)
+    assert hive.table("t").table.writeId == mark
+    store.commit_txn(second)
+    assert not hive.believes()
+    store.abort_txn(third)
+    assert not hive.believes()
+    counted(hive)
 
 
 def test_partitions(store: HiveMetastore, call: Callable[..., Any]) -> None:

@@ -10,10 +10,11 @@ import json
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -101,6 +102,53 @@ class Login:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCertificate:
+    """Certificate of a server that speaks TLS, for the name ``localhost``.
+
+    Attributes:
+        key_store: file of Java with the certificate and its key.
+        trust_store: file of Java with the certificate alone.
+        pem: the certificate.
+        password: of both files.
+    """
+
+    key_store: Path
+    trust_store: Path
+    pem: Path
+    password: str
+
+    def settings(self) -> dict[str, str]:
+        """Return settings of ``metastore-site.xml``, with the names of Hive 3.1 and of Hive 4."""
+        plain = {"use.SSL": "true", "keystore.path": str(self.key_store)}
+        plain["keystore.password"] = self.password
+        both = ("metastore", "hive.metastore")
+        return {f"{prefix}.{name}": value for prefix in both for name, value in plain.items()}
+
+    def java_options(self) -> list[str]:
+        """Return the options of Java by which Hive 3.1 has the key on loopback."""
+        store = "-Djavax.net.ssl.keyStore"
+        return [f"{store}={self.key_store}", f"{store}Password={self.password}"]
+
+
+def make_certificate(place: Path) -> ServerCertificate:
+    """Make a certificate that signs itself, with Java's tool."""
+    made = ServerCertificate(
+        key_store=place / "key.jks",
+        trust_store=place / "trust.jks",
+        pem=place / "certificate.pem",
+        password="keep me secret",
+    )
+    key = ["-keystore", str(made.key_store), "-alias", "hms"]
+    secret = ["-storepass", made.password]
+    name = ["-dname", "CN=localhost", "-ext", "san=dns:localhost"]
+    run_tool(["keytool", "-genkeypair", "-keyalg", "RSA", *key, *name, *secret], place)
+    run_tool(["keytool", "-exportcert", "-rfc", "-file", str(made.pem), *key, *secret], place)
+    trusted = ["-noprompt", "-file", str(made.pem), "-keystore", str(made.trust_store)]
+    run_tool(["keytool", "-importcert", "-alias", "hms", *trusted, *secret], place)
+    return made
+
+
 @dataclass(slots=True, kw_only=True)
 class MetastoreServer:
     """Metastore server; it may be stopped and started again, with the same database and port.
@@ -109,12 +157,14 @@ class MetastoreServer:
         home: directory of everything that it writes.
         settings: settings of ``metastore-site.xml``, beside those of every server here.
         login: how the server authenticates; None lets everybody call.
+        certificate: of a server that speaks TLS, else None.
     """
 
     installation: Installation
     home: Path
     settings: Mapping[str, str] = field(default_factory=dict)
     login: Login | None = None
+    certificate: ServerCertificate | None = None
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -142,10 +192,10 @@ class MetastoreServer:
         configuration = self.home / "conf"
         configuration.mkdir(exist_ok=True)
         (configuration / "metastore-site.xml").write_text(_site(self._all_settings()))
-        options = []
+        options = self.certificate.java_options() if self.certificate else []
         if self.login is not None:
             (configuration / "core-site.xml").write_text(_site(self.login.hadoop_settings()))
-            options = [f"-Djava.security.krb5.conf={self.login.krb5_conf}"]
+            options += [f"-Djava.security.krb5.conf={self.login.krb5_conf}"]
         (configuration / "log4j2.properties").write_text(_LOGGING)
         with (self.home / "out").open("ab") as output:
             self.process = subprocess.Popen(
@@ -202,13 +252,20 @@ class MetastoreServer:
 
     def _wait(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
-        while not (answers if self.login is None else authenticates)(self.port):
+        context = self._context()
+        asks = answers if self.login is None else authenticates
+        while not asks(self.port, context):
             dead = self.process is None or self.process.poll() is not None
             if dead or time.monotonic() > deadline:
                 said = self.said()
                 self.stop()
                 raise JavaSetupError(f"the metastore {self.version} did not start:\n{said}")
             time.sleep(0.1)
+
+    def _context(self) -> ssl.SSLContext | None:
+        if self.certificate is None:
+            return None
+        return ssl.create_default_context(cafile=str(self.certificate.pem))
 
     def _all_settings(self) -> dict[str, str]:
         return {
@@ -227,6 +284,7 @@ class MetastoreServer:
             "metastore.housekeeping.threads.on": "true",
             **_task_settings(self.version),
             **(self.login.settings() if self.login else {}),
+            **(self.certificate.settings() if self.certificate else {}),
             **self.settings,
         }
 
@@ -252,21 +310,27 @@ def _site(settings: Mapping[str, str]) -> str:
     return f"<configuration>\n{properties}</configuration>\n"
 
 
-def answers(port: int) -> bool:
+def answers(port: int, context: ssl.SSLContext | None = None) -> bool:
     """Return whether a metastore on a port answers ``getVersion``."""
     call = b"\x80\x01\x00\x01\x00\x00\x00\x0agetVersion\x00\x00\x00\x01\x00"
-    return _is_answered(port, call, b"\x80\x01\x00\x02")
+    return _is_answered(port, call, b"\x80\x01\x00\x02", context)
 
 
-def authenticates(port: int) -> bool:
+def authenticates(port: int, context: ssl.SSLContext | None = None) -> bool:
     """Return whether a server on a port refuses an unknown mechanism of SASL (Thrift's BAD)."""
-    return _is_answered(port, b"\x01\x00\x00\x00\x04NONE\x02\x00\x00\x00\x00", b"\x03")
+    message = b"\x01\x00\x00\x00\x04NONE\x02\x00\x00\x00\x00"
+    return _is_answered(port, message, b"\x03", context)
 
 
-def _is_answered(port: int, message: bytes, answer: bytes) -> bool:
+def _is_answered(port: int, message: bytes, answer: bytes, context: ssl.SSLContext | None) -> bool:
     try:
-        with socket.create_connection(("127.0.0.1", port), 2) as connection:
+        with ExitStack() as stack:
+            plain = socket.create_connection(("127.0.0.1", port), 2)
+            connection = stack.enter_context(plain)
             connection.settimeout(10)
+            if context is not None:
+                wrapped = context.wrap_socket(plain, server_hostname="localhost")
+                connection = stack.enter_context(wrapped)
             connection.sendall(message)
             return connection.recv(len(answer)) == answer
     except OSError:
@@ -325,6 +389,7 @@ def running(
     home: Path,
     settings: Mapping[str, str] | None = None,
     login: Login | None = None,
+    certificate: ServerCertificate | None = None,
 ) -> Iterator[MetastoreServer]:
     """Run a server with an empty metastore.
 
@@ -333,9 +398,14 @@ def running(
         home: directory for all that it writes.
         settings: more of ``metastore-site.xml``.
         login: if the server authenticates.
+        certificate: if the server speaks TLS.
     """
     server = MetastoreServer(
-        installation=install(version), home=home, settings=settings or {}, login=login
+        installation=install(version),
+        home=home,
+        settings=settings or {},
+        login=login,
+        certificate=certificate,
     )
     try:
         server.start()

@@ -14,6 +14,7 @@ import acidsql
 from acidsql.errors import AcidAnalysisError, AcidLookupError, ConcurrencyError
 from acidsql.metastore.model import CompactionState, CompactionType, Partition
 from acidsql.session.acid_session import AcidSession
+from tests.arrow_reader.beside_spark import assert_read_as_by_spark
 from tests.metastore.server.launcher import VERSIONS, MetastoreServer
 from tests.metastore.spark.conftest import Calls, Client
 from tests.metastore.subjects import connected
@@ -50,6 +51,7 @@ def test_one_table_through_its_life(client: Callable[[str], Client], version: st
     expected = [(2, "B", 2), (3, "c", 2), (4, "d", 3)]
     assert ann.sql("SELECT * FROM t") == expected
     assert client(version).sql("SELECT * FROM t") == expected
+    assert_read_as_by_spark(ann.spark, "t")
     assert ann.sql("SHOW PARTITIONS t") == [("p=1",), ("p=2",), ("p=3",)]
     assert ann.sql("INSERT OVERWRITE TABLE t PARTITION (p = 3) VALUES (5, 'e')") == [(1, 1)]
     ann.sql("TRUNCATE TABLE t PARTITION (p = 2)")
@@ -57,6 +59,7 @@ def test_one_table_through_its_life(client: Callable[[str], Client], version: st
     ann.sql("ALTER TABLE t ADD COLUMNS (extra DOUBLE)")
     ann.sql("INSERT INTO t VALUES (6, 'f', 1.5, 3)")
     assert ann.sql("SELECT * FROM t") == [(5, "e", None, 3), (6, "f", 1.5, 3)]
+    assert_read_as_by_spark(ann.spark, "t")
     ann.sql("ALTER TABLE t PARTITION (p = 3) RENAME TO PARTITION (p = 4)")
     ann.sql("ALTER TABLE t RENAME TO u")
     assert ann.sql("SELECT * FROM u") == [(5, "e", None, 4), (6, "f", 1.5, 4)]
@@ -296,3 +299,26 @@ def test_what_a_table_says_about_itself(client: Callable[[str], Client], version
     assert (health.deltas, health.delete_deltas) == (2, 2)
     assert (health.stored_rows, health.delete_events) == (4, 2)
     assert health.advice[0].endswith(".t COMPACT 'major'.")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_copies(client: Callable[[str], Client], tmp_path: Path, version: str) -> None:
+    ann = client(version)
+    ann.sql(f"CREATE TABLE original (id INT NOT NULL, v STRING) PARTITIONED BY (p INT) {ACID}")
+    ann.sql("INSERT INTO original VALUES (1, 'a', 1), (2, 'b', 1), (3, 'c', 2)")
+    ann.sql("UPDATE original SET v = 'B' WHERE id = 2")
+    ann.sql("DELETE FROM original WHERE id = 3")
+    identified = "SELECT row__id, * FROM {}"
+    ann.sql("CREATE TABLE cloned CLONE original")
+    assert ann.sql(identified.format("cloned")) == ann.sql(identified.format("original"))
+    ann.sql("UPDATE cloned SET v = 'x' WHERE id = 1")
+    with pytest.raises(Exception, match="NOT_NULL_ASSERT_VIOLATION|NULL"):
+        ann.sql("INSERT INTO cloned VALUES (NULL, 'x', 1)")
+    other = client(version)
+    assert other.sql("SELECT * FROM cloned") == [(1, "x", 1), (2, "B", 1)]
+    assert other.sql("SHOW PARTITIONS cloned") == [("p=1",), ("p=2",)]
+    ann.sql(f"EXPORT TABLE original TO '{tmp_path}/archive'")
+    ann.sql(f"IMPORT TABLE imported FROM '{tmp_path}/archive'")
+    assert other.sql("SELECT * FROM imported") == [(1, "a", 1), (2, "B", 1)]
+    deleted = acidsql.table(ann.spark, "original", deleted_rows=True).where("row__is__deleted")
+    assert sorted((row.id, row.v) for row in deleted.collect()) == [(2, "b"), (3, "c")]

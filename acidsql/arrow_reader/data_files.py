@@ -1,0 +1,139 @@
+"""Files with the rows of a snapshot, and where in them the columns of the table are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from acidsql.arrow_reader.orc_file import KnownTail
+from acidsql.arrow_reader.source import Source
+from acidsql.format.names import is_hidden
+from acidsql.format.selection import needs_row_filter
+from acidsql.scan.directories import (
+    DataDirectory,
+    bucket_files,
+    check_events,
+    insert_directories,
+    is_raw,
+    row_names,
+    visible_columns,
+)
+from acidsql.scan.original_files import OriginalFile, original_files
+from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
+from acidsql.scan.streaming import complete_lengths, may_be_written
+from acidsql.storage.directory import FileVersion, Listing, child
+from acidsql.storage.parallel import in_parallel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """File with rows.
+
+    Attributes:
+        path: qualified.
+        known: its tail.
+        ordinal: index of its partition in the snapshot.
+        columns: column ids of the table's columns, by position; those that the file lacks are not
+            in it.
+        parent: column id of the struct that has them, 0 for the root.
+        has_keys: whether it is an ACID file.
+        is_partial: whether its rows are to be filtered by ``currentTransaction``.
+        original: parts of the row ids of a file without them, None if there are none.
+    """
+
+    path: str
+    known: KnownTail
+    ordinal: int
+    columns: tuple[int, ...]
+    parent: int = 0
+    has_keys: bool = False
+    is_partial: bool = False
+    original: OriginalFile | None = None
+
+
+def data_files(source: Source, snapshot: TableSnapshot) -> list[DataFile]:
+    """Return the files of a snapshot that have rows.
+
+    Raises:
+        FormatError: a file cannot be read as part of the table: NOT_AN_ACID_FILE, ACID_V1_EVENTS,
+            INVALID_ORIGINAL_FILE_NAME, INVALID_ORC_TAIL, OPEN_STREAMING_FILE.
+    """
+    directories = insert_directories(snapshot)
+    if snapshot.table.insert_only:
+        return [f for d in directories for f in _plain_files(source, snapshot, d)]
+    raw: list[DataDirectory] = []
+    acid: list[DataDirectory] = []
+    for directory in directories:
+        listing = snapshot.listings.get(directory.path)
+        (raw if is_raw(source, listing, directory.directory) else acid).append(directory)
+    found = in_parallel(lambda d: list(_acid_files(source, snapshot, d)), acid)
+    has_originals = any(p.state.originals for p in snapshot.partitions)
+    originals: Sequence[OriginalFile] = ()
+    if raw or has_originals:
+        originals = original_files(source, snapshot, raw, originals=True)
+    return [*(f for own in found for f in own), *(_original(source, f) for f in originals)]
+
+
+def _acid_files(
+    source: Source, snapshot: TableSnapshot, place: DataDirectory
+) -> Iterator[DataFile]:
+    listing = snapshot.listings.get(place.path)
+    written = may_be_written(place.directory)
+    lengths = complete_lengths(source.files, listing) if written else {}
+    is_partial = needs_row_filter(place.directory, snapshot.write_ids)
+    visible = visible_columns(snapshot, place.ordinal)
+    for name in bucket_files(listing):
+        length = lengths.get(name, listing.files[name].size)
+        if not length:
+            continue
+        path = child(place.path, name)
+        known = source.known.get(path, listing.files[name], length)
+        row_names(known.tail, path)
+        check_events(path, known.tail)
+        row = known.tail.types[0].subtypes[-1]
+        if known.tail.rows:
+            yield DataFile(
+                path=path,
+                known=known,
+                ordinal=place.ordinal,
+                columns=known.tail.types[row].subtypes[:visible],
+                parent=row,
+                has_keys=True,
+                is_partial=is_partial,
+            )
+
+
+def _original(source: Source, file: OriginalFile) -> DataFile:
+    known = _whole(source, file.listing, file.name)
+    return DataFile(
+        path=child(file.listing.path, file.name),
+        known=known,
+        ordinal=file.ordinal,
+        columns=known.tail.types[0].subtypes[: len(file.columns)],
+        original=file,
+    )
+
+
+def _plain_files(
+    source: Source, snapshot: TableSnapshot, place: DataDirectory
+) -> Iterator[DataFile]:
+    """Yield the files of a directory of an insert-only table, also in directories below it."""
+    visible = visible_columns(snapshot, place.ordinal)
+    for path in with_nested_originals(source.files, snapshot.listings, place.path):
+        above, _, name = child(place.path, path).rpartition("/")
+        listing = snapshot.listings.get(above)
+        if any(map(is_hidden, path.split("/"))) or not listing.files[name].size:
+            continue
+        known = _whole(source, listing, name)
+        if known.tail.rows:
+            yield DataFile(
+                path=child(above, name),
+                known=known,
+                ordinal=place.ordinal,
+                columns=known.tail.types[0].subtypes[:visible],
+            )
+
+
+def _whole(source: Source, listing: Listing, name: str) -> KnownTail:
+    version: FileVersion = listing.files[name]
+    return source.known.get(child(listing.path, name), version, version.size)

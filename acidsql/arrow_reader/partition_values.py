@@ -1,0 +1,50 @@
+"""Values of partition columns, which the metastore keeps as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from acidsql.errors import FormatError
+from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.metastore.model import Table
+from acidsql.streaming.column_types import ColumnType
+from acidsql.streaming.texts import reader
+
+
+def partition_scalars(
+    table: Table, values: Sequence[str], types: Sequence[ColumnType]
+) -> list[pa.Scalar]:
+    """Return the values of a partition as those of the partition columns.
+
+    Args:
+        table: the table.
+        values: texts in the metastore.
+        types: of the partition columns.
+
+    Raises:
+        FormatError: UNSUPPORTED_FEATURE.ARROW_VALUE, a text is no value of its type.
+    """
+    return [_scalar(table, values, *pair) for pair in zip(values, types, strict=True)]
+
+
+def _scalar(table: Table, values: Sequence[str], text: str, kind: ColumnType) -> pa.Scalar:
+    arrow = kind.arrow
+    if text == DEFAULT_PARTITION:
+        return pa.scalar(None, arrow)
+    if pa.types.is_string(arrow):
+        return pa.scalar(text, arrow)
+    if pa.types.is_binary(arrow):
+        return pa.scalar(text.encode(), arrow)
+    try:
+        value = reader(arrow, ZoneInfo("UTC"))(text)
+        return pa.scalar(value, arrow)
+    except (ValueError, OverflowError, pa.ArrowException) as error:
+        raise FormatError(
+            "UNSUPPORTED_FEATURE.ARROW_VALUE",
+            f"partition {table.partition_name(tuple(values))} of {table.full_name} has {text!r} in "
+            f"a column of type {kind.text}: {error or 'it is none'}; read the table with "
+            "acidsql.table",
+        ) from error

@@ -1,0 +1,290 @@
+"""Rows of a snapshot, stripe by stripe, as record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.arrow_reader.arrays import array_of
+from acidsql.arrow_reader.calendars import Numbers
+from acidsql.arrow_reader.columns import ROW_ID, TableColumns
+from acidsql.arrow_reader.data_files import DataFile
+from acidsql.arrow_reader.deleted_rows import (
+    DeletedRows,
+    are_visible,
+    is_deleted,
+    may_concern,
+)
+from acidsql.arrow_reader.filters import RowFilter, all_of, equal_to
+from acidsql.arrow_reader.orc_file import StripeReader, open_stripe
+from acidsql.arrow_reader.partition_values import partition_scalars
+from acidsql.arrow_reader.source import Source
+from acidsql.arrow_reader.stripe_guarantees import stripe_guarantee
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.scan.snapshot import TableSnapshot
+from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID
+from acidsql.storage.tails import ROW_ID as ROW_NUMBER
+from acidsql.streaming.column_types import ColumnType
+
+# Places of the ACID columns among those of an ACID file.
+_KEYS = (1, 2, 3)
+_CURRENT = 4
+
+
+class Stripe(NamedTuple):
+    """Stripe of a file, by its number; ``first_row`` rows of the file stand before it."""
+
+    file: DataFile
+    number: int
+    first_row: int
+
+    @property
+    def rows(self) -> int:
+        """Number of its rows, deleted ones included."""
+        return self.file.known.tail.stripes[self.number].rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Columns and rows of a table that are read.
+
+    Attributes:
+        columns: of the table.
+        names: of the columns that are returned, in their order.
+        rows: filter of the rows, None for all.
+    """
+
+    columns: TableColumns
+    names: tuple[str, ...]
+    rows: RowFilter | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the result."""
+        return pa.schema([self.columns.field(name) for name in self.names])
+
+
+def stripes_of(
+    files: Sequence[DataFile], wanted: Wanted, partitions: Sequence[Sequence[pa.Scalar]]
+) -> list[Stripe]:
+    """Return the stripes that may have rows that are wanted.
+
+    Args:
+        files: of the snapshot.
+        wanted: what is read.
+        partitions: values of the partition columns of each partition.
+    """
+    found = []
+    for file in files:
+        first = 0
+        for number, known_stripe in enumerate(file.known.tail.stripes):
+            found.append(Stripe(file, number, first))
+            first += known_stripe.rows
+    if wanted.rows is None:
+        return found
+    guarantees = []
+    columns = wanted.columns
+    for stripe in found:
+        values = zip(columns.partition_names, partitions[stripe.file.ordinal], strict=True)
+        known = [equal_to(n, value) for n, value in values if n in wanted.rows.columns]
+        compared = {}
+        for name in wanted.rows.columns:
+            place = columns.positions.get(name)
+            if place is not None and place < len(stripe.file.columns):
+                compared[name] = stripe.file.columns[place], columns.types[place]
+            elif place is not None:
+                known.append(equal_to(name, pa.scalar(None, columns.types[place].arrow)))
+        known.append(stripe_guarantee(stripe.file.known.tail, stripe.number, compared))
+        guarantees.append(all_of(known))
+    return [found[i] for i in wanted.rows.possible(guarantees)]
+
+
+def partitions_of(snapshot: TableSnapshot, wanted: Wanted) -> list[list[pa.Scalar]]:
+    """Return the values of the partition columns of each partition of a snapshot.
+
+    Raises:
+        FormatError: see ``partition_scalars``.
+    """
+    types = wanted.columns.partition_types
+    return [partition_scalars(snapshot.table, p.values, types) for p in snapshot.partitions]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowReader:
+    """Reader of the stripes of a snapshot; any thread may use it.
+
+    Attributes:
+        source: files.
+        wanted: what is read.
+        deleted: deleted rows, which are left out; None for none.
+        write_ids: that are visible.
+        partitions: values of the partition columns of each partition.
+    """
+
+    source: Source
+    wanted: Wanted
+    deleted: DeletedRows | None
+    write_ids: ValidWriteIdList
+    partitions: Sequence[Sequence[pa.Scalar]]
+
+    def read(self, stripe: Stripe) -> pa.RecordBatch | None:
+        """Read the rows of a stripe that are wanted; None if there are none.
+
+        Raises:
+            FormatError: FAILED_READ_FILE, UNSUPPORTED_FEATURE.ARROW_TYPE_CHANGE,
+                UNSUPPORTED_FEATURE.ARROW_VALUE.
+            AcidAnalysisError: INVALID_PARAMETER_VALUE, the filter fails for a value.
+        """
+        file = stripe.file
+        with open_stripe(self.source.files, file.path, file.known, stripe.number) as reader:
+            return _StripeRows(self, stripe, reader).batch()
+
+
+class _StripeRows:
+    """Rows of one stripe: those columns first that tell which are wanted, then the others."""
+
+    def __init__(self, rows: RowReader, stripe: Stripe, reader: StripeReader) -> None:
+        self._rows = rows
+        self._stripe = stripe
+        self._file = stripe.file
+        self._reader = reader
+        # Arrays of the whole stripe, or of its first rows, after which none are wanted.
+        self._known: dict[str, pa.Array] = {}
+        self._keys: list[pa.Array] = []
+
+    def batch(self) -> pa.RecordBatch | None:
+        wanted = self._rows.wanted
+        filtered = () if wanted.rows is None else wanted.rows.columns
+        positions = self._visible({*filtered, *wanted.names})
+        if positions is not None and not len(positions):
+            return None
+        if wanted.rows is not None:
+            columns = [self._chosen(name, positions) for name in filtered]
+            count = self._stripe.rows if positions is None else len(positions)
+            found = wanted.rows.positions(columns, count)
+            if not len(found):
+                return None
+            if len(found) < count:
+                positions = found if positions is None else positions[found]
+        last = None if positions is None else int(positions[-1]) + 1
+        self._load([name for name in wanted.names if name not in self._known], rows=last)
+        arrays = [self._chosen(name, positions) for name in wanted.names]
+        if not arrays:
+            # A batch without columns has its number of rows from a struct.
+            rows = self._stripe.rows if positions is None else len(positions)
+            return pa.RecordBatch.from_struct_array(
+                pa.StructArray.from_buffers(pa.struct([]), rows, [None])
+            )
+        return pa.RecordBatch.from_arrays(arrays, schema=wanted.schema)
+
+    def _visible(self, names: set[str]) -> Numbers | None:
+        """Read the columns of the filter and of row ids as far as they are needed; return the
+        positions of the rows that are neither deleted nor of hidden write ids, None for all.
+        """
+        rows, file = self._rows, self._file
+        tail = file.known.tail
+        deleted = None
+        if rows.deleted is not None and (file.has_keys or file.original is not None):
+            deleted = rows.deleted.of(file.ordinal)
+            concerned = may_concern(deleted, tail) if file.has_keys else bool(deleted.rows)
+            deleted = deleted if concerned else None
+        needs_keys = ROW_ID in names or deleted is not None
+        known = self._keys_from_statistics() if file.has_keys and needs_keys else []
+        extra = []
+        if file.has_keys:
+            top = tail.types[0].subtypes
+            extra += [top[i] for i in _KEYS] if needs_keys and not known else []
+            extra += [top[_CURRENT]] if file.is_partial else []
+        read = self._load([] if rows.wanted.rows is None else rows.wanted.rows.columns, extra)
+        if needs_keys:
+            self._keys = known or (read[: len(_KEYS)] if file.has_keys else self._counted_keys())
+        hidden = np.zeros(self._stripe.rows, np.bool_)
+        if file.is_partial:
+            hidden |= ~are_visible(read[-1], rows.write_ids)
+        if deleted is not None:
+            hidden |= is_deleted(deleted, self._keys)
+        return np.flatnonzero(~hidden) if hidden.any() else None
+
+    def _keys_from_statistics(self) -> list[pa.Array]:
+        """Return the row ids of a stripe of one write id and bucket property without gaps, as one
+        INSERT writes it; [] for others.
+
+        Rows of a file are in the order of their ids, of which none is there twice.
+        """
+        tail = self._file.known.tail
+        columns = (ORIGINAL_WRITE_ID, BUCKET, ROW_NUMBER)
+        found = [tail.stripe_int_stats(column)[self._stripe.number] for column in columns]
+        write_ids, buckets, row_ids = found
+        if write_ids is None or buckets is None or row_ids is None:
+            return []
+        is_one = write_ids.minimum == write_ids.maximum and buckets.minimum == buckets.maximum
+        count = self._stripe.rows
+        if not is_one or row_ids.maximum - row_ids.minimum + 1 != count:
+            return []
+        return _run_of_keys(write_ids.minimum, buckets.minimum, row_ids.minimum, count)
+
+    def _counted_keys(self) -> list[pa.Array]:
+        """Return the row ids of rows of a file without them, which are their positions."""
+        original = self._file.original
+        if original is None:
+            return []
+        first = original.first_row[0] + self._stripe.first_row
+        return _run_of_keys(original.write_id, original.bucket, first, self._stripe.rows)
+
+    def _load(
+        self, names: Sequence[str], extra: Sequence[int] = (), rows: int | None = None
+    ) -> list[pa.Array]:
+        """Read columns of the table that the file has, and keep them.
+
+        Args:
+            names: of the columns; others are passed over.
+            extra: ids of columns of the root.
+            rows: how many of the first rows are wanted, None for all.
+
+        Returns:
+            The arrays of ``extra``.
+        """
+        columns, file = self._rows.wanted.columns, self._file
+        places = {
+            name: columns.positions[name]
+            for name in names
+            if columns.positions.get(name, len(file.columns)) < len(file.columns)
+        }
+        ids = [file.columns[place] for place in places.values()]
+        parents = {**dict.fromkeys(extra, 0), **dict.fromkeys(ids, file.parent)}
+        arrays = self._reader.read(parents, rows)
+        for (name, place), column_id, values in zip(
+            places.items(), ids, arrays[len(extra) :], strict=True
+        ):
+            kind: ColumnType = columns.types[place]
+            self._known[name] = self._reader.values.convert(values, column_id, kind)
+        return arrays[: len(extra)]
+
+    def _chosen(self, name: str, positions: Numbers | None) -> pa.Array:
+        """Return the values of a column at some positions, None for all."""
+        count = self._stripe.rows if positions is None else len(positions)
+        columns = self._rows.wanted.columns
+        if name in self._known:
+            values = self._known[name]
+        elif name == ROW_ID:
+            values = pa.StructArray.from_arrays(self._keys, fields=list(columns.field(name).type))
+        elif name in columns.positions:
+            return pa.nulls(count, columns.field(name).type)
+        else:
+            place = columns.partition_names.index(name)
+            return pa.repeat(self._rows.partitions[self._file.ordinal][place], count)
+        return values if positions is None else values.take(array_of(positions, pa.int64()))
+
+
+def _run_of_keys(write_id: int, bucket: int, first_row: int, count: int) -> list[pa.Array]:
+    """Return row ids of which only the number of the row differs, ascending by 1."""
+    row_ids = np.arange(first_row, first_row + count, dtype=np.int64)
+    return [
+        pa.repeat(pa.scalar(write_id, pa.int64()), count),
+        pa.repeat(pa.scalar(bucket, pa.int32()), count),
+        array_of(row_ids, pa.int64()),
+    ]

@@ -1,0 +1,35 @@
+"""Files of tables, with the caches of this process; one for all readers."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from acidsql.arrow_reader.orc_file import KnownTails
+from acidsql.limits import limits
+from acidsql.storage.delete_files import EventCache
+from acidsql.storage.local_files import LocalFiles
+from acidsql.storage.readable_files import DeletableFiles
+from acidsql.storage.tails import TailCache
+
+
+class Source:
+    """Files, and what is known of those that were published, which never change.
+
+    Attributes:
+        files: file system of the tables.
+        tails: tails of files.
+        known: tails of data files, with those that Arrow reads them by.
+        events: delete events.
+    """
+
+    def __init__(self, files: DeletableFiles) -> None:
+        self.files = files
+        self.tails = TailCache(files, limits().cached_tails)
+        self.known = KnownTails(files, limits().cached_tails)
+        self.events = EventCache(files, limits().cached_event_bytes)
+
+
+@cache
+def local_source() -> Source:
+    """Return the files of the local disk."""
+    return Source(LocalFiles())

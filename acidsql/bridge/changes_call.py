@@ -1,0 +1,43 @@
+"""Calls of ``table_changes`` in plans that are not analysed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from acidsql.bridge.jvm import (
+    CATALYST,
+    LogicalPlan,
+    copy_node,
+    elements,
+    scala_object,
+    scala_seq,
+    session_state,
+    simple_name,
+)
+
+_TABLE_CHANGES = "table_changes"
+
+
+def table_of_changes(spark: SparkSession, call: LogicalPlan) -> tuple[str, ...] | None:
+    """Return the parts of the name that a call of ``table_changes`` has as its first argument; None
+    for other calls, and where that is no literal.
+    """
+    names = elements(call.name())
+    arguments = elements(call.functionArgs())
+    is_ours = len(names) == 1 and str(names[0]).lower() == _TABLE_CHANGES and arguments
+    if not is_ours or simple_name(arguments[0]) != "Literal":
+        return None
+    if str(arguments[0].dataType().typeName()) != "string" or arguments[0].value() is None:
+        return None
+    text = str(arguments[0].value())
+    return tuple(elements(session_state(spark).sqlParser().parseMultipartIdentifier(text)))
+
+
+def renamed_changes(spark: SparkSession, call: LogicalPlan, name: Sequence[str]) -> LogicalPlan:
+    """Return a call of ``table_changes`` with another table name."""
+    quoted = ".".join(f"`{part.replace('`', '``')}`" for part in name)
+    literal = scala_object(spark, f"{CATALYST}.expressions.Literal").apply(quoted)
+    arguments = scala_seq(spark, [literal, *elements(call.functionArgs())[1:]])
+    return copy_node(spark, call, {"functionArgs": arguments})

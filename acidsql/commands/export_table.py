@@ -1,0 +1,177 @@
+"""EXPORT TABLE: the rows of a table as files of any cluster, with its definition, as Hive has it.
+
+The files have no row ids and no delete events, which mean nothing elsewhere. Hive writes a table of
+its own for it (``AcidExportSemanticAnalyzer``), here Spark writes the files in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from uuid import uuid4
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.commands import events, result
+from acidsql.commands.partitions import matching
+from acidsql.commands.protect_acid_tables import owner_of
+from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.format.names import is_hidden
+from acidsql.insert_only.write import finalize_insert_only, write_insert_only
+from acidsql.metastore.model import FileFormat, Partition, Table
+from acidsql.planning.name_resolution import acid_table
+from acidsql.planning.statement import leased_snapshot
+from acidsql.schema.spark_limits import why_not_written
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, phase
+from acidsql.storage.filesystem import child
+from acidsql.storage.finalize import FinishedDirectory
+from acidsql.storage.staging import named_sql
+from acidsql.storage.staging_place import StagingPlace
+from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.syntax.copy_statements import ExportTable
+from acidsql.syntax.nodes import PartitionSpec
+
+
+def export_table(session: AcidSession, statement: ExportTable) -> DataFrame:
+    """Run EXPORT TABLE; return one row of counts.
+
+    ``_metadata`` is written last: an archive without it is none.
+    """
+    table = acid_table(session, statement.name)
+    _refuse(session, table, statement)
+    path = _target(session, statement.archive)
+    wanted = _partitions(session, table, statement.partition)
+    with leased_snapshot(session, kept=False) as snapshot:
+        values = None if wanted is None else frozenset(p.values for p in wanted)
+        rows = bridge.frame_of(session.spark, snapshot.relation(table, values))
+        with _written(session, path) as staging, phase(Phase.EXECUTE):
+            finished = _write(session, table, rows, staging)
+            _place(session, table, finished, path)
+    number = sum(directory.events for directory in finished)
+    return result.counts(session.spark, affected=number)
+
+
+def _refuse(session: AcidSession, table: Table, statement: ExportTable) -> None:
+    reasons = {
+        "EXPORT_FOR_REPLICATION": (
+            "FOR REPLICATION" if statement.unsupported else None,
+            "it belongs to Hive's REPL DUMP: leave it out",
+        ),
+        "EXPORT_BUCKETED": (
+            f"a bucketed table, {table.full_name}," if table.num_buckets else None,
+            "CREATE TABLE … AS SELECT makes one without buckets, which can be exported",
+        ),
+    }
+    for feature, (what, reason) in reasons.items():
+        if what is not None:
+            raise AcidAnalysisError(
+                f"UNSUPPORTED_FEATURE.{feature}", f"EXPORT of {what} is not supported: {reason}"
+            )
+    if table.file_format is FileFormat.ORC:
+        shape = events.write_schema_of(session, table)
+        unwritten = why_not_written(shape.data)
+        if unwritten is not None:
+            raise AcidAnalysisError("UNSUPPORTED_DATATYPE", f"{table.full_name}: {unwritten}")
+
+
+def _target(session: AcidSession, given: str) -> str:
+    """Return the path of an archive that does not exist, or is an empty directory.
+
+    Raises:
+        AcidAnalysisError: PATH_ALREADY_EXISTS, LOCATION_IN_USE, INVALID_LOCATION.
+    """
+    path = session.files.qualify(given).rstrip("/")
+    owner = owner_of(session, path)
+    if owner is not None:
+        raise AcidAnalysisError(
+            "LOCATION_IN_USE",
+            f"{path} belongs to the transactional table {owner.full_name}: export to another place",
+        )
+    is_file = session.files.exists(path) and not session.files.is_directory(path)
+    found = [] if is_file else [n for n in session.files.names(path) if not is_hidden(n)]
+    if is_file or found or session.files.exists(child(path, "_metadata")):
+        raise AcidAnalysisError(
+            "PATH_ALREADY_EXISTS",
+            f"{path} {'is a file' if is_file else 'is not empty'}: export to another place",
+            {"outputPath": path},
+        )
+    return path
+
+
+def _partitions(
+    session: AcidSession, table: Table, spec: PartitionSpec | None
+) -> list[Partition] | None:
+    """Return the partitions that a specification matches, None without one."""
+    if spec is None:
+        return None
+    found = matching(session, table, spec)
+    if not found:
+        raise AcidLookupError(
+            "PARTITIONS_NOT_FOUND",
+            f"{table.full_name} has no such partition: SHOW PARTITIONS lists them",
+        )
+    return found
+
+
+@contextmanager
+def _written(session: AcidSession, path: str) -> Iterator[str]:
+    """Yield a staging directory in an archive; delete what the block has written if it raises."""
+    exists, before = session.files.exists(path), session.files.names(path)
+    staging = child(path, f"_acidsql_export_{uuid4().hex}")
+    try:
+        yield staging
+    except BaseException:
+        for name in set(session.files.names(path)) - set(before):
+            session.files.delete(child(path, name))
+        if not exists:
+            session.files.delete(path)
+        raise
+    session.files.delete(staging)
+
+
+def _write(
+    session: AcidSession, table: Table, rows: DataFrame, staging: str
+) -> list[FinishedDirectory]:
+    """Write the rows of a table into files without row ids, by partition."""
+    plain = replace(
+        table, properties={**table.properties, "transactional_properties": "insert_only"}
+    )
+    shape = events.write_schema_of(session, plain)
+    values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
+    stored = shape.stored(bridge.renamed(rows, values), values, "")
+    number = len(shape.data.fields)
+    columns = {
+        **dict(zip(shape.data.names, values, strict=False)),
+        **shape.texts(values[number:]),
+    }
+    static = None if table.partition_columns else ()
+    with bridge.job_description(session.spark, f"EXPORT {table.full_name}"):
+        files = bridge.select(stored, *named_sql(columns))
+        write_insert_only(session, files, plain, StagingPlace(staging), "i0", static)
+    return finalize_insert_only(session, plain, StagingPlace(staging))
+
+
+def _place(
+    session: AcidSession, table: Table, finished: Sequence[FinishedDirectory], path: str
+) -> None:
+    """Move finished directories to their places in an archive, and write ``_metadata``."""
+    # The server's structures are read only by those who need them.
+    from acidsql.metastore.hive import archive  # noqa: PLC0415
+
+    unsynced = Unsynced(root=path)
+    partitions = []
+    for directory in finished:
+        name = archive.DATA
+        if table.partition_columns:
+            name = table.partition_name(directory.values)
+            partitions.append(Partition(values=directory.values, location=child(path, name)))
+        session.files.rename(directory.path, child(path, name))
+        unsynced.add(child(path, name))
+    if not finished and not table.partition_columns:
+        session.files.make_directory(child(path, archive.DATA))
+    sync_all(session.files, [unsynced])
+    text = archive.archive_text(table, partitions)
+    session.files.write(child(path, archive.METADATA), text.encode())

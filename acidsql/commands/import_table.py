@@ -1,0 +1,254 @@
+"""IMPORT TABLE: the rows of an archive that EXPORT TABLE of Hive or acidsql has written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+
+from acidsql import bridge
+from acidsql.commands import result
+from acidsql.commands.adopt_table import check_location
+from acidsql.commands.definitions import check_columns, with_codec
+from acidsql.commands.load import check_files
+from acidsql.commands.new_table import check_empty, filling, new_table_name
+from acidsql.commands.partitions import full_values
+from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
+from acidsql.format.names import (
+    delta_name,
+    is_hidden,
+    is_original_file,
+    original_file_name,
+    parse_directory,
+)
+from acidsql.metastore.history import RecordedStatement, WriteCounts
+from acidsql.metastore.model import Column, Operation, Table
+from acidsql.planning.name_resolution import find_acid_table
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.table_owner import check_unowned
+from acidsql.storage.filesystem import child
+from acidsql.syntax.copy_statements import ImportTable
+from acidsql.syntax.nodes import PartitionSpec
+from acidsql.transactions.write_intent import insert_intent
+from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+
+if TYPE_CHECKING:
+    from acidsql.metastore.hive.archive import Archive
+
+
+def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
+    """Run IMPORT TABLE; return one row of counts.
+
+    The files become a delta as they are, as those of LOAD DATA do.
+    """
+    if statement.external:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.EXTERNAL",
+            "IMPORT EXTERNAL is not supported: an external table cannot be transactional; leave "
+            "EXTERNAL out",
+        )
+    path = session.files.qualify(statement.archive).rstrip("/")
+    archive = _read(session, path)
+    name = statement.name or (archive.table.name,)
+    existing = find_acid_table(session, name)
+    table = _new_table(session, statement, archive, name) if existing is None else existing
+    if existing is not None:
+        _check_fits(session, existing, archive.table, statement.location)
+    wanted = _wanted(session, table, archive, statement.partition)
+    places = [(values, _sources(session, table, path, values)) for values in wanted]
+    rows = sum(check_files(session, table, files) or 0 for _, files in places)
+    if existing is not None:
+        _check_free(session, existing, wanted)
+    source = RecordedStatement(operation="IMPORT", text=statement.text)
+    writing: AbstractContextManager[WriteTransaction] = (
+        filling(session, with_codec(session, table), source)
+        if existing is None
+        else write_transaction(session, insert_intent(table, source))
+    )
+    with writing as write:
+        for values, files in places:
+            _place(write, values, files)
+        counts = WriteCounts(inserted=rows, files=sum(len(files) for _, files in places))
+        write.commit([(Operation.INSERT, list(wanted))], counts)
+    return result.counts(session.spark, affected=rows, inserted=rows)
+
+
+def _read(session: AcidSession, path: str) -> Archive:
+    """Read the definition of an archive.
+
+    Raises:
+        FormatError: INVALID_ARCHIVE.
+        AcidAnalysisError: UNSUPPORTED_FILE_FORMAT.
+    """
+    # The server's structures are read only by those who need them.
+    from acidsql.metastore.hive import archive  # noqa: PLC0415
+
+    file = child(path, archive.METADATA)
+    if not session.files.exists(file):
+        raise FormatError(
+            "INVALID_ARCHIVE",
+            f"there is no {file}: name the path that EXPORT TABLE has written",
+        )
+    try:
+        text = session.files.read(file).decode()
+    except UnicodeDecodeError:
+        text = ""  # it cannot be read either
+    return archive.read_archive(path, text)
+
+
+def _new_table(
+    session: AcidSession, statement: ImportTable, archive: Archive, parts: Sequence[str]
+) -> Table:
+    """Return the definition of the table that the archive becomes.
+
+    Raises:
+        AcidAnalysisError: NOT_A_TRANSACTIONAL_TABLE, what is in the archive was none.
+    """
+    name = new_table_name(session, parts, if_not_exists=False)
+    assert name is not None  # it would have been raised
+    if not archive.transactional:
+        raise AcidAnalysisError(
+            "NOT_A_TRANSACTIONAL_TABLE",
+            "the table in the archive is not transactional: create a transactional table "
+            f"{'.'.join(parts)} with its columns, and IMPORT into it",
+        )
+    database, table_name = name
+    location = statement.location
+    if location is None:
+        location = child(session.database_location(database), table_name)
+    table = replace(
+        archive.table,
+        database=database,
+        name=table_name,
+        location=session.files.qualify(location),
+        owner=session.user,
+        created=int(time.time()),
+    )
+    check_columns(session, table.columns, table.partition_columns)
+    if statement.location is not None or not session.metastore.capabilities.chooses_locations:
+        check_location(session, table)
+    check_empty(session, table)
+    check_unowned(session, table.location)
+    return table
+
+
+def _check_fits(session: AcidSession, table: Table, archived: Table, location: str | None) -> None:
+    """Refuse an archive of a table with another definition (checkTable of
+    ``ImportSemanticAnalyzer``).
+
+    Raises:
+        AcidAnalysisError: IMPORT_SCHEMA_MISMATCH.
+    """
+    have, found = _shape(session, table), _shape(session, archived)
+    for what, expected in have.items():
+        if found[what] != expected:
+            raise AcidAnalysisError(
+                "IMPORT_SCHEMA_MISMATCH",
+                f"{table.full_name} has other {what} than the table in the archive, which has "
+                f"{found[what] or 'none'}: IMPORT into a new table",
+            )
+    is_elsewhere = location is not None and session.files.qualify(location) != table.location
+    if is_elsewhere and not table.partition_columns:
+        raise AcidAnalysisError(
+            "IMPORT_SCHEMA_MISMATCH",
+            f"{table.full_name} lies in {table.location}: leave LOCATION out",
+        )
+
+
+def _shape(session: AcidSession, table: Table) -> dict[str, str]:
+    """Return in words what must be equal in two tables with the same files."""
+
+    def typed(columns: Sequence[Column]) -> str:
+        parsed = {c.name: bridge.parse_type(session.spark, c.type) for c in columns}
+        return ", ".join(f"{name} {kind.simpleString()}" for name, kind in parsed.items())
+
+    buckets = f"{', '.join(table.bucket_columns)} in {table.num_buckets}"
+    return {
+        "columns": typed(table.columns),
+        "partition columns": typed(table.partition_columns),
+        "buckets": buckets if table.num_buckets else "",
+        "files": table.file_format.value,
+    }
+
+
+def _wanted(
+    session: AcidSession, table: Table, archive: Archive, spec: PartitionSpec | None
+) -> tuple[tuple[str, ...], ...]:
+    """Return the values of the partitions that are imported; () stands for a table without any.
+
+    Raises:
+        AcidLookupError: PARTITIONS_NOT_FOUND, the archive has no such partition.
+    """
+    if not table.partition_columns and spec is None:
+        return ((),)
+    if spec is None:
+        return archive.partitions
+    values = full_values(session, table, spec)
+    if values is None or values not in archive.partitions:
+        names = ", ".join(map(table.partition_name, archive.partitions)) or "none"
+        raise AcidLookupError(
+            "PARTITIONS_NOT_FOUND",
+            f"the archive has the partitions {names}: give a value of one of them for each "
+            "partition column",
+        )
+    return (values,)
+
+
+def _sources(session: AcidSession, table: Table, path: str, values: tuple[str, ...]) -> list[str]:
+    """Return the files of a partition in an archive."""
+    from acidsql.metastore.hive.archive import DATA  # noqa: PLC0415 - see ``_read``
+
+    place = child(path, table.partition_name(values) if values else DATA)
+    names = [name for name in session.files.names(place) if not is_hidden(name)]
+    strange = [
+        name
+        for name in names
+        if not is_original_file(name) or session.files.is_directory(child(place, name))
+    ]
+    if strange:
+        raise FormatError(
+            "INVALID_ARCHIVE",
+            f"{child(place, strange[0])} is no file that EXPORT writes: EXPORT the table again",
+        )
+    return [child(place, name) for name in sorted(names)]
+
+
+def _check_free(session: AcidSession, table: Table, wanted: Sequence[tuple[str, ...]]) -> None:
+    """Refuse an import into a table with rows, or into partitions that exist, as Hive does.
+
+    Raises:
+        AcidAnalysisError: IMPORT_TARGET_NOT_EMPTY, PARTITIONS_ALREADY_EXIST.
+    """
+    if table.partition_columns:
+        found = session.metastore.partitions(table.database, table.name, wanted)
+        if found:
+            raise AcidAnalysisError(
+                "PARTITIONS_ALREADY_EXIST",
+                f"{table.full_name} has the partition {table.partition_name(found[0].values)} "
+                "already: name others in IMPORT … PARTITION, or drop it first",
+            )
+        return
+    left = [n for n in session.files.names(table.location) if not is_hidden(n)]
+    if left:
+        what = "rows" if parse_directory(left[0]) else left[0]
+        raise AcidAnalysisError(
+            "IMPORT_TARGET_NOT_EMPTY",
+            f"{table.full_name} has {what} already: IMPORT into a new table, and INSERT INTO this "
+            "one from it",
+        )
+
+
+def _place(write: WriteTransaction, values: tuple[str, ...], files: Sequence[str]) -> None:
+    """Copy the files of a partition into a delta."""
+    if not files:
+        return
+    session, table, write_id = write.session, write.table, write.write_id
+    with write.placing(values, delta_name(write_id, write_id, 0)) as staged:
+        for i, file in enumerate(files):
+            # The number in the name of a file is the bucket of its rows.
+            kept = file.rpartition("/")[2] if table.num_buckets else original_file_name(i)
+            session.files.copy(file, child(staged, kept))

@@ -1,0 +1,93 @@
+"""New tables: their names and places, and a transaction that fills one before anybody sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.format.names import is_hidden
+from acidsql.metastore import changes, failures
+from acidsql.metastore.history import RecordedStatement
+from acidsql.metastore.model import Table
+from acidsql.planning.name_resolution import (
+    already_exists,
+    in_metastore,
+    known_to_spark,
+    qualified,
+)
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import current
+from acidsql.storage.sync import make_directory
+from acidsql.transactions.transaction import transaction
+from acidsql.transactions.write_intent import insert_intent
+from acidsql.transactions.write_transaction import WriteTransaction, write_transactions
+
+
+def new_table_name(
+    session: AcidSession, parts: Sequence[str], *, if_not_exists: bool
+) -> tuple[str, str] | None:
+    """Return database and name of a table that is to be created.
+
+    Args:
+        parts: parts of the name.
+        if_not_exists: whether to return None if there is one, rather than to raise.
+
+    Raises:
+        AcidAnalysisError: REQUIRES_SINGLE_PART_NAMESPACE, INVALID_SCHEMA_OR_RELATION_NAME,
+            TABLE_OR_VIEW_ALREADY_EXISTS.
+        AcidLookupError: SCHEMA_NOT_FOUND.
+    """
+    name = qualified(session, parts)
+    if name is None:
+        raise AcidAnalysisError(
+            "REQUIRES_SINGLE_PART_NAMESPACE",
+            f"{'.'.join(parts)} does not name a table of spark_catalog: write database.table",
+            {"identifier": quoted_name(parts)},
+        )
+    database, table_name = name
+    failures.check_name(table_name)
+    session.metastore.database_location(database)
+    if in_metastore(session, name) or known_to_spark(session, name):
+        if if_not_exists:
+            return None
+        raise already_exists(name)
+    return name
+
+
+def check_empty(session: AcidSession, table: Table) -> None:
+    """Refuse a directory with files in it (LOCATION_ALREADY_EXISTS).
+
+    Spark refuses it too: rows that somebody left there would become rows of the new table.
+    """
+    found = [name for name in session.files.names(table.location) if not is_hidden(name)]
+    if found:
+        raise AcidAnalysisError(
+            "LOCATION_ALREADY_EXISTS",
+            f"{table.full_name} would lie in {table.location}, which holds {found[0]}: move that "
+            "away, or adopt the table there with CREATE TABLE … LOCATION",
+            {"location": table.location, "identifier": quoted_name([table.database, table.name])},
+        )
+
+
+@contextmanager
+def filling(
+    session: AcidSession, table: Table, source: RecordedStatement, highest_write_id: int = 0
+) -> Iterator[WriteTransaction]:
+    """Create a table for a transaction that writes its first rows, which the block must commit.
+
+    Nobody sees the table before (on a server, its rows), and nothing is left of it if the block
+    raises.
+
+    Args:
+        table: its definition.
+        source: the statement.
+        highest_write_id: write id above which those of the table begin.
+    """
+    with transaction(session) as opened:
+        staged = session.metastore.stage_table(opened.txn_id, table, highest_write_id)
+        current().known_as[staged.full_name] = table.full_name
+        make_directory(session.files, table.location)
+        with write_transactions(session, [insert_intent(staged, source)], opened) as (write,):
+            write.changes.append(changes.ShowTable(staged=staged, name=table.name))
+            yield write

@@ -1,0 +1,130 @@
+"""Checksums of the rows of two tables, which do not depend on their order.
+
+A row's hash is ``xxhash64`` of all its columns. Two tables with the same number of rows, the same
+sum and the same exclusive or of the hashes have the same rows, but for an accident of one in
+2^64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampNTZType
+
+from acidsql.copies.report import Checksum
+from acidsql.errors import FormatError
+from acidsql.syntax.lexer import quote
+
+
+def fields_of(schema: StructType) -> tuple[tuple[str, DataType], ...]:
+    """Return names and types of the columns of a schema."""
+    return tuple((field.name, field.dataType) for field in schema.fields)
+
+
+def hash_sql(fields: Sequence[tuple[str, DataType]]) -> str:
+    """Return SQL of a row's hash.
+
+    Args:
+        fields: names and types of the columns, in the order in which they are hashed.
+    """
+    parts = [text for name, kind in fields for text in _hashed(quote(name), kind, 0)]
+    return f"xxhash64({', '.join(parts)})"
+
+
+def _hashed(value: str, kind: DataType, depth: int) -> tuple[str, str]:
+    """Return SQL of what is hashed of a value: of a NULL, which alone changes no hash, that too."""
+    return f"isnull({value})", comparable_sql(value, kind, depth)
+
+
+def comparable_sql(value: str, kind: DataType, depth: int = 0) -> str:
+    """Return SQL of a value in a form of which equal values have equal hashes.
+
+    The entries of a map are sorted, since Spark hashes no maps; in nested values NULLs are told
+    apart by their places.
+
+    Args:
+        value: SQL.
+        kind: its type.
+        depth: number of lambdas around it.
+    """
+    if isinstance(kind, ArrayType):
+        item = f"x{depth}"
+        inner = ", ".join(_hashed(item, kind.elementType, depth + 1))
+        return f"transform({value}, {item} -> struct({inner}))"
+    if isinstance(kind, MapType):
+        entry = f"x{depth}"
+        keys = comparable_sql(f"{entry}.key", kind.keyType, depth + 1)
+        inner = ", ".join(_hashed(f"{entry}.value", kind.valueType, depth + 1))
+        entries = f"transform(map_entries({value}), {entry} -> struct({keys} AS k, {inner}))"
+        return f"array_sort({entries})"
+    if isinstance(kind, StructType):
+        parts = [
+            text
+            for field in kind.fields
+            for text in _hashed(f"{value}.{quote(field.name)}", field.dataType, depth)
+        ]
+        return f"struct({', '.join(parts)})" if parts else f"isnull({value})"
+    if isinstance(kind, TimestampNTZType):
+        return f"CAST({value} AS TIMESTAMP_NTZ)"
+    return value
+
+
+def checksum(frame: DataFrame, fields: Sequence[tuple[str, DataType]]) -> Checksum:
+    """Return the checksum of a frame's rows.
+
+    Args:
+        frame: the rows.
+        fields: names of the columns, and the types as which they are compared.
+    """
+    return _checksums(frame, [hash_sql(fields)])[0]
+
+
+def _checksums(frame: DataFrame, hashes: Sequence[str]) -> list[Checksum]:
+    hashed = frame.selectExpr(*(f"{text} AS h{i}" for i, text in enumerate(hashes)))
+    aggregates = [
+        text
+        for i in range(len(hashes))
+        for text in (f"sum(CAST(h{i} AS DECIMAL(38,0)))", f"bit_xor(h{i})")
+    ]
+    (found,) = hashed.selectExpr("count(1)", *aggregates).collect()
+    return [
+        Checksum(found[0], int(found[2 * i + 1] or 0), int(found[2 * i + 2] or 0))
+        for i in range(len(hashes))
+    ]
+
+
+def compare(
+    source: DataFrame,
+    target: DataFrame,
+    fields: Sequence[tuple[str, DataType]],
+    names: tuple[str, str],
+) -> Checksum:
+    """Compare the rows of two tables; return the checksum of both.
+
+    Args:
+        source: rows that were copied.
+        target: what they became.
+        fields: names of the columns, and the types as which they are compared.
+        names: of both, for the error.
+
+    Raises:
+        FormatError: COPY_DIFFERS.
+    """
+    expected, found = checksum(source, fields), checksum(target, fields)
+    if expected == found:
+        return found
+    if expected.rows != found.rows:
+        what = f"{expected.rows} rows became {found.rows}"
+    else:
+        hashes = [hash_sql([field]) for field in fields]
+        both = zip(_checksums(source, hashes), _checksums(target, hashes), strict=True)
+        differ = [name for (name, _), (a, b) in zip(fields, both, strict=True) if a != b]
+        what = f"column {', '.join(differ)} has other values" if differ else "rows differ"
+    raise FormatError(
+        "COPY_DIFFERS",
+        f"{names[1]} is not equal to {names[0]}: {what}. The copy is kept, to be looked at; drop "
+        "it before it is made again. If nobody else wrote to either of them meanwhile, set "
+        "spark.sql.session.timeZone to UTC, in which every timestamp has a local time of its own",
+        {"source": names[0], "target": names[1]},
+    )

@@ -1,0 +1,116 @@
+"""Columns that an ACID table can have of a table of another format, and their types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from acidsql.copies.report import ColumnReport
+from acidsql.errors import AcidAnalysisError
+from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN, read_name
+from acidsql.schema.columns import has_type, is_refused
+from acidsql.schema.spark_limits import has_dates_in_map_keys
+
+TypeText = Callable[[DataType], str]
+"""SQL of a type."""
+
+# What Spark keeps the declared type of a CHAR or VARCHAR column under.
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
+_RESERVED = (ROW_ID_COLUMN, IS_DELETED_COLUMN)
+
+
+def plan_columns(
+    schema: StructType, partition_columns: Collection[str], type_text: TypeText
+) -> tuple[ColumnReport, ...]:
+    """Return what becomes of each column of a source in an ACID table.
+
+    Args:
+        schema: of the source.
+        partition_columns: names of those that become partition columns.
+        type_text: returns the SQL of a type.
+    """
+    lowered = [field.name.lower() for field in schema.fields]
+    partitions = {name.lower() for name in partition_columns}
+    cut = [read_name(name) for name in lowered if name not in partitions]
+    stored = bool(set(lowered) - partitions)
+    reports = []
+    for field in schema.fields:
+        name = field.name.lower()
+        reason = _reason(field, type_text, is_partition=name in partitions)
+        if lowered.count(name) > 1:
+            reason = "another column differs from it in case alone"
+        elif name not in partitions and cut.count(read_name(name)) > 1:
+            reason = "its name differs from another one only after a backtick"
+        elif not stored:
+            reason = "all columns are partition columns, and one must be stored in files"
+        source = type_text(field.dataType)
+        if reason is not None:
+            reports.append(ColumnReport(name=field.name, source=source, target=None, note=reason))
+            continue
+        target = str(field.metadata.get(_DECLARED) or type_text(target_type(field.dataType)))
+        has_local_times = has_type(field.dataType, (TimestampNTZType,))
+        note = "local times of the session's time zone" if has_local_times else ""
+        reports.append(ColumnReport(name=field.name, source=source, target=target, note=note))
+    return tuple(reports)
+
+
+def _reason(field: StructField, type_text: TypeText, *, is_partition: bool) -> str | None:
+    """Return why a column cannot be one of an ACID table, None if it can."""
+    name = field.name.lower()
+    if name in _RESERVED:
+        return "the name is reserved"
+    if not read_name(name):
+        return "Spark's ORC reader does not find a name that begins with a backtick"
+    kind = target_type(field.dataType)
+    if is_refused(type_text(kind)):
+        return "Hive cannot read the type from an ACID table"
+    if has_dates_in_map_keys(kind):
+        return "Spark's ORC writer loses entries of a map with dates as keys"
+    if is_partition and isinstance(kind, ArrayType | MapType | StructType | BinaryType):
+        return "a partition column must have a primitive type"
+    return None
+
+
+def target_type(kind: DataType) -> DataType:
+    """Return the type that an ACID table has for one of Spark's.
+
+    A TIMESTAMP of an ACID table is a local time, as a TIMESTAMP_NTZ is. Everything may be NULL.
+    """
+    if isinstance(kind, TimestampNTZType):
+        return TimestampType()
+    if isinstance(kind, ArrayType):
+        return ArrayType(target_type(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(target_type(kind.keyType), target_type(kind.valueType))
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, target_type(f.dataType)) for f in kind.fields])
+    return kind
+
+
+def check_columns(columns: Sequence[ColumnReport], source: str, target: str) -> None:
+    """Refuse a copy of which columns are refused, and name them all.
+
+    Raises:
+        AcidAnalysisError: COLUMNS_NOT_CONVERTIBLE.
+    """
+    refused = [column for column in columns if column.is_refused]
+    if not refused:
+        return
+    lines = "\n".join(f"  {column}" for column in columns)
+    raise AcidAnalysisError(
+        "COLUMNS_NOT_CONVERTIBLE",
+        f"{len(refused)} of {len(columns)} columns of {source} cannot be columns of {target}:\n"
+        f"{lines}\nLeave them out, rename them or convert them: convert(…, select=[…]) takes "
+        "expressions over the columns of the source",
+        {"columns": ", ".join(column.name for column in refused)},
+    )

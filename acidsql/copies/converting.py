@@ -1,0 +1,389 @@
+"""``acidsql.convert``: a table of another format becomes an ACID table, by copying."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType
+
+from acidsql import api, bridge
+from acidsql.copies.checksums import compare, fields_of
+from acidsql.copies.columns import check_columns, plan_columns
+from acidsql.copies.places import FILE_FORMATS, TABLE_FORMATS, Place, parse_place
+from acidsql.copies.progress import Begun, Progress, has_progress
+from acidsql.copies.report import ColumnReport, CopyReport
+from acidsql.copies.sources import (
+    Piece,
+    Source,
+    batches,
+    check_partition_texts,
+    open_source,
+)
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.model import Table
+from acidsql.planning.name_resolution import find_acid_table, qualified
+from acidsql.syntax.lexer import quote
+from acidsql.syntax.literals import property_list
+from acidsql.transaction_handle import transaction
+from acidsql.transactions.retries import run_again_after_conflicts
+
+logger = logging.getLogger(__name__)
+
+_GIB = 1024**3
+
+OnBatch = Callable[[int, int, int], None]
+"""Called after each batch with its number, the number of all, and its rows."""
+
+
+def convert(  # noqa: PLR0913 - options have names
+    spark: SparkSession,
+    source: str,
+    target: str,
+    *,
+    schema: str | None = None,
+    options: Mapping[str, str] | None = None,
+    select: Sequence[str] | None = None,
+    partition_by: Sequence[str] | None = None,
+    properties: Mapping[str, str] | None = None,
+    batch_bytes: int = 4 * _GIB,
+    batch_rows: int = 20_000_000,
+    dry_run: bool = False,
+    on_batch: OnBatch | None = None,
+) -> CopyReport:
+    """Copy a table of another format into a new ACID table, and compare both at the end.
+
+    The rows are copied in batches, each in a transaction, which also has how far the conversion has
+    come: a call with the same source and target goes on where the one before it ended, however that
+    was. What is read is the version that the first call has found. Only one process at a time may
+    convert into a table, and nobody else may write to it before the end.
+
+    Args:
+        spark: the session.
+        source: ``parquet:PATH``, ``csv:PATH``, ``json:PATH``, ``orc:PATH``, ``delta:PATH``,
+            ``iceberg:PATH`` or ``iceberg:NAME``, or the name of a table in one of Spark's catalogs.
+        target: name of the ACID table. It is created, unless there is an empty one with these
+            columns, which may be bucketed, say.
+        schema: columns of files, as in CREATE TABLE; by default Spark infers them.
+        options: of Spark's reader of the format. Records of CSV and JSON that are not of their form
+            are errors, unless ``mode`` is set.
+        select: expressions over the columns of the source that become the columns of the target; by
+            default all columns as they are.
+        partition_by: names of the partition columns of the target, the outermost first; by default
+            those of the source.
+        properties: table properties of the target.
+        batch_bytes: size of the files of a batch, of ``parquet``, ``csv``, ``json`` and ``orc``.
+        batch_rows: number of rows of a batch, of other tables: whole partitions up to so many, or
+            one partition with more. A table without partitions is one batch.
+        dry_run: whether to return only what would be done.
+        on_batch: called after each batch with its number, the number of all, and its rows.
+
+    Raises:
+        AcidAnalysisError: COLUMNS_NOT_CONVERTIBLE; CONVERSION_TARGET_NOT_EMPTY;
+            CONVERSION_SOURCE_CHANGED, the files are others than when the conversion began;
+            EMPTY_PARTITION_VALUE; INVALID_PARAMETER_VALUE.
+        FormatError: COPY_DIFFERS, the target is not equal to the source.
+
+    >>> spark.range(3).selectExpr("id", "id % 2 AS odd").write.partitionBy("odd").parquet("numbers")
+    >>> done = acidsql.convert(spark, "parquet:numbers", "numbers")
+    >>> done.rows, done.partition_columns
+    (3, ('odd',))
+    """
+    place = parse_place(source, (*FILE_FORMATS, *TABLE_FORMATS), tables=True)
+    if batch_bytes < 1 or batch_rows < 1:
+        raise AcidAnalysisError(
+            "INVALID_PARAMETER_VALUE",
+            "batch_bytes and batch_rows are numbers from 1 on",
+            {"parameter": "batch_bytes"},
+        )
+    _refuse_acid_source(spark, place)
+    found = _target(spark, target)
+    is_known = found is not None and has_progress(spark, found)
+    begun = Progress(spark, target).begun() if is_known else None
+    _check_target(spark, target, place, found, begun)
+    with api.working(spark) as session:
+        opened = open_source(
+            spark,
+            session.files,
+            place,
+            options or {},
+            schema,
+            None if begun is None else begun.version,
+        )
+    planned = _plan(opened, select, partition_by, found, (batch_bytes, batch_rows))
+    report = CopyReport(
+        source=source,
+        target=target,
+        version=opened.version,
+        columns=planned.columns,
+        partition_columns=planned.partition_columns,
+        batches=len(planned.batches),
+    )
+    if dry_run:
+        return report
+    check_columns(planned.columns, source, target)
+    check_partition_texts(opened, planned.partition_columns)
+    if begun is not None and begun.plan != planned.digest:
+        raise AcidAnalysisError(
+            "CONVERSION_SOURCE_CHANGED",
+            f"{source} has changed since its conversion to {target} began, or it was begun with "
+            f"other arguments: drop {target} and begin again",
+        )
+    if found is None:
+        api.sql(spark, _create(target, planned, properties or {}))
+    work = _Conversion(
+        spark=spark,
+        source=opened,
+        target=target,
+        planned=planned,
+        progress=Progress(spark, target),
+        state=Begun(source=str(place), version=opened.version, plan=planned.digest, done=0),
+    )
+    copied = work.copy(on_batch)
+    if begun is not None and begun.done > len(planned.batches):
+        return report  # others may have changed the target since it was compared
+    checked = compare(
+        planned.selected(opened.frame),
+        api.table(spark, target),
+        planned.fields,
+        (source, target),
+    )
+    work.note_comparison(checked.rows)
+    return replace(report, copied=copied, rows=checked.rows, checksum=str(checked))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """Plan of a conversion.
+
+    Attributes:
+        select: expressions over the columns of the source; None for all of them.
+        columns: what becomes of each column.
+        fields: of the source, as they are compared.
+        partition_columns: of the target.
+        batches: of the source.
+        digest: of everything that must be the same when the conversion is continued.
+    """
+
+    select: tuple[str, ...] | None
+    columns: tuple[ColumnReport, ...]
+    fields: tuple[tuple[str, DataType], ...]
+    partition_columns: tuple[str, ...]
+    batches: tuple[tuple[Piece, ...], ...]
+    digest: str
+
+    def selected(self, frame: DataFrame) -> DataFrame:
+        """Return the columns of the target, as they are in the source."""
+        return frame if self.select is None else frame.selectExpr(*self.select)
+
+    def converted(self, frame: DataFrame) -> DataFrame:
+        """Return the columns of the target with its types."""
+        # A CHAR has the length of its column when it is inserted, not here.
+        columns = [
+            f"CAST({quote(c.name)} AS {c.target}) AS {quote(c.name)}"
+            if c.note and c.target
+            else quote(c.name)
+            for c in self.columns
+        ]
+        return self.selected(frame).selectExpr(*columns)
+
+
+def _plan(
+    source: Source,
+    select: Sequence[str] | None,
+    partition_by: Sequence[str] | None,
+    target: Table | None,
+    limits: tuple[int, int],
+) -> _Plan:
+    spark = source.spark
+    frame = source.frame if select is None else source.frame.selectExpr(*select)
+    partitions = _target_partitions(source, frame, partition_by, target)
+    columns = plan_columns(frame.schema, partitions, lambda kind: str(bridge.type_sql(spark, kind)))
+    if target is not None:
+        columns = _as_in_target(spark, columns, target)
+    parts = batches(source, *limits)
+    what = [
+        source.fingerprint,
+        list(select) if select is not None else None,
+        [(column.name, column.target) for column in columns],
+        list(partitions),
+        [[piece.key for piece in batch] for batch in parts],
+    ]
+    return _Plan(
+        select=None if select is None else tuple(select),
+        columns=columns,
+        fields=fields_of(frame.schema),
+        partition_columns=partitions,
+        batches=parts,
+        digest=sha256(json.dumps(what).encode()).hexdigest(),
+    )
+
+
+def _target_partitions(
+    source: Source, frame: DataFrame, asked: Sequence[str] | None, target: Table | None
+) -> tuple[str, ...]:
+    """Return the names of the partition columns of the target."""
+    known = {name.lower(): name for name in frame.columns}
+    if target is not None:
+        own = tuple(column.name for column in target.partition_columns)
+        if asked is not None and [name.lower() for name in asked] != [n.lower() for n in own]:
+            raise _no_partitions(f"{target.full_name} is partitioned by {', '.join(own) or 'none'}")
+        return tuple(known.get(name.lower(), name) for name in own)
+    if asked is None:
+        names = source.partition_columns
+        return tuple(known[name.lower()] for name in names if name.lower() in known)
+    for name in asked:
+        if name.lower() not in known:
+            raise _no_partitions(f"there is no column {name}: {', '.join(frame.columns)}")
+    return tuple(known[name.lower()] for name in asked)
+
+
+def _no_partitions(reason: str) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        "INVALID_PARAMETER_VALUE",
+        f"the target cannot be partitioned as asked: {reason}; give partition_by the names of "
+        "columns",
+        {"parameter": "partition_by"},
+    )
+
+
+def _as_in_target(
+    spark: SparkSession, columns: Sequence[ColumnReport], target: Table
+) -> tuple[ColumnReport, ...]:
+    """Refuse columns that the target does not have, or has with another type."""
+    own = {c.name.lower(): c.type for c in (*target.columns, *target.partition_columns)}
+    reports = []
+    for column in columns:
+        declared = own.pop(column.name.lower(), None)
+        reason = None
+        if declared is None:
+            reason = f"{target.full_name} has no such column"
+        elif column.target is not None and bridge.parse_type(spark, declared) != bridge.parse_type(
+            spark, column.target
+        ):
+            reason = f"{target.full_name} has it as {declared}"
+        reports.append(column if reason is None else replace(column, target=None, note=reason))
+    reports += [
+        ColumnReport(name=name, source="missing", target=None, note=f"the target has it as {kind}")
+        for name, kind in own.items()
+    ]
+    return tuple(reports)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Conversion:
+    """Copying of the batches of a source; ``state`` tells what is written into each row."""
+
+    spark: SparkSession
+    source: Source
+    target: str
+    planned: _Plan
+    progress: Progress
+    state: Begun
+
+    def copy(self, on_batch: OnBatch | None) -> int:
+        """Copy the batches that were not copied yet; return their number."""
+        with api.working(self.spark) as session:
+            done = run_again_after_conflicts(session, self._begin)
+        copied = 0
+        total = len(self.planned.batches)
+        for number, batch in enumerate(self.planned.batches[done:], done + 1):
+            rows = self._copy_once(number, batch)
+            if rows is None:
+                continue
+            copied += 1
+            logger.info("%s: batch %d of %d, %d rows", self.target, number, total, rows)
+            if on_batch is not None:
+                on_batch(number, total, rows)
+        return copied
+
+    def _begin(self) -> int:
+        """Note what is converted, before the first batch; return the number of batches that were
+        copied.
+        """
+        with transaction(self.spark) as txn:
+            done = self.progress.done()
+            if done is None:
+                self.progress.add(txn, self.state, 0)
+            return done or 0
+
+    def note_comparison(self, rows: int) -> None:
+        """Note that the conversion is complete: the target may be changed now."""
+        with transaction(self.spark) as txn:
+            self.progress.add(txn, replace(self.state, done=len(self.planned.batches) + 1), rows)
+
+    def _copy_once(self, number: int, batch: Sequence[Piece]) -> int | None:
+        """Copy a batch, unless it was; return the number of its rows."""
+        frame = self.planned.converted(self.source.rows_of(batch))
+
+        def copy() -> int | None:
+            with transaction(self.spark) as txn:
+                done = self.progress.done()
+                if done is None or done >= number:
+                    return None
+                text = f"INSERT INTO {self.target} BY NAME SELECT * FROM {{rows}}"
+                rows = int(txn.sql(text, rows=frame).collect()[0]["num_inserted_rows"])
+                self.progress.add(txn, replace(self.state, done=number), rows)
+                return rows
+
+        with api.working(self.spark) as session:
+            return run_again_after_conflicts(session, copy)
+
+
+def _refuse_acid_source(spark: SparkSession, place: Place) -> None:
+    if place.format == "table" and _target(spark, place.name) is not None:
+        raise AcidAnalysisError(
+            "INVALID_PARAMETER_VALUE",
+            f"{place.name} is an ACID table already: copy it by CREATE TABLE … CLONE, or CREATE "
+            "TABLE … AS SELECT",
+            {"parameter": "source"},
+        )
+
+
+def _target(spark: SparkSession, name: str) -> Table | None:
+    with api.working(spark) as session:
+        return find_acid_table(session, bridge.parse_name(spark, name))
+
+
+def _check_target(
+    spark: SparkSession, target: str, place: Place, found: Table | None, begun: Begun | None
+) -> None:
+    """Refuse a target with rows of others."""
+    if found is None:
+        with api.working(spark) as session:
+            if qualified(session, bridge.parse_name(spark, target)) is None:
+                raise AcidAnalysisError(
+                    "INVALID_PARAMETER_VALUE",
+                    f"{target} does not name a table of spark_catalog: write database.table",
+                    {"parameter": "target"},
+                )
+        return
+    if begun is not None:
+        if begun.source == str(place):
+            return
+        reason = f"is being filled from {begun.source}"
+    elif api.table(spark, target).limit(1).count():
+        reason = "has rows"
+    else:
+        return
+    raise AcidAnalysisError(
+        "CONVERSION_TARGET_NOT_EMPTY",
+        f"{target} {reason}: convert into a new table, and add its rows by INSERT INTO … SELECT",
+    )
+
+
+def _create(target: str, planned: _Plan, properties: Mapping[str, str]) -> str:
+    """Return the CREATE TABLE of a target."""
+    partitions = set(planned.partition_columns)
+    texts = {column.name: f"{quote(column.name)} {column.target}" for column in planned.columns}
+    stored = ", ".join(text for name, text in texts.items() if name not in partitions)
+    parts = ", ".join(texts[name] for name in planned.partition_columns)
+    pairs = property_list({"transactional": "true", **properties})
+    return (
+        f"CREATE TABLE {target} ({stored}){f' PARTITIONED BY ({parts})' if parts else ''} "
+        f"STORED AS ORC TBLPROPERTIES ({pairs})"
+    )

@@ -1,0 +1,80 @@
+"""Places of tables of other formats: ``delta:/path``, ``iceberg:catalog.db.t``, a table's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from acidsql.errors import AcidAnalysisError
+
+FILE_FORMATS = ("parquet", "csv", "json", "orc")
+"""Formats that are files alone, without a table's metadata."""
+TABLE_FORMATS = ("delta", "iceberg")
+"""Formats that keep versions."""
+EXPORT_FORMATS = ("parquet", *TABLE_FORMATS)
+# What Spark makes of a text that is not of the form is NULL; a copy must not lose it so.
+_STRICT = {"csv": {"mode": "FAILFAST"}, "json": {"mode": "FAILFAST"}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Place of a table of another format.
+
+    Attributes:
+        format: one of ``FILE_FORMATS`` and ``TABLE_FORMATS``; ``table`` for one that Spark's
+            catalogs know.
+        name: path, or name of a table.
+    """
+
+    format: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.format == "table" else f"{self.format}:{self.name}"
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the name is a path; no name of a table has a slash that is not in backticks."""
+        return self.format in FILE_FORMATS or "/" in self.name
+
+
+def parse_place(text: str, formats: tuple[str, ...], *, tables: bool) -> Place:
+    """Parse a place.
+
+    Args:
+        text: ``format:path``, ``format:name``, or the name of a table.
+        formats: that are allowed.
+        tables: whether the name of a table by itself is.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.
+
+    >>> parse_place("delta:s3a://bucket/t", ("delta",), tables=False)
+    Place(format='delta', name='s3a://bucket/t')
+    >>> str(parse_place("db.t", ("delta",), tables=True))
+    'db.t'
+    """
+    kind, colon, name = text.partition(":")
+    if colon and kind.lower() in formats and name:
+        return Place(format=kind.lower(), name=name)
+    if tables and text and "/" not in text and not colon:
+        return Place(format="table", name=text)
+    forms = [f"{one}:PATH" for one in formats]
+    raise AcidAnalysisError(
+        "INVALID_PARAMETER_VALUE",
+        f"{text!r} is no place of a table: give {', '.join(forms)}"
+        + (", or the name of a table" if tables else ""),
+        {"parameter": "place"},
+    )
+
+
+def reader_options(place: Place, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of Spark's reader: those that are given, and that a record of CSV or JSON
+    that is not of its form is an error.
+
+    >>> reader_options(Place(format="csv", name="/in"), {"header": "true"})
+    {'mode': 'FAILFAST', 'header': 'true'}
+    """
+    strict = _STRICT.get(place.format, {})
+    named = {key.lower() for key in given}
+    return {**{k: v for k, v in strict.items() if k not in named}, **given}

@@ -1,0 +1,156 @@
+"""Options of ``format("acidsql")``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from acidsql.datasource.change_options import ChangeOptions, change_options
+from acidsql.datasource.times import moment_of_time
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.moments import Moment, moment_of_text
+from acidsql.metastore.names import METASTORE_FILE
+from acidsql.metastore.tls import Tls
+from acidsql.metastore.version_failures import not_a_version
+from acidsql.streaming.client import Client, open_client
+from acidsql.streaming.connecting import local_zone_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """Values of options that are not given, and what only a session knows.
+
+    Attributes:
+        metastore: path of an embedded metastore's file, or ``thrift://host:port``.
+        time_zone: of the table's local times; None for that of the machine.
+        user: None for that of the process.
+        metastore_timeout: see ``acidsql.streaming.connect``, as the following.
+        txn_timeout: see there.
+        lock_timeout: see there.
+        synchronous: see there.
+        kerberos: see there.
+        tls: see there.
+        pushes_filters: whether Spark hands filters on to the source.
+    """
+
+    metastore: str = METASTORE_FILE
+    time_zone: str | None = None
+    user: str | None = None
+    metastore_timeout: float = 60.0
+    txn_timeout: float = 300.0
+    lock_timeout: float = 300.0
+    synchronous: bool = True
+    kerberos: Kerberos | None = None
+    tls: Tls | None = None
+    pushes_filters: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """Table and options that a reader or writer was given.
+
+    Attributes:
+        table: ``db.t``, or a name in the database ``default``.
+        settings: the defaults, with the options that were given.
+        columns: names of the columns that are read; None for all.
+        moment: as of which the table is read; None for now.
+        stream: name of a stream that is written; None if it has none.
+        changes: which changes are read instead of rows; None for rows.
+    """
+
+    table: str
+    settings: Defaults
+    columns: tuple[str, ...] | None = None
+    moment: Moment | None = None
+    stream: str | None = None
+    changes: ChangeOptions | None = None
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """Time zone of the local times in files.
+
+        Raises:
+            AcidAnalysisError: INVALID_PARAMETER_VALUE.
+        """
+        name = self.settings.time_zone or local_zone_name()
+        try:
+            return ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise _invalid("timeZone", name, "give the name of a time zone") from error
+
+    @contextmanager
+    def client(self) -> Iterator[Client]:
+        """Open the metastore in the block."""
+        settings = self.settings
+        client = open_client(
+            settings.metastore,
+            user=settings.user,
+            timeout=settings.metastore_timeout,
+            txn_timeout=settings.txn_timeout,
+            synchronous=settings.synchronous,
+            kerberos=settings.kerberos,
+            tls=settings.tls,
+        )
+        try:
+            yield client
+        finally:
+            client.close()
+
+
+def source_options(given: Mapping[str, str], defaults: Defaults) -> SourceOptions:
+    """Read the options of a reader or writer.
+
+    Args:
+        given: with keys in lower case.
+        defaults: of those that are not given.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARAMETER_VALUE, INVALID_PARAMETER_VALUE.CHANGES,
+            INVALID_TIME_TRAVEL_SPEC, VERSION_NOT_FOUND.
+
+    >>> source_options({"path": "db.t", "columns": "a, b"}, Defaults()).columns
+    ('a', 'b')
+    """
+    table = given.get("table") or given.get("path")
+    if not table:
+        raise _invalid("table", "", "name a table: load('db.t'), save('db.t') or option table")
+    settings = replace(
+        defaults,
+        metastore=given.get("metastore", defaults.metastore),
+        time_zone=given.get("timezone", defaults.time_zone),
+        user=given.get("user", defaults.user),
+    )
+    columns = given.get("columns")
+    names = None if columns is None else tuple(n.strip() for n in columns.split(",") if n.strip())
+    made = SourceOptions(
+        table=table,
+        settings=settings,
+        columns=names,
+        stream=given.get("stream") or given.get("checkpointlocation"),
+    )
+    changes = change_options(given, made.zone)
+    if changes is not None:
+        return replace(made, changes=changes)
+    version, timestamp = given.get("versionasof"), given.get("timestampasof")
+    if version is not None and timestamp is not None:
+        raise AcidAnalysisError(
+            "INVALID_TIME_TRAVEL_SPEC",
+            f"{table} cannot be read as of two versions: give versionAsOf or timestampAsOf",
+        )
+    if version is not None:
+        moment = moment_of_text(version)
+        if moment is None:
+            raise not_a_version(table, version)
+        return replace(made, moment=moment)
+    if timestamp is not None:
+        return replace(made, moment=moment_of_time("timestampAsOf", timestamp, made.zone))
+    return made
+
+
+def _invalid(name: str, value: str, instead: str) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        "INVALID_PARAMETER_VALUE", f"{name} is {value!r}: {instead}", {"parameter": name}
+    )

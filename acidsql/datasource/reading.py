@@ -1,0 +1,188 @@
+"""Reading by ``format("acidsql")``: stripes of one snapshot, read in the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.arrow_reader.data_files import DataFile, data_files
+from acidsql.arrow_reader.deleted_rows import DeletedRows
+from acidsql.arrow_reader.reading import (
+    check_readable,
+    read_transaction,
+    wanted_of,
+    wanted_partitions,
+)
+from acidsql.arrow_reader.rows import RowReader, Stripe, Wanted, partitions_of, stripes_of
+from acidsql.arrow_reader.source import Source, local_source
+from acidsql.datasource.options import SourceOptions
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.limits import limits
+from acidsql.metastore.model import Table
+from acidsql.metastore.moments import Moment
+from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot, take_snapshot
+from acidsql.scan.versions import hold_version
+from acidsql.storage.listings import Listings
+from acidsql.storage.weighted_groups import weighted_groups
+from acidsql.streaming.client import Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePart:
+    """Some stripes of a file: their numbers, and the rows of the file that stand before each."""
+
+    file: DataFile
+    stripes: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPart:
+    """Part of a snapshot that one task reads.
+
+    Attributes:
+        table: its definition.
+        names: of the columns that are read.
+        rows: which rows are wanted; None for all.
+        txns: transactions that are visible.
+        write_ids: write ids that are visible.
+        partitions: those of the files, in the order of their ordinals.
+        files: the files, and what is read of each.
+    """
+
+    table: Table
+    names: tuple[str, ...]
+    rows: pc.Expression | None
+    txns: ValidTxnList
+    write_ids: ValidWriteIdList
+    partitions: tuple[PartitionSnapshot, ...]
+    files: tuple[FilePart, ...]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read the rows, a batch for each stripe with such rows.
+
+        Raises:
+            FormatError: FAILED_READ_FILE, the files may be gone since the snapshot was taken;
+                UNSUPPORTED_FEATURE.ARROW_TYPE_CHANGE, UNSUPPORTED_FEATURE.ARROW_VALUE.
+        """
+        source = local_source()
+        wanted = wanted_of(self.table, self.names, self.rows)
+        snapshot = TableSnapshot(
+            table=self.table,
+            txns=self.txns,
+            write_ids=self.write_ids,
+            partitions=self.partitions,
+            listings=Listings(source.files, None),
+        )
+        reader = RowReader(
+            source=source,
+            wanted=wanted,
+            deleted=DeletedRows(source, snapshot),
+            write_ids=self.write_ids,
+            partitions=partitions_of(snapshot, wanted),
+        )
+        for part in self.files:
+            for number, first_row in part.stripes:
+                batch = reader.read(Stripe(part.file, number, first_row))
+                if batch is not None:
+                    yield batch
+
+
+def plan_tasks(
+    options: SourceOptions, names: Sequence[str], rows: pc.Expression | None
+) -> list[TaskPart]:
+    """Take a snapshot, and divide what is read of it among tasks.
+
+    Args:
+        options: the table, and the version of it.
+        names: of the columns that are read.
+        rows: which rows are wanted; None for all.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ARROW_TABLE, COLUMN_NOT_FOUND,
+            HISTORY_NOT_AVAILABLE, VERSION_NOT_FOUND.
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+        FormatError: a file cannot be read as part of the table.
+    """
+    source = local_source()
+    with options.client() as client:
+        table = client.table(options.table)
+        check_readable(table)
+        wanted = wanted_of(table, names, rows)
+        with read_transaction(client) as txn_id:
+            snapshot = _snapshot(client, source, table, wanted, options.moment, txn_id)
+            groups = _groups(source, snapshot, wanted)
+            return [_task(snapshot, tuple(names), rows, group) for group in groups]
+
+
+def _snapshot(
+    client: Client,
+    source: Source,
+    table: Table,
+    wanted: Wanted,
+    moment: Moment | None,
+    txn_id: int,
+) -> TableSnapshot:
+    """Take a snapshot of now, or of a moment, under a read transaction."""
+    metastore = client.metastore
+    held = None if moment is None else hold_version(metastore, table, moment, txn_id)
+    return take_snapshot(
+        source.files,
+        metastore,
+        table,
+        metastore.valid_txns(txn_id),
+        Listings(source.files, txn_id),
+        wanted_partitions(client, table, wanted),
+        held,
+    )
+
+
+def _groups(source: Source, snapshot: TableSnapshot, wanted: Wanted) -> Iterator[list[Stripe]]:
+    """Yield the stripes of a snapshot that may have rows that are wanted, in a group for each
+    task.
+    """
+    files = data_files(source, snapshot)
+    stripes = stripes_of(files, wanted, partitions_of(snapshot, wanted))
+    return weighted_groups(stripes, stripe_bytes, limits().task_stripe_bytes)
+
+
+def stripe_bytes(stripe: Stripe) -> int:
+    """Return the size of a stripe in its file."""
+    own = stripe.file.known.tail.stripes[stripe.number]
+    return own.index_length + own.data_length + own.footer_length
+
+
+def _task(
+    snapshot: TableSnapshot,
+    names: tuple[str, ...],
+    rows: pc.Expression | None,
+    stripes: Sequence[Stripe],
+) -> TaskPart:
+    """Return a task with only those partitions of the snapshot that it needs."""
+    ordinals, files = file_parts(stripes)
+    return TaskPart(
+        table=snapshot.table,
+        names=names,
+        rows=rows,
+        txns=snapshot.txns,
+        write_ids=snapshot.write_ids,
+        partitions=tuple(snapshot.partitions[ordinal] for ordinal in ordinals),
+        files=files,
+    )
+
+
+def file_parts(stripes: Sequence[Stripe]) -> tuple[list[int], tuple[FilePart, ...]]:
+    """Return the ordinals of the partitions that some stripes are in, and the stripes by file, with
+    the places of these ordinals instead of the ordinals.
+    """
+    ordinals = sorted({stripe.file.ordinal for stripe in stripes})
+    places = {ordinal: place for place, ordinal in enumerate(ordinals)}
+    files = []
+    for _, group in groupby(stripes, key=lambda stripe: id(stripe.file)):
+        own = list(group)
+        file = replace(own[0].file, ordinal=places[own[0].file.ordinal])
+        files.append(FilePart(file=file, stripes=tuple((s.number, s.first_row) for s in own)))
+    return ordinals, tuple(files)

@@ -1,0 +1,78 @@
+"""Type objects and constructors of the DB-API, and descriptions of columns."""
+
+from __future__ import annotations
+
+import time
+from datetime import date, datetime
+from datetime import time as time_of_day
+
+from pyspark.sql.types import CharType, DecimalType, StructField, StructType, VarcharType
+
+
+class TypeObject:
+    """Set of types, which equals the type code of each: the type's name in SQL.
+
+    >>> NUMBER == "decimal(10,2)", NUMBER == "string"
+    (True, False)
+    """
+
+    __hash__ = None  # type: ignore[assignment] # it equals texts that do not equal each other
+
+    def __init__(self, *names: str) -> None:
+        self._names = frozenset(names)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, TypeObject):
+            return self._names == other._names
+        if isinstance(other, str):
+            return other in self._names or other.partition("(")[0] in self._names
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return f"TypeObject({', '.join(map(repr, sorted(self._names)))})"
+
+
+STRING = TypeObject("string", "char", "varchar")
+BINARY = TypeObject("binary")
+NUMBER = TypeObject("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+BOOLEAN = TypeObject("boolean")
+DATETIME = TypeObject("date", "timestamp", "timestamp_ntz", "time")
+ROWID = TypeObject("struct<writeid:bigint,bucketid:int,rowid:bigint>")
+
+Date = date
+Time = time_of_day
+Timestamp = datetime
+Binary = bytes
+
+
+def DateFromTicks(ticks: float) -> date:  # noqa: N802 - the PEP's name, as below
+    """Return the local date of a number of seconds since 1970."""
+    return Date(*time.localtime(ticks)[:3])
+
+
+def TimeFromTicks(ticks: float) -> time_of_day:  # noqa: N802
+    """Return the local time of day of a number of seconds since 1970."""
+    return Time(*time.localtime(ticks)[3:6])
+
+
+def TimestampFromTicks(ticks: float) -> datetime:  # noqa: N802
+    """Return the local date and time of a number of seconds since 1970."""
+    return Timestamp(*time.localtime(ticks)[:6])
+
+
+# name, type_code, display_size, internal_size, precision, scale, null_ok
+Column = tuple[str, str, None, int | None, int | None, int | None, bool]
+
+
+def description(schema: StructType) -> tuple[Column, ...]:
+    """Return what a cursor tells of the columns of its result."""
+    return tuple(_column(field) for field in schema.fields)
+
+
+def _column(field: StructField) -> Column:
+    kind = field.dataType
+    size = kind.length if isinstance(kind, CharType | VarcharType) else None
+    precision, scale = (
+        (kind.precision, kind.scale) if isinstance(kind, DecimalType) else (None, None)
+    )
+    return field.name, kind.simpleString(), None, size, precision, scale, field.nullable

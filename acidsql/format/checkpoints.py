@@ -1,0 +1,54 @@
+"""Checkpoints of a change feed: the valid write ids up to which changes were read, and of which
+table they are.
+
+A number would not do: write id 7 may commit before 6, whose changes would be lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.errors import AcidAnalysisError, FormatError
+from acidsql.format.valid_lists import ValidWriteIdList
+
+_OF = ";table="
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """Checkpoint of a change feed.
+
+    Attributes:
+        write_ids: whose changes were read.
+        table_id: what tells the table from others, and from one that is created in its place.
+    """
+
+    write_ids: ValidWriteIdList
+    table_id: str
+
+    def to_string(self) -> str:
+        """Return the text that a program keeps.
+
+        >>> seen = ValidWriteIdList(table="default.t", high_water_mark=1)
+        >>> Checkpoint(write_ids=seen, table_id="a/3").to_string()
+        'default.t:1:9223372036854775807::;table=a/3'
+        """
+        return f"{self.write_ids.to_string()}{_OF}{self.table_id}"
+
+    @classmethod
+    def from_string(cls, text: str) -> Checkpoint:
+        """Parse the text of a checkpoint.
+
+        Raises:
+            AcidAnalysisError: INVALID_CHECKPOINT, it is none.
+        """
+        ids, _, table_id = text.rpartition(_OF)
+        try:
+            write_ids = ValidWriteIdList.from_string(ids)
+        except FormatError as error:
+            raise AcidAnalysisError(
+                "INVALID_CHECKPOINT",
+                f"{text[:200]!r} is no checkpoint of a change feed: give one that acidsql.changes"
+                "_since has returned, or None to begin with the rows that are there",
+            ) from error
+        return cls(write_ids=write_ids, table_id=table_id)

@@ -1,0 +1,111 @@
+"""Tails by which Arrow reads any ORC file of Hive's and Spark's.
+
+Two things of a tail are other ones:
+
+- The first stream of a timestamp, its seconds, is encoded like that of an integer, and each
+  timestamp is declared as one. Arrow has nanoseconds, of which there are none after 2262, and
+  converts between time zones by rules of its own; as integers, the seconds are what the file has.
+- The fields of structs are named after their column ids: ``c7``. Arrow chooses columns by paths of
+  names, in which a dot of a name cannot be told from one of the path.
+"""
+
+from __future__ import annotations
+
+from acidsql.format import orc_compression
+from acidsql.format.orc_postscript import parse_postscript, write_postscript
+from acidsql.format.orc_tail import footer_content
+from acidsql.format.protobuf import (
+    integer,
+    octets,
+    read_fields,
+    read_packed,
+    write_integer,
+    write_octets,
+)
+
+# Footer, StripeInformation
+_STRIPES, _STRIPE_ROWS = 3, 5
+_TYPES, _ITEMS, _STATISTICS, _CALENDAR = 4, 5, 7, 11
+_PROLEPTIC = 2  # CalendarKind.PROLEPTIC_GREGORIAN
+# Type
+_KIND, _SUBTYPES, _NAMES = 1, 2, 3
+_LONG, _TIMESTAMP = 4, 9  # Type.Kind
+
+
+def plain_name(column_id: int) -> str:
+    """Return the name of a field of a struct in a plain tail."""
+    return f"c{column_id}"
+
+
+def plain_tail(last_bytes: bytes) -> bytes:
+    """Return the tail that takes the place of the last ``tail_length`` bytes of a file.
+
+    It has no statistics and no user metadata.
+
+    Args:
+        last_bytes: at least these.
+
+    Raises:
+        FormatError: as ``parse_tail``.
+    """
+    postscript = parse_postscript(last_bytes)
+    footer = b"".join(
+        write_octets(_TYPES, _plain_type(octets(field))) if field.number == _TYPES else field.raw
+        for field in read_fields(footer_content(last_bytes))
+        if field.number not in (_ITEMS, _STATISTICS)
+    )
+    section = orc_compression.store(footer, postscript.compression, postscript.block_size)
+    above = postscript.metadata_length + postscript.footer_length
+    encrypted = postscript.section(
+        last_bytes,
+        above + postscript.stripe_statistics_length,
+        postscript.stripe_statistics_length,
+    )
+    return encrypted + section + write_postscript(postscript, len(section), 0)
+
+
+def cut_tail(plain: bytes, stripe: int, rows: int) -> bytes:
+    """Return a plain tail in which a stripe has fewer rows, so that no more are decoded.
+
+    Args:
+        plain: see ``plain_tail``.
+        stripe: number of the stripe.
+        rows: how many of its first rows it has then.
+
+    Raises:
+        FormatError: as ``parse_tail``.
+    """
+    postscript = parse_postscript(plain)
+    footer: list[bytes] = []
+    stripes = 0
+    for field in read_fields(footer_content(plain)):
+        if field.number == _STRIPES:
+            kept = (f.raw for f in read_fields(octets(field)) if f.number != _STRIPE_ROWS)
+            cut = b"".join(kept) + write_integer(_STRIPE_ROWS, rows)
+            footer.append(write_octets(_STRIPES, cut) if stripes == stripe else field.raw)
+            stripes += 1
+        else:
+            footer.append(field.raw)
+    content = b"".join(footer)
+    section = orc_compression.store(content, postscript.compression, postscript.block_size)
+    encrypted = plain[: len(plain) - 1 - postscript.length - postscript.footer_length]
+    return encrypted + section + write_postscript(postscript, len(section))
+
+
+def is_proleptic(last_bytes: bytes) -> bool:
+    """Return whether a file numbers its days by the proleptic Gregorian calendar, not by the hybrid
+    one.
+    """
+    fields = read_fields(footer_content(last_bytes))
+    return any(f.number == _CALENDAR and integer(f) == _PROLEPTIC for f in fields)
+
+
+def _plain_type(message: bytes) -> bytes:
+    fields = list(read_fields(message))
+    kind = next((integer(field) for field in fields if field.number == _KIND), 0)
+    ids = [i for field in fields if field.number == _SUBTYPES for i in read_packed(field.value)]
+    named = any(field.number == _NAMES for field in fields)
+    made = write_integer(_KIND, _LONG if kind == _TIMESTAMP else kind)
+    made += b"".join(field.raw for field in fields if field.number not in (_KIND, _NAMES))
+    names = (plain_name(i).encode() for i in (ids if named else ()))
+    return made + b"".join(write_octets(_NAMES, name) for name in names)

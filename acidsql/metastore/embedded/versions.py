@@ -1,0 +1,352 @@
+"""Versions of tables in the embedded metastore, and what is left of the directories of old ones.
+
+The commits of all tables have numbers in their order, so a version is what has a number up to that
+of its own commit. What makes older versions unreadable is recorded before it happens: changes of
+columns and partitions in ``history_limits``, removal of directories in ``cleaned_history``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from acidsql.errors import TransactionStateError
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.metastore.embedded import catalog
+from acidsql.metastore.embedded.history_limits import LimitedBy
+from acidsql.metastore.embedded.transactions import require_open, state_of
+from acidsql.metastore.model import TxnState
+from acidsql.metastore.moments import (
+    MICROSECONDS_SQL,
+    BeforeTransactionMoment,
+    BeforeWriteMoment,
+    Moment,
+    TableVersion,
+    TimeMoment,
+    TransactionMoment,
+    WriteIdMoment,
+)
+from acidsql.metastore.names import lowered, partition_name
+from acidsql.metastore.version_failures import (
+    columns_changed,
+    history_not_available,
+    version_not_found,
+)
+
+_WHOLE_TABLE = ""
+_WHY = {
+    LimitedBy.COLUMNS: "its columns were changed later",
+    LimitedBy.PARTITIONS: "a partition was dropped, renamed, moved or found later",
+    LimitedBy.LOCATION: "the table was moved to another place later",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Writes:
+    """Write ids of one table.
+
+    Attributes:
+        settled: see ``settled_write_id`` in ``schema``.
+        created: time at which the table was created, in seconds since 1970.
+    """
+
+    connection: sqlite3.Connection
+    name: str
+    table_id: int
+    settled: int
+    next_write_id: int
+    created: int
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection, database: str, table: str) -> _Writes:
+        table_id = catalog.table_id(connection, database, table)
+        row = connection.execute(
+            "SELECT settled_write_id, next_write_id, created FROM tables WHERE table_id = ?",
+            (table_id,),
+        ).fetchone()
+        name = f"{lowered(database)}.{lowered(table)}"
+        return cls(connection, name, table_id, row[0], row[1], row[2])
+
+    def one(self, query: str, *values: object) -> int | None:
+        """Return the only value of a query over the write ids of the table, in which ``:table``
+        is its id.
+        """
+        names = {f"v{i}": value for i, value in enumerate(values)}
+        row = self.connection.execute(query, {"table": self.table_id, **names}).fetchone()
+        return None if row is None else row[0]
+
+    @property
+    def untold(self) -> int:
+        """Highest write id below all that this metastore has given; they were in directories."""
+        first = self.one("SELECT min(write_id) FROM write_ids WHERE table_id = :table")
+        return self.settled if first is None else min(self.settled, first - 1)
+
+
+def find(
+    connection: sqlite3.Connection, database: str, table: str, moment: Moment, now: float
+) -> TableVersion:
+    """Find the version of a table (``Metastore.find_version``)."""
+    writes = _Writes.of(connection, database, table)
+    match moment:
+        case WriteIdMoment(write_id=write_id):
+            found, number = _of_write_id(writes, moment, write_id)
+        case BeforeWriteMoment(write_id=write_id):
+            found, number = _before_write_id(writes, moment, write_id)
+        case TransactionMoment(txn_id=txn_id):
+            found, number = _of_transaction(writes, moment, txn_id)
+        case BeforeTransactionMoment(txn_id=txn_id):
+            found, number = _before_transaction(writes, moment, txn_id)
+        case TimeMoment():
+            found, number = _of_time(writes, moment, now)
+    _check_limits(writes, moment, number)
+    return found
+
+
+def _of_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[TableVersion, int]:
+    """Return the version of a write id, and the number of its commit."""
+    newest = writes.next_write_id - 1
+    if write_id < 0:
+        raise version_not_found(writes.name, moment, "versions are not negative", newest)
+    if write_id > newest:
+        raise version_not_found(writes.name, moment, "it was never written", newest)
+    if write_id == 0:
+        return _version(writes, 0, None, 0, 0), 0
+    row = writes.connection.execute(
+        "SELECT outcome, commit_number, ended FROM write_ids WHERE table_id = ? AND write_id = ?",
+        (writes.table_id, write_id),
+    ).fetchone()
+    outcome, number, ended = row or (TxnState.COMMITTED.value, None, None)
+    if outcome is None:
+        raise version_not_found(writes.name, moment, "it is not committed yet", newest)
+    if outcome == TxnState.ABORTED.value:
+        raise version_not_found(writes.name, moment, "it was aborted", newest)
+    if number is not None:
+        highest = _highest(writes, number)
+        return _version(writes, write_id, ended, number, max(highest, write_id)), number
+    # Nobody knows the order of these commits; they count as in the order of the write ids.
+    later = writes.one(
+        "SELECT max(commit_number) FROM write_ids WHERE table_id = :table AND write_id <= :v0",
+        write_id,
+    )
+    return _version(writes, write_id, ended, later or 0, write_id), later or 0
+
+
+def _before_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[TableVersion, int]:
+    """Return the version before the commit of a write id, and the number of the commit before."""
+    if write_id == 0:
+        raise version_not_found(
+            writes.name, moment, "write ids begin with 1", writes.next_write_id - 1
+        )
+    _, own = _of_write_id(writes, moment, write_id)
+    told = writes.one(
+        "SELECT commit_number FROM write_ids WHERE table_id = :table AND write_id = :v0", write_id
+    )
+    # Commits without a number count as in the order of the write ids.
+    number = own if told is None else own - 1
+    highest = write_id - 1 if told is None else max(_highest(writes, number), write_id - 1)
+    return _version(writes, write_id - 1, None, number, highest), number
+
+
+def _of_transaction(writes: _Writes, moment: Moment, txn_id: int) -> tuple[TableVersion, int]:
+    number = _commit_number(writes, moment, txn_id)
+    return _at_number(writes, moment, number), number
+
+
+def _before_transaction(writes: _Writes, moment: Moment, txn_id: int) -> tuple[TableVersion, int]:
+    number = _commit_number(writes, moment, txn_id) - 1
+    return _at_number(writes, moment, number), number
+
+
+def _commit_number(writes: _Writes, moment: Moment, txn_id: int) -> int:
+    """Return the number of the commit of a transaction that a moment names."""
+    row = writes.connection.execute(
+        "SELECT outcome, commit_number, ended FROM write_ids WHERE txn_id = ? LIMIT 1", (txn_id,)
+    ).fetchone()
+    if row is None:
+        try:
+            state = state_of(writes.connection, txn_id)
+        except TransactionStateError:
+            _refuse(writes, moment, "there was no such transaction")
+        if state is TxnState.COMMITTED:
+            _refuse(writes, moment, "it wrote to no table that is still there")
+        _refuse(writes, moment, f"it is {state.value}")
+    outcome, number, ended = row
+    if outcome != TxnState.COMMITTED.value:
+        _refuse(writes, moment, f"it is {outcome or TxnState.OPEN.value}")
+    if number is None:
+        raise history_not_available(
+            writes.name, moment, "the order of the commits of its time is not known", None
+        )
+    if ended is not None and writes.created > ended:
+        _refuse(writes, moment, "the table was created later")
+    return int(number)
+
+
+def _of_time(writes: _Writes, moment: TimeMoment, now: float) -> tuple[TableVersion, int]:
+    if moment.seconds > now:
+        _refuse(writes, moment, "it is in the future")
+    if moment.seconds < writes.created:
+        _refuse(writes, moment, "the table was created later")
+    # By the numbers of all tables: the same commits for each table of a statement, and no commit
+    # without those before it, if the clock was set back.
+    row = writes.connection.execute(
+        f"SELECT max(commit_number) FROM write_ids WHERE {MICROSECONDS_SQL} <= ?",
+        (moment.microseconds,),
+    ).fetchone()
+    number = row[0] or 0
+    if not number and writes.one(
+        "SELECT 1 FROM write_ids WHERE table_id = :table AND outcome = :v0"
+        " AND commit_number IS NULL LIMIT 1",
+        TxnState.COMMITTED.value,
+    ):
+        raise history_not_available(
+            writes.name, moment, "the times of its first commits are not known", None
+        )
+    return _at_number(writes, moment, number), number
+
+
+def _at_number(writes: _Writes, moment: Moment, number: int) -> TableVersion:
+    """Return the version of a table after the commit with a number, of whichever table."""
+    highest = max(_highest(writes, number), writes.untold)
+    told = writes.one(
+        "SELECT count(*) FROM write_ids WHERE table_id = :table AND write_id > :v0"
+        " AND write_id <= :v1",
+        highest,
+        writes.settled,
+    )
+    if writes.settled - highest > (told or 0):
+        raise history_not_available(
+            writes.name,
+            moment,
+            "others have written to its directories, and nobody knows when; name a version",
+            None,
+        )
+    row = writes.connection.execute(
+        "SELECT write_id, ended FROM write_ids WHERE table_id = ? AND outcome = ?"
+        " AND coalesce(commit_number, 0) <= ?"
+        " ORDER BY coalesce(commit_number, 0) DESC, write_id DESC LIMIT 1",
+        (writes.table_id, TxnState.COMMITTED.value, number),
+    ).fetchone()
+    write_id, ended = row or (writes.untold, None)
+    return _version(writes, write_id, ended, number, highest)
+
+
+def _highest(writes: _Writes, number: int) -> int:
+    """Return the highest write id whose commit has a number up to ``number``, 0 for none."""
+    found = writes.one(
+        "SELECT max(write_id) FROM write_ids WHERE table_id = :table AND outcome = :v0"
+        " AND coalesce(commit_number, 0) <= :v1",
+        TxnState.COMMITTED.value,
+        number,
+    )
+    return found or 0
+
+
+def _version(
+    writes: _Writes, write_id: int, ended: float | None, number: int, highest: int
+) -> TableVersion:
+    """Return a version with the write ids up to ``highest`` that had committed by ``number``."""
+    rows = writes.connection.execute(
+        "SELECT write_id, outcome FROM write_ids WHERE table_id = :table AND write_id <= :highest"
+        " AND cleaned = 0 AND (outcome IS NOT :committed OR commit_number > :number)",
+        {
+            "table": writes.table_id,
+            "highest": highest,
+            "committed": TxnState.COMMITTED.value,
+            "number": number,
+        },
+    ).fetchall()
+    aborted = frozenset(row[0] for row in rows if row[1] == TxnState.ABORTED.value)
+    write_ids = ValidWriteIdList(
+        table=writes.name,
+        high_water_mark=highest,
+        open=frozenset(row[0] for row in rows) - aborted,
+        aborted=aborted,
+    )
+    return TableVersion(write_id=write_id, committed=ended, write_ids=write_ids)
+
+
+def _check_limits(writes: _Writes, moment: Moment, number: int) -> None:
+    """Refuse a version that a later change of the table has made unreadable."""
+    row = writes.connection.execute(
+        "SELECT reason, commit_number FROM history_limits"
+        " WHERE table_id = ? AND commit_number > ? ORDER BY commit_number DESC LIMIT 1",
+        (writes.table_id, number),
+    ).fetchone()
+    if row is None:
+        return
+    reason, oldest = LimitedBy(row[0]), _first_from(writes, row[1])
+    if reason is LimitedBy.COLUMNS:
+        raise columns_changed(writes.name, moment, oldest)
+    raise history_not_available(writes.name, moment, _WHY[reason], oldest)
+
+
+def _first_from(writes: _Writes, number: int) -> int | None:
+    """Return the first version whose commit has at least a number; None if there is none yet."""
+    return writes.one(
+        "SELECT write_id FROM write_ids WHERE table_id = :table AND commit_number >= :v0"
+        " ORDER BY commit_number LIMIT 1",
+        number,
+    )
+
+
+def _refuse(writes: _Writes, moment: Moment, why: str) -> NoReturn:
+    raise version_not_found(writes.name, moment, why, writes.next_write_id - 1)
+
+
+def hold(
+    connection: sqlite3.Connection, txn_id: int, database: str, table: str, lowest: int
+) -> Mapping[str | None, int] | None:
+    """Hold cleaners back, and return what they have removed (``Metastore.hold_history``)."""
+    require_open(connection, txn_id)
+    table_id = catalog.table_id(connection, database, table)
+    connection.execute(
+        "INSERT INTO history_readers (txn_id, table_id, write_id) VALUES (?1, ?2, ?3)"
+        " ON CONFLICT (txn_id, table_id) DO UPDATE SET write_id = min(write_id, ?3)",
+        (txn_id, table_id, lowest),
+    )
+    told = connection.execute(
+        "SELECT cleaning_is_recorded FROM tables WHERE table_id = ?", (table_id,)
+    ).fetchone()[0]
+    if not told:
+        return None
+    rows = connection.execute(
+        "SELECT partition_name, write_id FROM cleaned_history WHERE table_id = ?", (table_id,)
+    )
+    return {row[0] or None: row[1] for row in rows}
+
+
+def start_removal(
+    connection: sqlite3.Connection, database: str, table: str, partition: str | None, write_id: int
+) -> bool:
+    """Record what a cleaner is about to remove (``Metastore.start_removal``)."""
+    table_id = catalog.table_id(connection, database, table)
+    reader = connection.execute(
+        "SELECT 1 FROM history_readers JOIN txns USING (txn_id)"
+        " WHERE table_id = ? AND write_id < ? AND state = ? LIMIT 1",
+        (table_id, write_id, TxnState.OPEN.value),
+    ).fetchone()
+    if reader is not None:
+        return False
+    connection.execute(
+        "INSERT INTO cleaned_history (table_id, partition_name, write_id) VALUES (?1, ?2, ?3)"
+        " ON CONFLICT (table_id, partition_name) DO UPDATE SET write_id = max(write_id, ?3)",
+        (table_id, partition_name(partition) or _WHOLE_TABLE, write_id),
+    )
+    return True
+
+
+def oldest_complete(
+    connection: sqlite3.Connection, database: str, table: str, write_id: int
+) -> int | None:
+    """Return the oldest version that has all that was committed up to a write id
+    (``Metastore.oldest_version``).
+    """
+    writes = _Writes.of(connection, database, table)
+    number = writes.one(
+        "SELECT max(commit_number) FROM write_ids WHERE table_id = :table AND write_id <= :v0",
+        write_id,
+    )
+    return write_id if number is None else _first_from(writes, number)

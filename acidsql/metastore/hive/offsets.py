@@ -1,0 +1,115 @@
+"""Offsets of streams in the Hive Metastore: how far each was read into a table.
+
+Hive 4 can set a parameter of a table in the step that commits a transaction
+(``CommitTxnKeyValue``, ``TxnHandler``). Each stream has a table of its own for it, which is
+empty and which nobody alters: whoever alters a table sends all its parameters back as it has read
+them, and would put an offset back that was committed in the meantime.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.metastore import failures
+from acidsql.metastore.changes import RecordOffset
+from acidsql.metastore.hive import catalog
+from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.server import Server
+from acidsql.metastore.model import Column, LockRequest, LockType, Operation, Table
+from acidsql.metastore.names import lowered
+
+# The server sets no parameter without this prefix (TxnStore.TXN_KEY_START), and none that is new.
+_OFFSET = "_meta.acidsql.offset"
+_STREAM, _OWNER, _OWNER_ID = "acidsql.stream", "acidsql.stream.table", "acidsql.stream.table.id"
+_DIGITS = 32
+
+
+def find(server: Server, owner: Any, stream: str) -> int | None:
+    """Return the offset of a stream (``Metastore.stream_offset``).
+
+    Args:
+        server: connections.
+        owner: the server's table that the stream is written to.
+        stream: name of the stream.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.STREAM_OFFSET, of Hive 3.1.
+    """
+    if not server.is_hive4:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.STREAM_OFFSET",
+            f"a metastore of Hive {server.version} cannot keep the offset of stream {stream!r} "
+            "together with a commit: keep it yourself, or use Hive 4 or an embedded metastore",
+        )
+    kept = catalog.fetch_table(server, owner.dbName, _table_name(owner.tableName, stream))
+    return _offset(kept) if kept is not None and _is_of(kept, owner) else None
+
+
+def lock(database: str, table: str, stream: str) -> LockRequest:
+    """Return the lock that keeps two clients of a stream apart (``Metastore.stream_lock``)."""
+    return LockRequest(
+        database=database,
+        table=_table_name(lowered(table), stream),
+        partition=None,
+        type=LockType.EXCL_WRITE,
+        operation=Operation.SELECT,  # of no rows
+    )
+
+
+def prepare(server: Server, owner: Any, change: RecordOffset) -> Any:
+    """Return what a commit has to say to record an offset; make the stream's table if it is new.
+
+    Args:
+        server: connections.
+        owner: the server's table that the stream is written to.
+        change: the offset.
+
+    Raises:
+        TransactionStateError: STREAM_OFFSET_CHANGED, another client has read on.
+    """
+    name = _table_name(owner.tableName, change.stream)
+    kept = catalog.fetch_table(server, owner.dbName, name)
+    if kept is not None and not _is_of(kept, owner):
+        # Of a table of the same name that was dropped.
+        catalog.drop_table(server, owner.dbName, name, delete_data=True)
+        kept = None
+    if kept is None:
+        catalog.create_table(server, _definition(owner, name, change.stream))
+        kept = catalog.fetch_table(server, owner.dbName, name)
+    found = _offset(kept)
+    if found != change.before:
+        raise failures.stream_offset_changed(change.stream, change.before, found)
+    return hms.CommitTxnKeyValue(tableId=kept.id, key=_OFFSET, value=str(change.offset))
+
+
+def _table_name(table: str, stream: str) -> str:
+    digest = hashlib.sha256(f"{table}\0{stream}".encode()).hexdigest()
+    return f"acidsql_stream_{digest[:_DIGITS]}"
+
+
+def _definition(owner: Any, name: str, stream: str) -> Table:
+    return Table(
+        database=owner.dbName,
+        name=name,
+        columns=(Column(name="unused", type="int"),),
+        location="",
+        properties={
+            "comment": f"offset of the stream {stream} into {owner.tableName}, as a property",
+            "transactional": "true",
+            _STREAM: stream,
+            _OWNER: owner.tableName,
+            _OWNER_ID: str(owner.id),
+            _OFFSET: "",
+        },
+    )
+
+
+def _is_of(kept: Any, owner: Any) -> bool:
+    return bool(kept.parameters.get(_OWNER_ID) == str(owner.id))
+
+
+def _offset(kept: Any) -> int | None:
+    text = kept.parameters.get(_OFFSET)
+    return int(text) if text else None

@@ -1,0 +1,102 @@
+"""Versions of tables that a statement reads, by VERSION and TIMESTAMP AS OF or by a block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from acidsql import bridge
+from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.metastore.model import Table, TableType
+from acidsql.metastore.moments import Moment, TimeMoment, moment_of_text
+from acidsql.metastore.version_failures import not_a_version
+from acidsql.metastore.write_ids_ahead import learn_write_ids
+from acidsql.planning.change_request import changes_meant
+from acidsql.scan.file_times import told_by_files
+from acidsql.scan.versions import HeldVersion, hold_version
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.as_of_block import moment_of_block
+
+
+def moment_of_version(name: str, text: str) -> Moment:
+    """Return the moment that is named after VERSION AS OF.
+
+    Args:
+        name: of the table, for the error.
+        text: a write id, or ``txn 17``.
+
+    Raises:
+        AcidAnalysisError: VERSION_NOT_FOUND, the text is no version.
+    """
+    moment = moment_of_text(text)
+    if moment is None:
+        raise not_a_version(name, text)
+    return moment
+
+
+@dataclass(slots=True)
+class StatementVersions:
+    """Versions of tables that one statement reads; each is found once.
+
+    Attributes:
+        session: the session.
+        current: the statement's current time.
+    """
+
+    session: AcidSession
+    current: bridge.CurrentValues
+    _times: dict[str, TimeMoment] = field(default_factory=dict)
+    _held: dict[tuple[str, Moment], HeldVersion] = field(default_factory=dict)
+
+    def meant(self, table: Table, reference: bridge.Reference) -> Table:
+        """Return the table that a reference means, with the moment as of which it is read.
+
+        Raises:
+            AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL, of a view; VERSION_NOT_FOUND, the
+                text after VERSION AS OF is no version.
+            AnalysisException: the expression after TIMESTAMP AS OF is no timestamp.
+        """
+        names_one = reference.version is not None or reference.timestamp is not None
+        if reference.changes is not None:
+            return changes_meant(self.session, table, reference.changes, self.current)
+        is_view = table.table_type is TableType.VIEW
+        if is_view and names_one:
+            name = table.full_name if table.database else table.name
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.TIME_TRAVEL",
+                f"{name} is a view, and has no versions: name versions of the tables in it",
+                {"relationId": quoted_name(name.split("."))},
+            )
+        # The tables in a view are references too.
+        moment = None if is_view else self._moment(table, reference)
+        return table if moment is None else replace(table, as_of=moment)
+
+    def _moment(self, table: Table, reference: bridge.Reference) -> Moment | None:
+        if reference.timestamp is not None:
+            text = bridge.expression_text(reference.timestamp)
+            if text not in self._times:
+                microseconds = bridge.timestamp_of(
+                    self.session.spark, reference.timestamp, self.current.put_into
+                )
+                self._times[text] = TimeMoment(microseconds=microseconds)
+            return self._times[text]
+        if reference.version is None:
+            return moment_of_block(self.session)
+        return moment_of_version(table.full_name, reference.version)
+
+    def held(self, table: Table, txn_id: int | None) -> HeldVersion | None:
+        """Find the version of a table that is meant, and hold it while a transaction is open.
+
+        Returns:
+            None if the table is read as of now.
+
+        Raises:
+            AcidAnalysisError: see ``Metastore.find_version``.
+        """
+        if table.as_of is None:
+            return None
+        key = table.full_name, table.as_of
+        if key not in self._held:
+            moment = told_by_files(self.session, table, table.as_of)
+            learn_write_ids(self.session, table, None)
+            self._held[key] = hold_version(self.session.metastore, table, moment, txn_id)
+        return self._held[key]

@@ -1,0 +1,57 @@
+"""Plans of the changes of tables that a statement reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from acidsql import bridge
+from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.model import Table
+from acidsql.metastore.moments import ChangeRange, Moment
+from acidsql.scan.change_form import COMMIT_TIMESTAMP, ChangeForm
+from acidsql.scan.change_lists import ChangeLists
+from acidsql.scan.changes import change_plan
+from acidsql.scan.record import ScanRecord
+from acidsql.scan.required_rows import RequiredRows
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage.listings import Listings
+
+
+class StatementChanges:
+    """Changes of tables that one statement reads; the lists of each are found once.
+
+    Args:
+        session: the session.
+        txns: transactions that are visible.
+        own: transactions of the statement, whose writes are not committed yet.
+        listings: of the statement.
+    """
+
+    def __init__(
+        self, session: AcidSession, txns: ValidTxnList, own: frozenset[int], listings: Listings
+    ) -> None:
+        self._session = session
+        self._lists = ChangeLists(reader=session, txns=txns, own=own, listings=listings)
+
+    @property
+    def ends(self) -> Mapping[tuple[str, Moment | None, bool], ValidWriteIdList]:
+        """Write ids that are visible at the end, see ``ChangeLists``."""
+        return self._lists.ends
+
+    def plan(
+        self,
+        table: Table,
+        wanted: ChangeRange,
+        required: RequiredRows,
+        records: list[ScanRecord],
+    ) -> bridge.UnresolvedPlan:
+        """Build the plan of a table's changes, and add what it reads to ``records``.
+
+        Raises:
+            AcidAnalysisError: see ``ChangeLists.between``.
+        """
+        changed, snapshots = self._lists.between(table, wanted, required.partitions)
+        form = ChangeForm(keys=wanted.keys, net=wanted.net or wanted.first is None)
+        with_times = required.columns is None or COMMIT_TIMESTAMP in required.columns
+        commits = self._lists.commits(table, changed, with_times=with_times)
+        return change_plan(self._session, table, snapshots, required, form, commits, records)

@@ -1,0 +1,87 @@
+"""Statements that Spark has parsed, with their references to tables of the metastore."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from acidsql import bridge
+from acidsql.metastore.model import Table
+from acidsql.planning.name_resolution import find
+from acidsql.session.acid_session import AcidSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedStatement:
+    """Parsed statement with its references to tables.
+
+    Attributes:
+        text: with variables substituted.
+        plan: not analysed; common table expressions are resolved.
+        references: all references to tables and views.
+        tables: tables and views of the metastore, by the parts of the name.
+        temporary: temporary views that names may refer to, None for all.
+        database: of a view, the database to which its names belong.
+    """
+
+    text: str
+    plan: bridge.LogicalPlan
+    references: Sequence[bridge.Reference]
+    tables: Mapping[tuple[str, ...], Table]
+    temporary: Container[str] | None = None
+    database: str | None = None
+
+
+def parse_and_resolve(
+    session: AcidSession,
+    text: str,
+    temporary: Container[str] | None = None,
+    database: str | None = None,
+) -> ParsedStatement:
+    """Parse a statement of Spark's, and find the metastore's tables and views that it refers to.
+
+    Raises:
+        ParseException: the text is not a statement.
+    """
+    found = parse(session, bridge.substitute_variables(session.spark, text))
+    names = {r.parts: find(session, r.parts, temporary, database) for r in found.references}
+    tables = {parts: table for parts, table in names.items() if table}
+    return replace(found, tables=tables, temporary=temporary, database=database)
+
+
+def parse(session: AcidSession, text: str) -> ParsedStatement:
+    """Parse a statement whose names are to be resolved."""
+    plan = bridge.substitute_ctes(session.spark, bridge.parse(session.spark, text))
+    references = bridge.references(session.spark, plan)
+    return ParsedStatement(text=text, plan=plan, references=references, tables={})
+
+
+def refers_to_acid(session: AcidSession, text: str) -> bool:
+    """Return whether a statement refers to a table or view of the metastore."""
+    return bool(parse_and_resolve(session, text).tables)
+
+
+def rename_repeated(
+    text: str, references: Sequence[bridge.Reference]
+) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """Give each occurrence of a name that occurs more than once a name of its own.
+
+    Each occurrence needs its own scan: a self-join has two filters, and two ``row__id``s. The plan
+    of the scan is named after the table, so qualified columns are still found.
+
+    Returns:
+        The new text, and the old name of every new one.
+    """
+    counts = Counter(r.parts for r in references)
+    places = {
+        (r.start, r.end): r.parts
+        for r in references
+        if counts[r.parts] > 1 and r.start is not None and r.end is not None
+    }
+    renamed = {}
+    for number, ((start, end), parts) in enumerate(sorted(places.items(), reverse=True)):
+        name = f"__acidsql_{number}"
+        text = f"{text[:start]}{name}{text[end:]}"
+        renamed[name] = parts
+    return text, renamed

@@ -1,0 +1,133 @@
+r"""Commands that show what there is: ``\d``, ``\d+``, ``\dt``, ``\l``."""
+
+from __future__ import annotations
+
+import re
+
+from acidsql.repl.console import Command, CommandError, Completes, Console
+from acidsql.repl.runner import Result
+from acidsql.repl.shell import Ending
+from acidsql.syntax.literals import quoted_string
+
+_PART = r"(?:\w+|`(?:[^`]|``)+`)"
+_NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
+_PATTERN = re.compile(rf"(?:(?P<database>{_PART}(?:\.{_PART})*)\.)?(?P<pattern>[\w*|]+)")
+
+
+def listing(pattern: str) -> str:
+    """Return the statement that lists the tables and views of ``[database.]pattern``.
+
+    Raises:
+        CommandError: it is no such pattern.
+
+    >>> listing("shop.pet*")
+    "SHOW TABLES IN shop LIKE 'pet*'"
+    """
+    if not pattern:
+        return "SHOW TABLES"
+    found = _PATTERN.fullmatch(pattern)
+    if found is None:
+        raise CommandError(f"{pattern} is no pattern of names, such as pet* or shop.*")
+    database = f" IN {found['database']}" if found["database"] else ""
+    return f"SHOW TABLES{database} LIKE {quoted_string(found['pattern'])}"
+
+
+def is_partitioned(description: Result) -> bool:
+    """Return whether what DESCRIBE answered is that of a partitioned table."""
+    return any(row[0] in ("# Partition Information", "# Partitioning") for row in description.rows)
+
+
+def is_transactional(properties: Result) -> bool:
+    """Return whether what SHOW TBLPROPERTIES answered is that of an ACID table."""
+    return any(
+        str(key).lower() == "transactional" and str(value).lower() == "true"
+        for key, value, *_ in properties.rows
+    )
+
+
+def _databases(console: Console, _argument: str) -> Ending:
+    return _show(console, "", "SHOW DATABASES")
+
+
+def _list(console: Console, argument: str) -> Ending:
+    return _show(console, "", listing(_without_semicolon(argument)))
+
+
+def _describe(console: Console, argument: str) -> Ending:
+    name = _without_semicolon(argument)
+    if _is_pattern(name):
+        return _list(console, argument)
+    return _show(console, "", f"DESCRIBE {_checked(name)}")
+
+
+def _describe_more(console: Console, argument: str) -> Ending:
+    name = _without_semicolon(argument)
+    if _is_pattern(name):
+        return _list(console, argument)
+    query = console.shell.query
+    columns = query(f"DESCRIBE {_checked(name)}")
+    properties = query(f"SHOW TBLPROPERTIES {name}") if columns is not None else None
+    if columns is None or properties is None:
+        return Ending.FAILED
+    shown = [(f"Columns of {name}", columns), (f"Properties of {name}", properties)]
+    if is_partitioned(columns):
+        partitions = query(f"SHOW PARTITIONS {name}")
+        if partitions is None:
+            return Ending.FAILED
+        shown.append((f"Partitions of {name}", partitions))
+    console.shell.show(shown)
+    if is_transactional(properties):
+        health = query(f"DESCRIBE HEALTH {name}")
+        if health is None:
+            return Ending.FAILED
+        console.shell.show([(f"Health of {name}", health)], expanded="on")
+    return Ending.DONE
+
+
+def _show(console: Console, heading: str, statement: str) -> Ending:
+    result = console.shell.query(statement)
+    if result is None:
+        return Ending.FAILED
+    console.shell.show([(heading, result)])
+    return Ending.DONE
+
+
+def _is_pattern(name: str) -> bool:
+    return not name or "*" in name
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise CommandError(f"{name} is no name of a table")
+    return name
+
+
+def _without_semicolon(argument: str) -> str:
+    return argument.rstrip("; ")
+
+
+CATALOG_COMMANDS = (
+    Command(
+        name="\\d",
+        arguments="[TABLE | PATTERN]",
+        help="Show the columns of a table, or list the tables and views.",
+        run=_describe,
+        completes=Completes.TABLE,
+    ),
+    Command(
+        name="\\d+",
+        arguments="[TABLE | PATTERN]",
+        help="Show columns, properties, partitions and health of a table.",
+        run=_describe_more,
+        completes=Completes.TABLE,
+    ),
+    Command(
+        name="\\dt",
+        arguments="[PATTERN]",
+        help="List the tables and views, those of a pattern such as pet* or shop.* if given.",
+        run=_list,
+        completes=Completes.TABLE,
+    ),
+    Command(name="\\l", help="List the databases.", run=_databases),
+)
+"""The commands of the catalog."""

@@ -1,0 +1,126 @@
+"""``acidsql convert`` and ``acidsql export``: copies from and to other formats.
+
+Exit codes: 0 both sides are equal; 1 it ended with an error, and a conversion goes on where it
+ended when it is run again; 2 wrong usage; 130 cancelled with Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from tqdm import tqdm
+
+import acidsql
+from acidsql.repl.ingest_command import INTERRUPTED
+from acidsql.repl.printer import summary
+
+
+def convert(  # noqa: PLR0913 - one argument for every option
+    spark: SparkSession,
+    *,
+    source: str,
+    target: str,
+    schema: str | None,
+    select: Sequence[str],
+    partition_by: str | None,
+    properties: Mapping[str, str],
+    options: Mapping[str, str],
+    batch_bytes: int,
+    batch_rows: int,
+    dry_run: bool,
+) -> int:
+    """Convert a table, and tell what was done; return the exit code."""
+
+    def run(*, dry: bool, on_batch: Callable[[int, int, int], None] | None) -> acidsql.CopyReport:
+        return acidsql.convert(
+            spark,
+            source,
+            target,
+            schema=schema,
+            options=options,
+            select=select or None,
+            partition_by=_names(partition_by),
+            properties=properties,
+            batch_bytes=batch_bytes,
+            batch_rows=batch_rows,
+            dry_run=dry,
+            on_batch=on_batch,
+        )
+
+    def work() -> acidsql.CopyReport:
+        if dry_run:
+            planned = run(dry=True, on_batch=None)
+            _tell_columns(planned)
+            return planned
+        with tqdm(unit=" batches", disable=not sys.stderr.isatty()) as bar:
+
+            def show(number: int, total: int, rows: int) -> None:
+                bar.total = total
+                bar.set_postfix_str(f"{rows} rows")
+                bar.update(number - bar.n)
+
+            return run(dry=False, on_batch=show)
+
+    return _ended(work)
+
+
+def export(
+    spark: SparkSession,
+    *,
+    table: str,
+    target: str,
+    version: str | None,
+    timestamp: str | None,
+    partition_by: str | None,
+    options: Mapping[str, str],
+) -> int:
+    """Export a table, and tell what was done; return the exit code."""
+
+    def work() -> acidsql.CopyReport:
+        return acidsql.export(
+            spark,
+            table,
+            target,
+            version=version,
+            timestamp=timestamp,
+            partition_by=_names(partition_by),
+            options=options,
+        )
+
+    return _ended(work)
+
+
+def _ended(work: Callable[[], acidsql.CopyReport]) -> int:
+    try:
+        report = work()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (PySparkException, OSError) as error:
+        # Of a report of columns all lines count.
+        text = str(error) if isinstance(error, acidsql.AcidSqlError) else summary(error)
+        _say(sys.stderr, f"error: {text}")
+        return 1
+    if report.checksum is not None:
+        _say(sys.stdout, f"{report.source} and {report.target} are equal: {report.checksum}")
+    elif report.rows is None and not report.copied and report.batches:
+        _say(sys.stdout, f"{report.source} to {report.target}: {report.batches} batches")
+    return 0
+
+
+def _tell_columns(report: acidsql.CopyReport) -> None:
+    for column in report.columns:
+        _say(sys.stdout, str(column))
+    if report.partition_columns:
+        _say(sys.stdout, f"partitioned by {', '.join(report.partition_columns)}")
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _say(stream: Any, text: str) -> None:
+    stream.write(f"{text}\n")

@@ -1,0 +1,130 @@
+"""Interaction: reads from a terminal and runs what was typed, until the user leaves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import Completer, PathCompleter, WordCompleter
+
+from acidsql.dialects import lexis_of
+from acidsql.repl.commands import COMMANDS, run_input
+from acidsql.repl.completer import StatementCompleter
+from acidsql.repl.config import Config
+from acidsql.repl.console import Command, Completes, Console
+from acidsql.repl.favourites import FavouriteError, read_favourites
+from acidsql.repl.prompt import make_prompt
+from acidsql.repl.shell import Ending, Shell
+from acidsql.transactions.current import transaction_mark
+
+_GREETING = 'acidsql on Spark {version}. Statements end with ";", \\? shows the commands.\n'
+_MORE_KEYWORDS = frozenset({"COMPACTIONS", "HISTORY", "HEALTH", "ROW__ID"})
+
+
+def interact(shell: Shell, config: Config, *, history: Path, favourites: Path) -> None:
+    """Read from a terminal until the user leaves.
+
+    Args:
+        shell: runs what is typed.
+        config: how the prompt behaves.
+        history: file of earlier inputs.
+        favourites: file of the favourites.
+    """
+    console = Console(shell=shell, favourites=favourites, edit=_edit, edit_file=_edit_file)
+    prompt = make_prompt(
+        history=history,
+        completer=_completer(console, config.keyword_casing),
+        lexis=lambda: lexis_of(shell.settings.dialect),
+        mark=lambda: transaction_mark(shell.spark),
+        vi_keys=config.key_bindings == "vi",
+        syntax_style=config.syntax_style,
+    )
+    sys.stdout.write(_GREETING.format(version=shell.spark.version))
+    while True:
+        draft, console.draft = console.draft, ""
+        try:
+            text = _read(prompt, draft)
+            if text is None or run_input(console, text) is Ending.EXIT:
+                return
+        except KeyboardInterrupt:  # between two statements
+            continue
+        except click.ClickException as error:  # of the editor
+            error.show()
+
+
+def ask(question: str) -> bool:
+    """Return whether the user of a terminal answers a question with yes."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        sys.stderr.write("\n")
+        return False
+
+
+def argument_completer(
+    command: Command, *, tables: Callable[[], Sequence[str]], favourites: Callable[[], list[str]]
+) -> Completer | None:
+    """Return what completes the argument of a command; None: what completes a statement.
+
+    Args:
+        command: the command.
+        tables: returns the names of tables.
+        favourites: returns the names of the favourites.
+    """
+    match command.completes:
+        case Completes.CHOICE:
+            return WordCompleter(list(command.choices))
+        case Completes.TABLE:
+            return WordCompleter(lambda: list(tables()), ignore_case=True)
+        case Completes.FILE:
+            return PathCompleter(expanduser=True)
+        case Completes.FAVOURITE:
+            return WordCompleter(favourites, WORD=True)
+        case Completes.STATEMENT:
+            return None
+
+
+def _completer(console: Console, casing: str) -> StatementCompleter:
+    shell = console.shell
+    rows = shell.spark.sql("SELECT keyword FROM sql_keywords()").collect()
+
+    def favourites() -> list[str]:
+        try:
+            return sorted(read_favourites(console.favourites))
+        except FavouriteError:  # the command will say it
+            return []
+
+    return StatementCompleter(
+        keywords={row[0] for row in rows} | _MORE_KEYWORDS,
+        commands={
+            command.name: argument_completer(
+                command, tables=shell.names.tables, favourites=favourites
+            )
+            for command in COMMANDS
+        },
+        names=shell.names,
+        lexis=lambda: lexis_of(shell.settings.dialect),
+        casing=casing,
+    )
+
+
+def _read(prompt: PromptSession[str], draft: str) -> str | None:
+    """Return the next input, which begins with a draft, or None at its end."""
+    while True:
+        try:
+            return prompt.prompt(default=draft)
+        except KeyboardInterrupt:  # Ctrl-C drops what was typed
+            draft = ""
+        except EOFError:
+            return None
+
+
+def _edit(text: str) -> str | None:
+    return click.edit(text, extension=".sql")
+
+
+def _edit_file(file: Path) -> None:
+    click.edit(filename=str(file))

@@ -1,0 +1,147 @@
+"""The tables that a statement names, as far as an unfinished text tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from acidsql.repl.tokens import Token, TokenKind, tokens
+from acidsql.syntax.lexer import Lexis, quote
+
+BEFORE_TABLE = frozenset(
+    {"ANALYZE", "DESC", "DESCRIBE", "FROM", "INTO", "JOIN", "OVERWRITE", "TABLE", "UPDATE", "USING"}
+)
+"""Words after which Spark and acidsql expect the name of a table."""
+
+# Words that may stand between one of those and the name, in queries and in other statements.
+_IN_QUERIES = ("FROM", "JOIN", "UPDATE", "USING")
+_BETWEEN_IN_QUERIES = ("LATERAL",)
+_BETWEEN = ("DETAIL", "EXISTS", "EXTENDED", "FORMATTED", "HEALTH", "HISTORY", "IF", "NOT", "TABLE")
+# Words that may follow a table and are no alias of it.
+_BEHIND_TABLE = frozenset(
+    {"ADD", "ANTI", "CHANGE", "CLUSTER", "COMPACT", "COMPUTE", "CROSS", "DISTRIBUTE", "DROP"}
+    | {"EXCEPT", "FOR", "FULL", "GROUP", "HAVING", "INNER", "INTERSECT", "JOIN", "LATERAL"}
+    | {"LEFT", "LIMIT", "MINUS", "NATURAL", "OFFSET", "ON", "ORDER", "PARTITION", "PIVOT"}
+    | {"RENAME", "REPLACE", "RIGHT", "SELECT", "SEMI", "SET", "SORT", "TABLESAMPLE", "TIMESTAMP"}
+    | {"UNION", "UNPIVOT", "UNSET", "USING", "VALUES", "VERSION", "WHEN", "WHERE", "WINDOW"}
+    | {"WITH", "FROM", "INSERT", "STORED", "AS", "LIKE", "QUALIFY", "TBLPROPERTIES"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedTable:
+    """Table in a statement.
+
+    Attributes:
+        name: as Spark writes it, quotes and database included.
+        alias: name that the statement gives it, without quotes, or None.
+    """
+
+    name: str
+    alias: str | None
+
+    def is_called(self, qualifier: str) -> bool:
+        """Return whether ``qualifier`` may stand before its columns."""
+        wanted = plain(qualifier)
+        if self.alias is not None:
+            return wanted == self.alias.lower()
+        own = plain(self.name)
+        return wanted in (own, own.rpartition(".")[2])
+
+
+def plain(name: str) -> str:
+    """Return a name in lower case and without quotes, for comparisons."""
+    return name.replace("`", "").replace('"', "").lower()
+
+
+def named_tables(text: str, cursor: int, lexis: Lexis = Lexis.SPARK) -> tuple[NamedTable, ...]:
+    """Return the tables that the statement at ``cursor`` names, without the one being typed.
+
+    Args:
+        text: statements, the last one possibly unfinished.
+        cursor: offset in ``text``.
+        lexis: rules of the dialect.
+
+    >>> named_tables("SELECT  FROM pet AS p", 7)
+    (NamedTable(name='pet', alias='p'),)
+    """
+    found = _statement_at(tokens(text, lexis), cursor)
+    return tuple(dict.fromkeys(_references(found, cursor)))
+
+
+def _statement_at(found: list[Token], cursor: int) -> list[Token]:
+    ends = [position for position, token in enumerate(found) if token.text == ";"]
+    first = max((end + 1 for end in ends if found[end].start < cursor), default=0)
+    last = min((end for end in ends if found[end].start >= cursor), default=len(found))
+    return found[first:last]
+
+
+def _references(found: Sequence[Token], cursor: int) -> Iterator[NamedTable]:
+    for position, token in enumerate(found):
+        if not token.is_word(*BEFORE_TABLE):
+            continue
+        between = _BETWEEN_IN_QUERIES if token.is_word(*_IN_QUERIES) else _BETWEEN
+        behind = position + 1
+        while True:
+            while _is_between(found, behind, between):
+                behind += 1
+            table, behind = _reference(found, behind, cursor)
+            if table is not None:
+                yield table
+            if not (token.is_word("FROM") and _is_symbol(found, behind, ",")):
+                break
+            behind += 1
+
+
+def _reference(found: Sequence[Token], position: int, cursor: int) -> tuple[NamedTable | None, int]:
+    """Return the table at a position, or None, and the position behind it and its alias."""
+    if _is_symbol(found, position, "("):  # what is inside is looked at by itself
+        depth = found[position].depth
+        position += 1
+        while position < len(found) and found[position].depth > depth:
+            position += 1
+        return None, _alias(found, position + 1)[1]
+    first = position
+    while _is_name(found, position):
+        position += 1
+        if not _is_symbol(found, position, "."):
+            break
+        position += 1
+    if position == first:
+        return None, position
+    parts = found[first:position]
+    if parts[0].start <= cursor <= parts[-1].end:
+        return None, position
+    alias, position = _alias(found, position)
+    return NamedTable(name="".join(map(_as_in_spark, parts)), alias=alias), position
+
+
+def _is_between(found: Sequence[Token], position: int, words: Sequence[str]) -> bool:
+    """Return whether one of ``words`` is no name of a table, as another name or ``(`` follows."""
+    is_one = position < len(found) and found[position].is_word(*words)
+    return is_one and (_is_name(found, position + 1) or _is_symbol(found, position + 1, "("))
+
+
+def _alias(found: Sequence[Token], position: int) -> tuple[str | None, int]:
+    if position < len(found) and found[position].is_word("AS"):
+        position += 1
+    if not _is_name(found, position):
+        return None, position
+    return found[position].text.strip('`"'), position + 1
+
+
+def _as_in_spark(part: Token) -> str:
+    return quote(part.text[1:-1]) if part.text.startswith('"') else part.text
+
+
+def _is_name(found: Sequence[Token], position: int) -> bool:
+    if position >= len(found):
+        return False
+    token = found[position]
+    return token.kind is TokenKind.NAME or (
+        token.kind is TokenKind.WORD and token.text.upper() not in _BEHIND_TABLE
+    )
+
+
+def _is_symbol(found: Sequence[Token], position: int, symbol: str) -> bool:
+    return position < len(found) and found[position].text == symbol

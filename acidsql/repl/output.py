@@ -1,0 +1,121 @@
+"""Output of results: the terminal, a pager before it, or a file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+from typing import TextIO
+
+from prompt_toolkit.utils import get_cwidth
+
+_LESS = "less -SRXF"
+# Lines of the screen that a result leaves free for the time and the next prompt.
+_MARGIN = 3
+
+
+class Output:
+    """Place where results are written.
+
+    Args:
+        screen: returns the size of the terminal, or None where standard output is none.
+    """
+
+    def __init__(self, screen: Callable[[], os.terminal_size | None] = lambda: None) -> None:
+        self._screen = screen
+        self._file: TextIO | None = None
+
+    @property
+    def columns(self) -> int | None:
+        """Width of the terminal, or None where results go elsewhere."""
+        screen = self._screen() if self._file is None else None
+        return screen.columns if screen is not None else None
+
+    def write(self, text: str, pager: str | None = None) -> None:
+        """Write a result.
+
+        Args:
+            text: whole lines.
+            pager: command that shows what is larger than the terminal, or None.
+        """
+        if self._file is not None:
+            self._file.write(text)
+            self._file.flush()
+            return
+        screen = self._screen()
+        if pager is not None and screen is not None and not fits(text, screen):
+            _show(text, pager)
+            return
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def redirect(self, file: Path | None) -> None:
+        """Write to ``file`` from now on, which is emptied, or to standard output again.
+
+        Raises:
+            OSError: the file cannot be written; results go where they went.
+        """
+        opened = None if file is None else file.open("w", encoding="utf-8")
+        if self._file is not None:
+            self._file.close()
+        self._file = opened
+
+
+def terminal() -> os.terminal_size | None:
+    """Return the size of the terminal that standard output is, or None."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno())
+    except (OSError, ValueError):  # no terminal, or a stream without a file
+        return None
+
+
+def fits(text: str, screen: os.terminal_size) -> bool:
+    """Return whether ``text`` can be seen at once on a terminal."""
+    return text.count("\n") <= screen.lines - _MARGIN and is_narrow(text, screen.columns)
+
+
+def is_narrow(text: str, columns: int) -> bool:
+    """Return whether no line of ``text`` is wider than ``columns`` characters."""
+    return all(get_cwidth(line) <= columns for line in text.split("\n"))
+
+
+def pager_command(configured: str) -> str | None:
+    """Return the command of the pager: the configured one, that of ``$PAGER``, or less.
+
+    None where there is none of them.
+    """
+    return configured or os.environ.get("PAGER") or (_LESS if which("less") else None)
+
+
+def _show(text: str, pager: str) -> None:
+    try:
+        process = subprocess.Popen(
+            shlex.split(pager), stdin=subprocess.PIPE, encoding="utf-8", errors="replace"
+        )
+    except (OSError, ValueError) as error:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        sys.stderr.write(f"warning: the pager {pager!r} did not start: {error}\n")
+        return
+    with _interrupts_left_to_the_pager():
+        process.communicate(text)
+
+
+@contextmanager
+def _interrupts_left_to_the_pager() -> Iterator[None]:
+    """Let Ctrl-C reach the pager alone, which is not to outlive its shell's waiting."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

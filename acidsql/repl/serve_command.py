@@ -1,0 +1,74 @@
+"""``acidsql serve``: Spark's Thrift server over ACID tables, until it is stopped.
+
+Exit codes: 0 stopped by SIGINT or SIGTERM; 1 Spark or the server did not start; 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
+from types import FrameType
+
+from pyspark.sql import SparkSession
+
+from acidsql.serve.options import check_address, dangers, hive_settings
+from acidsql.serve.server import Server
+
+# They would win over the options.
+_VARIABLES = (
+    "HIVE_SERVER2_THRIFT_BIND_HOST",
+    "HIVE_SERVER2_THRIFT_HTTP_PORT",
+    "HIVE_SERVER2_THRIFT_PORT",
+)
+_PREFIX = "spark.hive."
+
+
+def without_variables(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Remove the variables that Hive's server reads its address from; before Spark starts."""
+    for name in _VARIABLES:
+        environ.pop(name, None)
+
+
+def hive_options(conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of Hive among those of Spark, by Hive's names."""
+    return {
+        key.removeprefix("spark."): value for key, value in conf.items() if key.startswith(_PREFIX)
+    }
+
+
+def serve(spark: SparkSession, *, host: str, port: int, authentication: str) -> None:
+    """Run the server until SIGINT or SIGTERM.
+
+    Args:
+        spark: the session.
+        host: to listen on.
+        port: to listen on; 0 is any that is free.
+        authentication: see ``acidsql.serve.options``.
+
+    Raises:
+        AcidAnalysisError: MISSING_SERVER_SETTING, THRIFT_SERVER_MISSING, THRIFT_SERVER_NOT_STARTED.
+        MetastoreError: the metastore cannot be reached.
+    """
+    given = hive_options(dict(spark.sparkContext.getConf().getAll()))
+    settings = hive_settings(host=host, port=port, authentication=authentication, given=given)
+    for danger in dangers(settings):
+        sys.stderr.write(f"warning: {danger}\n")
+    check_address(host, port)
+    stopped = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopped.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    server = Server(spark, settings)
+    shown = f"[{host}]" if ":" in host else host
+    sys.stdout.write(f"listening on {shown}:{server.port}\n")
+    with suppress(OSError):  # nobody reads it
+        sys.stdout.flush()
+    stopped.wait()
+    server.stop()

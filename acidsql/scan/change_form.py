@@ -1,0 +1,137 @@
+"""Form in which changes of a table are told: columns, keys, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.format.checkpoints import Checkpoint
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.metastore.model import Table, TableType
+from acidsql.metastore.protocol import Metastore
+
+CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP = (
+    "_change_type",
+    "_commit_version",
+    "_commit_timestamp",
+)
+"""Columns beside those of the table, with Delta Lake's names."""
+
+INSERT, DELETE, PREIMAGE, POSTIMAGE = "insert", "delete", "update_preimage", "update_postimage"
+"""Values of ``_change_type``."""
+
+KEYS_PROPERTY = "acidsql.changes.keys"
+"""Property of a table: columns by which its changes recognise rows, unless keys are given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeForm:
+    """Form in which changes are told.
+
+    Attributes:
+        keys: columns that identify a row, in lower case: what is deleted and inserted with the same
+            values is an update. Without them an update is what a statement says it is.
+        net: whether what was inserted and deleted again is left out.
+    """
+
+    keys: tuple[str, ...] = ()
+    net: bool = False
+
+
+def check_has_changes(table: Table) -> None:
+    """Check that changes can be told of a table.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.CHANGE_FEED, a view or an insert-only table;
+            COLUMN_ALREADY_EXISTS, one of its columns has the name of one of changes.
+    """
+    is_view = table.table_type is TableType.VIEW
+    if is_view or table.insert_only:
+        name = table.full_name if table.database else table.name
+        why = "is a view" if is_view else "is insert-only, and its rows do not say who wrote them"
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.CHANGE_FEED",
+            f"{name} {why}: changes are told of tables with row ids",
+            {"relationId": quoted_name(name.split("."))},
+        )
+    names = {c.name for c in (*table.columns, *table.partition_columns)}
+    taken = sorted(names & {CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP})
+    if taken:
+        raise AcidAnalysisError(
+            "COLUMN_ALREADY_EXISTS",
+            f"{table.full_name} has a column {taken[0]}, which its changes have too: rename it",
+            {"columnName": quoted_name([taken[0]])},
+        )
+
+
+def keys_of(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Return columns of a table that identify rows, in lower case.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, one is no column.
+    """
+    keys = tuple(k.strip().lower() for k in names)
+    missing = _no_column(table, keys)
+    if missing is not None:
+        raise invalid_changes(table, f"the key {missing!r} is no column of the table")
+    return keys
+
+
+def own_keys(table: Table) -> tuple[str, ...]:
+    """Return the keys that a table has as a property; none by default.
+
+    Raises:
+        AcidAnalysisError: INVALID_TABLE_PROPERTY, one is no column.
+    """
+    text = table.properties.get(KEYS_PROPERTY)
+    if text is None:
+        return ()
+    keys = tuple(k.strip().lower() for k in text.split(","))
+    missing = _no_column(table, keys)
+    if missing is not None:
+        raise AcidAnalysisError(
+            "INVALID_TABLE_PROPERTY",
+            f"{table.full_name}: {KEYS_PROPERTY} is {text!r}, and {missing!r} is no column: name "
+            "columns, separated by commas",
+        )
+    return keys
+
+
+def _no_column(table: Table, keys: Sequence[str]) -> str | None:
+    """Return the first of some keys that is no column of a table; None if all are."""
+    names = {c.name.lower() for c in (*table.columns, *table.partition_columns)}
+    return next((key for key in keys if key not in names), None)
+
+
+def seen_at(metastore: Metastore, table: Table, text: str) -> ValidWriteIdList:
+    """Return the write ids whose changes were read at a checkpoint.
+
+    Raises:
+        AcidAnalysisError: INVALID_CHECKPOINT, it is of another table, or none.
+    """
+    checkpoint = Checkpoint.from_string(text)
+    if checkpoint.table_id != table_id(metastore, table):
+        raise AcidAnalysisError(
+            "INVALID_CHECKPOINT",
+            f"the checkpoint is of another table than {table.full_name}, perhaps of one that was "
+            "dropped and created again: begin with None, which returns the rows that are there",
+            {"tableName": table.full_name},
+        )
+    return replace(checkpoint.write_ids, table=table.full_name)
+
+
+def table_id(metastore: Metastore, table: Table) -> str:
+    """Return what tells a table from others, and from one that is created in its place."""
+    owner = metastore.table_owner(table.database, table.name)
+    if owner is not None:
+        return f"{owner.metastore_id}/{owner.table_id}"
+    return f"{table.full_name}/{table.created}"
+
+
+def invalid_changes(table: Table, message: str) -> AcidAnalysisError:
+    """Return the error of arguments that do not say which changes are meant."""
+    return AcidAnalysisError(
+        "INVALID_PARAMETER_VALUE.CHANGES",
+        f"changes of {table.full_name}: {message}",
+    )

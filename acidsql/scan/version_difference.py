@@ -1,0 +1,252 @@
+"""Rows that one snapshot of a table has and another one, of an older or later version, has not.
+
+Directories that cannot have such rows are not read, nor are partitions without others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from acidsql import bridge
+from acidsql.format.selection import AcidState
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.format.version_difference import (
+    Lost,
+    has_rows,
+    later_delete_deltas,
+    ways_of_loss,
+    with_later_rows,
+    with_write_ids,
+)
+from acidsql.limits import limits
+from acidsql.scan.deletes.bitmap import MOST_WRITE_ID, delete_bitmap_columns, make_delete_bitmap
+from acidsql.scan.deletes.plan import Deletes, find_deletes, valid_keys
+from acidsql.scan.directories import insert_directories
+from acidsql.scan.plan import Narrow, delete_events, key_columns, row_keys, scan
+from acidsql.scan.record import ScanRecord
+from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
+from acidsql.schema.acid_file import ROW_ID_COLUMN
+from acidsql.session.acid_session import AcidSession
+
+_WRITE_ID = f"{ROW_ID_COLUMN}.writeid"
+_OTHER = "__other_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """Two snapshots of one table, taken under one transaction.
+
+    Attributes:
+        session: the session.
+        old: the older one.
+        new: the later one, which sees all that the older one sees.
+        records: gets the records of the scans that are built.
+    """
+
+    session: AcidSession
+    old: TableSnapshot
+    new: TableSnapshot
+    records: list[ScanRecord]
+
+    def pairs(self) -> list[tuple[PartitionSnapshot, PartitionSnapshot]]:
+        """Return the partitions of both; one that a snapshot lacks has no directories there."""
+        old, new = ({p.values: p for p in s.partitions} for s in (self.old, self.new))
+        return [
+            (
+                old[values] if values in old else replace(new[values], state=AcidState()),
+                new[values] if values in new else replace(old[values], state=AcidState()),
+            )
+            for values in sorted(old.keys() | new.keys())
+        ]
+
+    def ways_of_loss(self) -> list[Lost]:
+        """Return, for each pair, how the rows are found that the later version lacks."""
+        seen = self.old.write_ids
+        return [ways_of_loss(old.state, new.state, seen) for old, new in self.pairs()]
+
+    def later_rows(self, write_id: int | None = None) -> DataFrame | None:
+        """Return the rows that only the later version has, as a scan does.
+
+        Args:
+            write_id: of the rows that are wanted, by default of all that the older version does not
+                see.
+
+        Returns:
+            None if the names of directories show that there are none.
+        """
+        seen = self.old.write_ids
+        by_write_id, whole = [], []
+        for (old, new), way in zip(self.pairs(), self.ways_of_loss(), strict=True):
+            if way is Lost.ALL and write_id is None:
+                whole.append(new)
+                continue
+            state = with_later_rows(old.state, new.state, seen)
+            if write_id is not None:
+                state = with_write_ids(state, write_id, write_id)
+            if has_rows(state):
+                by_write_id.append(replace(new, state=state))
+        wanted = is_hidden_from(seen, _WRITE_ID)
+        if write_id is not None:
+            wanted = f"{_WRITE_ID} = {write_id}"
+        found = [self._rows(self.new, part) for part in (by_write_id, whole) if part]
+        if by_write_id:
+            found[0] = found[0].where(wanted)
+        return _union(found)
+
+    def lost_rows(self, write_id: int | None = None) -> DataFrame | None:
+        """Return the rows that only the older version has, as a scan does.
+
+        Args:
+            write_id: of the rows that are wanted, None for all.
+
+        Returns:
+            None if the names of directories, or their delete events, show that there are none.
+        """
+        by_way: dict[Lost, list[tuple[PartitionSnapshot, PartitionSnapshot]]] = defaultdict(list)
+        for pair, way in zip(self.pairs(), self.ways_of_loss(), strict=True):
+            by_way[way].append(pair)
+        found = [
+            self._lost_by_events(by_way[Lost.BY_EVENTS], write_id),
+            self._lost_by_row_ids(by_way[Lost.BY_ROW_IDS], write_id),
+            self._all(by_way[Lost.ALL], write_id),
+        ]
+        rows = _union([frame for frame in found if frame is not None])
+        return rows if rows is None or write_id is None else rows.where(f"{_WRITE_ID} = {write_id}")
+
+    def _lost_by_events(
+        self, pairs: Sequence[tuple[PartitionSnapshot, PartitionSnapshot]], write_id: int | None
+    ) -> DataFrame | None:
+        """Return the rows of the older version that later delete events name."""
+        seen = self.old.write_ids
+        later = _of(
+            self.new,
+            [
+                replace(n, state=AcidState(deltas=later_delete_deltas(n.state, seen)))
+                for _, n in pairs
+            ],
+        )
+        deletes = find_deletes(self.session, later)
+        ranges = deletes.write_ids()
+        partitions = []
+        for ordinal, (old, _) in enumerate(pairs):
+            own = ranges.get(ordinal, ())
+            lowest = min((r.least for r in own), default=1)
+            highest = max((r.greatest for r in own), default=0)
+            if write_id is not None:
+                lowest, highest = max(lowest, write_id), min(highest, write_id)
+            is_named = lowest <= highest
+            state = with_write_ids(old.state, lowest, highest) if is_named else AcidState()
+            partitions.append(replace(old, state=state))
+        if not any(has_rows(p.state) for p in partitions):
+            return None
+        lost = _of(self.old, partitions)
+        narrow = self._named_by(lost, later, deletes, write_id)
+        return None if narrow is None else self._scanned(lost, narrow)
+
+    def _named_by(
+        self, lost: TableSnapshot, later: TableSnapshot, deletes: Deletes, write_id: int | None
+    ) -> Narrow | None:
+        """Return what leaves out the rows of a scan that no later delete event names; None if none
+        is left.
+
+        Args:
+            lost: that is scanned.
+            later: the same partitions, with the later delete deltas.
+            deletes: events in these.
+            write_id: see ``lost_rows``.
+        """
+        seen, spark = self.old.write_ids, self.session.spark
+        partitioned = bool(lost.table.partition_columns)
+        highest = max((d.directory.max_write_id for d in insert_directories(lost)), default=0)
+        if deletes.events <= limits().bitmap_events:
+            keys = valid_keys(self.session, later, deletes, but_of=seen)
+            if write_id is not None:
+                keys = keys.filter(pc.equal(keys["write_id"], pa.scalar(write_id, pa.int64())))
+            if not len(keys):
+                return None
+            bitmap = make_delete_bitmap(keys, partitioned=partitioned)
+            if bitmap is not None and highest <= MOST_WRITE_ID:
+                columns = delete_bitmap_columns(partitioned=partitioned)
+                condition = bridge.is_deleted(spark, bitmap, columns)
+                return lambda part: part.filtered(condition)
+        unseen = is_hidden_from(seen, "currentTransaction")
+        return _joined(lambda: delete_events(self.session, later).where(unseen), lost, "left_semi")
+
+    def _lost_by_row_ids(
+        self, pairs: Sequence[tuple[PartitionSnapshot, PartitionSnapshot]], write_id: int | None
+    ) -> DataFrame | None:
+        """Return the rows of the older version whose row ids the later one has not."""
+        if write_id is not None:
+            pairs = [
+                (replace(o, state=with_write_ids(o.state, write_id, write_id)), n) for o, n in pairs
+            ]
+        pairs = [(o, n) for o, n in pairs if has_rows(o.state)]
+        if not pairs:
+            return None
+        lost = _of(self.old, [old for old, _ in pairs])
+        kept = _of(self.new, [new for _, new in pairs])
+        narrow = _joined(lambda: row_keys(self.session, kept), lost, "left_anti")
+        return self._scanned(lost, narrow)
+
+    def _all(
+        self, pairs: Sequence[tuple[PartitionSnapshot, PartitionSnapshot]], write_id: int | None
+    ) -> DataFrame | None:
+        """Return all rows of the older version."""
+        places = [old for old, _ in pairs]
+        if write_id is not None:
+            places = [replace(p, state=with_write_ids(p.state, write_id, write_id)) for p in places]
+        return self._rows(self.old, places) if any(has_rows(p.state) for p in places) else None
+
+    def _rows(self, snapshot: TableSnapshot, partitions: Iterable[PartitionSnapshot]) -> DataFrame:
+        return self._scanned(_of(snapshot, partitions), None)
+
+    def _scanned(self, snapshot: TableSnapshot, narrow: Narrow | None) -> DataFrame:
+        record = ScanRecord(snapshot=snapshot)
+        self.records.append(record)
+        return scan(self.session, record, narrow).frame()
+
+
+def is_hidden_from(write_ids: ValidWriteIdList, column: str) -> str:
+    """Return, as SQL, the condition that a list does not show a committed write id.
+
+    >>> write_ids = ValidWriteIdList(table="t", high_water_mark=7, open=frozenset({6}))
+    >>> is_hidden_from(write_ids, "w")
+    '(w > 7 OR w IN (6))'
+    """
+    listed = ", ".join(map(str, sorted(write_ids.open)))
+    later = f"{column} > {write_ids.high_water_mark}"
+    return f"({later} OR {column} IN ({listed}))" if listed else later
+
+
+def _joined(keys: Callable[[], DataFrame], snapshot: TableSnapshot, how: str) -> Narrow:
+    """Return what joins scans of insert events with keys of rows.
+
+    Args:
+        keys: builds events or rows with their ``key_columns``, anew for each join.
+        snapshot: that is scanned.
+        how: kind of the join.
+    """
+    names = key_columns(snapshot)
+
+    def narrow(part: bridge.UnresolvedPlan) -> bridge.UnresolvedPlan:
+        others = keys().select(*[F.col(name).alias(f"{_OTHER}{name}") for name in names])
+        same = [F.col(name) == F.col(f"{_OTHER}{name}") for name in names]
+        return bridge.UnresolvedPlan.of(part.frame().join(others, same, how))
+
+    return narrow
+
+
+def _of(snapshot: TableSnapshot, partitions: Iterable[PartitionSnapshot]) -> TableSnapshot:
+    return replace(snapshot, partitions=tuple(partitions))
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame | None:
+    return reduce(DataFrame.unionAll, frames) if frames else None

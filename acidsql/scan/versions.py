@@ -1,0 +1,122 @@
+"""Old versions of a table: held against cleaners, and checked for what is left of them.
+
+Obsolete directories of a version are there until a cleaner removes them after a compaction, an
+INSERT OVERWRITE or a TRUNCATE, each of which leaves a base. So a version has lost nothing as long
+as no base with later rows has been cleaned after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.names import AcidDirectory
+from acidsql.format.selection import AcidState, needs_row_filter
+from acidsql.metastore.model import Table
+from acidsql.metastore.moments import Moment, TableVersion
+from acidsql.metastore.protocol import Metastore
+from acidsql.metastore.version_failures import history_not_available
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldVersion:
+    """Version of a table of which cleaners remove nothing that is still there.
+
+    Attributes:
+        moment: by which it was found.
+        version: the version.
+        removed: see ``Metastore.hold_history``.
+    """
+
+    moment: Moment
+    version: TableVersion
+    removed: Mapping[str | None, int] | None
+
+
+def hold_version(
+    metastore: Metastore, table: Table, moment: Moment, txn_id: int | None
+) -> HeldVersion:
+    """Find the version of a table at a moment, and hold it for as long as a transaction is open.
+
+    Args:
+        metastore: of the table.
+        table: the table.
+        moment: the moment.
+        txn_id: the transaction; None if nothing is going to be read.
+
+    Raises:
+        AcidAnalysisError: see ``Metastore.find_version``.
+    """
+    version = metastore.find_version(table.database, table.name, moment)
+    removed: Mapping[str | None, int] | None = {}
+    if txn_id is not None:
+        removed = metastore.hold_history(txn_id, table.database, table.name, version)
+    return HeldVersion(moment=moment, version=version, removed=removed)
+
+
+def check_version(
+    metastore: Metastore, table: Table, held: HeldVersion, newest: Mapping[str | None, int]
+) -> None:
+    """Check that no directory of a version has been removed.
+
+    Args:
+        metastore: of the table.
+        table: the table.
+        held: the version.
+        newest: write ids of the newest bases, by the names of the partitions that are read, or
+            None; LONG_MIN for a partition without a base.
+
+    Raises:
+        AcidAnalysisError: HISTORY_NOT_AVAILABLE.
+    """
+    after = newest if held.removed is None else held.removed
+    least = held.version.complete_up_to
+    lost = {name: after[name] for name in newest.keys() & after.keys() if after[name] > least}
+    if not lost:
+        return
+    highest = max(lost.values())
+    where = sorted(name for name in lost if name is not None)
+    of = f" of {where[0]}" if where else ""
+    is_told = held.removed is not None
+    why = f"directories{of} were {'' if is_told else 'or may have been '}removed"
+    oldest = metastore.oldest_version(table.database, table.name, highest)
+    raise history_not_available(
+        table.full_name,
+        held.moment,
+        f"{why} after write id {highest} had made them obsolete",
+        oldest,
+    )
+
+
+def refuse_without_base(table: Table, held: HeldVersion, error: AcidAnalysisError) -> NoReturn:
+    """Raise HISTORY_NOT_AVAILABLE for ACID_NOT_ENOUGH_HISTORY."""
+    raise history_not_available(
+        table.full_name, held.moment, "its directories were removed", None
+    ) from error
+
+
+def check_rows_are_told(table: Table, held: HeldVersion, states: Iterable[AcidState]) -> None:
+    """Check that an insert-only table has no directory with some rows that the version has.
+
+    Its rows have no write ids.
+
+    Raises:
+        AcidAnalysisError: HISTORY_NOT_AVAILABLE.
+    """
+    if not table.insert_only:
+        return
+    for state in states:
+        for directory in state.directories:
+            if needs_row_filter(directory, held.version.write_ids):
+                raise history_not_available(
+                    table.full_name, held.moment, _merged(directory), directory.max_write_id
+                )
+
+
+def _merged(directory: AcidDirectory) -> str:
+    return (
+        f"{directory.name} has rows of several write ids, and those of an insert-only table do not "
+        "say which is theirs"
+    )

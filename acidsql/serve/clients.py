@@ -1,0 +1,58 @@
+"""Sessions of the Thrift server's clients: each has settings and a transaction of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame, SparkSession
+
+from acidsql import api, bridge
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.owner_thread import acting_for
+from acidsql.transactions.retries import no_retries_after
+
+
+class Client:
+    """Session of a client.
+
+    Its statements run in any threads, and belong to one transaction if it has begun one.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._lock = threading.Lock()
+        self._running = 0
+        self._has_left = threading.Event()
+
+    def is_alive(self) -> bool:
+        """Return whether it can still end its transaction."""
+        return not self._has_left.is_set()
+
+    def run(self, text: str) -> DataFrame:
+        """Run a statement."""
+        with self._at_work(), acting_for(self), no_retries_after(self._has_left):
+            return api.run(self.spark, text, None, {})
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        with self._lock:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+            self._close_if_idle()
+
+    def leave(self) -> None:
+        """End the session; its transaction is rolled back once no statement is running."""
+        self._has_left.set()
+        self._close_if_idle()
+
+    def _close_if_idle(self) -> None:
+        with self._lock:
+            is_over = self._has_left.is_set() and not self._running
+        if is_over and not bridge.is_stopped(self.spark):
+            AcidSession.end(self.spark)

@@ -1,0 +1,102 @@
+"""Lists of databases, tables and columns for the metadata calls of JDBC and ODBC."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from acidsql.commands.describe import described
+from acidsql.metastore.model import Table, TableType
+from acidsql.session.acid_session import AcidSession
+from acidsql.syntax.lexer import quote
+
+
+def schemas(session: AcidSession, arguments: str) -> str:
+    """Return the databases that Spark does not know, as JSON: ``[[name, catalog], …]``.
+
+    Args:
+        session: the session.
+        arguments: JSON of the pattern of their names.
+    """
+    (pattern,) = json.loads(arguments)
+    return json.dumps(
+        [[name, ""] for name in _databases(session, pattern) if not _is_sparks(session, name)]
+    )
+
+
+def tables(session: AcidSession, arguments: str) -> str:
+    """Return tables and views, as JSON: ``[[database, name, "TABLE" or "VIEW", comment], …]``.
+
+    Args:
+        session: the session.
+        arguments: JSON of the patterns of databases and names.
+    """
+    found = [
+        [
+            table.database,
+            table.name,
+            "VIEW" if table.table_type is TableType.VIEW else "TABLE",
+            table.properties.get("comment", ""),
+        ]
+        for table in _tables(session, *json.loads(arguments))
+    ]
+    return json.dumps(found)
+
+
+def columns(session: AcidSession, arguments: str) -> str:
+    """Return the columns of tables and views, as JSON: ``[[database, name, columns], …]``; each
+    column is its name, type, whether it can be NULL, and its comment.
+
+    Args:
+        session: the session.
+        arguments: JSON of the patterns of databases and names.
+    """
+    found = [
+        [table.database, table.name, _columns(session, table)]
+        for table in _tables(session, *json.loads(arguments))
+    ]
+    return json.dumps(found)
+
+
+def _columns(session: AcidSession, table: Table) -> list[tuple[str, str, bool, str]]:
+    if table.table_type is TableType.VIEW:
+        return [(name, kind, True, said or "") for name, kind, said in described(session, table)]
+    both = (*table.columns, *table.partition_columns)
+    return [(c.name, c.type, c.nullable, c.comment or "") for c in both]
+
+
+def _tables(session: AcidSession, database: str | None, name: str | None) -> Iterator[Table]:
+    pattern = name_pattern(name)
+    for one in _databases(session, database):
+        for found in session.metastore.tables(one):
+            # It may have been dropped since.
+            table = session.metastore.find_table(one, found) if pattern.fullmatch(found) else None
+            if table is not None:
+                yield table
+
+
+def _databases(session: AcidSession, pattern: str | None) -> list[str]:
+    wanted = name_pattern(pattern)
+    return [name for name in session.metastore.databases() if wanted.fullmatch(name)]
+
+
+def _is_sparks(session: AcidSession, name: str) -> bool:
+    return bool(session.spark.catalog.databaseExists(f"spark_catalog.{quote(name)}"))
+
+
+def name_pattern(text: str | None) -> re.Pattern[str]:
+    r"""Compile a pattern of JDBC: ``%`` is any text, ``_`` any character, ``\`` escapes them.
+
+    Names are compared in any case. ``*`` alone, an empty text and None are all names, as in Spark.
+
+    >>> bool(name_pattern("sales\\_%").fullmatch("SALES_2024"))
+    True
+    """
+    if text in (None, "", "*"):
+        return re.compile(".*", re.DOTALL)
+    parts = re.findall(r"\\.|.", str(text), re.DOTALL)
+    wild = {"%": ".*", "_": "."}
+    return re.compile(
+        "".join(wild.get(part) or re.escape(part[-1]) for part in parts), re.IGNORECASE | re.DOTALL
+    )

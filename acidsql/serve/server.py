@@ -1,0 +1,87 @@
+"""Start and end of the server."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from acidsql import api, bridge
+from acidsql.serve import metadata
+from acidsql.serve.clients import Client
+from acidsql.session.acid_session import AcidSession
+from acidsql.session.at_work import is_at_work
+
+logger = logging.getLogger("acidsql.serve")
+
+_LISTS: Mapping[str, Callable[[AcidSession, str], str]] = {
+    "schemas": metadata.schemas,
+    "tables": metadata.tables,
+    "columns": metadata.columns,
+}
+
+
+class Server:
+    """Spark's Thrift server in a session, whose clients' statements acidsql runs.
+
+    Attributes:
+        port: on which it listens.
+    """
+
+    def __init__(self, spark: SparkSession, settings: Mapping[str, str]) -> None:
+        """Start the server.
+
+        Args:
+            spark: the session; its metastore is opened first.
+            settings: of Hive (``hive.server2.…``), which win over the session's own.
+
+        Raises:
+            AcidAnalysisError: THRIFT_SERVER_MISSING, THRIFT_SERVER_NOT_STARTED.
+            MetastoreError: the metastore cannot be reached.
+        """
+        self._spark = spark
+        self._clients: dict[str, Client] = {}
+        self._lock = threading.Lock()
+        with api.working(spark):
+            pass  # a metastore that cannot be opened raises its error here
+        self._server = bridge.start_thrift_server(spark, settings, self._ask)
+        self.port = self._server.port
+
+    def stop(self) -> None:
+        """End the server and the sessions of its clients, whose transactions are rolled back."""
+        self._server.stop()
+
+    def _ask(self, question: str, session: bridge.JavaObject, text: str | None) -> Any:
+        """Answer a question of the server: about a statement, the end of a session, or metadata."""
+        if question == "close":
+            self._leave(session)
+            return None
+        if question == "run":
+            return self._run(session, text or "")
+        spark = bridge.session_of(self._spark, session)
+        if question == "use":
+            return api.run(spark, text or "", None, {})
+        with api.working(spark) as own:
+            return _LISTS[question](own, text or "")
+
+    def _run(self, session: bridge.JavaObject, text: str) -> DataFrame | None:
+        """Run a client's statement; None leaves to Spark what acidsql itself has it parse."""
+        return None if is_at_work() else self._client(session).run(text)
+
+    def _client(self, session: bridge.JavaObject) -> Client:
+        spark = bridge.session_of(self._spark, session)
+        key = bridge.session_key(spark)
+        with self._lock:
+            if key not in self._clients:
+                self._clients[key] = Client(spark)
+            return self._clients[key]
+
+    def _leave(self, session: bridge.JavaObject) -> None:
+        key = bridge.session_key(bridge.session_of(self._spark, session))
+        with self._lock:
+            client = self._clients.pop(key, None)
+        if client is not None:
+            client.leave()

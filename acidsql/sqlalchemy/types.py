@@ -1,0 +1,114 @@
+"""Types of SQLAlchemy and of Spark, and literals of Spark's SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import types as sa
+from sqlalchemy.engine.interfaces import Dialect
+
+from acidsql.syntax.literals import string_value
+
+
+class SparkType(sa.UserDefinedType[Any]):
+    """Type of Spark that SQLAlchemy has none for, as ``array<int>``.
+
+    Attributes:
+        text: the type in SQL.
+    """
+
+    cache_ok = True
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def get_col_spec(self, **_: Any) -> str:
+        """Return the type in SQL."""
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"SparkType({self.text!r})"
+
+
+class SparkString(sa.String):
+    """Text whose literals mean the same under all settings of Spark."""
+
+    def literal_processor(self, dialect: Dialect) -> Callable[[str], str]:  # noqa: ARG002
+        """Return what writes a literal."""
+        return string_value
+
+
+class SparkDate(sa.Date):
+    """Date with typed literals: a text is not assigned to a DATE."""
+
+    def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
+        """Return what writes a literal."""
+        return lambda value: f"DATE '{value.isoformat()}'"
+
+
+class SparkDateTime(sa.DateTime):
+    """Date and time with typed literals."""
+
+    def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
+        """Return what writes a literal."""
+        return lambda value: f"TIMESTAMP '{value.isoformat(' ')}'"
+
+
+class SparkBinary(sa.LargeBinary):
+    """Bytes, which PySpark returns as ``bytearray``."""
+
+    def literal_processor(self, dialect: Dialect) -> Callable[[bytes], str]:  # noqa: ARG002
+        """Return what writes a literal."""
+        return lambda value: f"X'{value.hex()}'"
+
+    def result_processor(
+        self,
+        dialect: Dialect,  # noqa: ARG002
+        coltype: object,  # noqa: ARG002
+    ) -> Callable[[Any], bytes | None]:
+        """Return what makes ``bytes`` of a value."""
+        return lambda value: None if value is None else bytes(value)
+
+
+COLSPECS: Mapping[type[sa.TypeEngine[Any]], type[sa.TypeEngine[Any]]] = {
+    sa.String: SparkString,
+    sa.Date: SparkDate,
+    sa.DateTime: SparkDateTime,
+    sa.LargeBinary: SparkBinary,
+}
+
+_SIMPLE: Mapping[str, Callable[[], sa.TypeEngine[Any]]] = {
+    "tinyint": sa.SmallInteger,
+    "smallint": sa.SMALLINT,
+    "int": sa.INTEGER,
+    "bigint": sa.BIGINT,
+    "float": lambda: sa.FLOAT(precision=24),
+    "double": sa.DOUBLE,
+    "boolean": sa.BOOLEAN,
+    "string": sa.TEXT,
+    "binary": sa.LargeBinary,
+    "date": sa.DATE,
+    "timestamp": sa.TIMESTAMP,
+    "timestamp_ntz": sa.DATETIME,
+}
+_WITH_ARGUMENTS = re.compile(r"(decimal|char|varchar)\((\d+)(?:,\s*(\d+))?\)")
+
+
+def type_of(text: str) -> sa.TypeEngine[Any]:
+    """Return SQLAlchemy's type for a type of Spark.
+
+    >>> type_of("decimal(10,2)"), type_of("array<int>")
+    (NUMERIC(precision=10, scale=2), SparkType('array<int>'))
+    """
+    made = _SIMPLE.get(text)
+    if made is not None:
+        return made()
+    found = _WITH_ARGUMENTS.fullmatch(text)
+    if found is None:
+        return SparkType(text)
+    kind, first, second = found.groups()
+    if kind == "decimal":
+        return sa.NUMERIC(int(first), int(second or 0))
+    return sa.CHAR(int(first)) if kind == "char" else sa.VARCHAR(int(first))

@@ -1,0 +1,231 @@
+"""Files of object stores: what cannot be appended to, or is copied when it is renamed.
+
+A file is written at its place, with all that it holds, in a directory that nobody reads before the
+transaction commits. There are no directories: a path is one where files are below it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from acidsql import bridge
+from acidsql.bridge import object_files
+from acidsql.format.paths import parent
+from acidsql.storage.directory import Listing, by_store, child, listing_of, listings_of, store_of
+from acidsql.storage.local_disk import local_path
+from acidsql.storage.parallel import in_parallel
+
+# Hadoop's CommonPathCapabilities.
+APPEND, ACLS = "fs.capability.paths.append", "fs.capability.paths.acls"
+# Schemes of Azure's accounts, with and without a hierarchical namespace.
+_AZURE = frozenset({"abfs", "abfss"})
+# Objects that one request to S3 lists or deletes.
+_DELETED_AT_ONCE = 1000
+
+
+def is_written_whole(
+    scheme: str, object_stores: Collection[str], has_capability: Callable[[str], bool]
+) -> bool:
+    """Return whether files of a store get their final name and their whole content when they are
+    made, because it cannot append or its renames are copies.
+
+    A store says by itself whether it appends. No capability tells what a rename costs: its scheme
+    does. Azure alone tells it: an account without a hierarchical namespace has no ACLs, and its
+    directories are renamed file by file.
+
+    Args:
+        object_stores: schemes of stores whose renames are copies.
+        has_capability: tells whether the store has one of Hadoop's capabilities; asked if the
+            scheme is not enough.
+    """
+    if scheme in object_stores or not has_capability(APPEND):
+        return True
+    return scheme in _AZURE and not has_capability(ACLS)
+
+
+class WholeFile(NamedTuple):
+    """File with its size in bytes."""
+
+    path: str
+    size: int
+
+
+class ObjectStoreFiles:
+    """Operations on paths of object stores.
+
+    Args:
+        spark: the session.
+        object_stores: schemes of stores whose renames are copies.
+    """
+
+    def __init__(self, spark: SparkSession, object_stores: Collection[str]) -> None:
+        self.spark = spark
+        self._conf = bridge.hadoop_conf(spark)
+        self._schemes = frozenset(object_stores)
+        self._known: dict[str, bool] = {}
+        self._reads_anew = False
+        self._part_copiers: dict[str, bool] = {}
+        self._bulk_deleters: dict[str, bool] = {}
+
+    def hadoop_path(self, path: str) -> tuple[bridge.JavaObject, bridge.JavaObject]:
+        """Return Hadoop's file system and path object."""
+        self._prepare(path)
+        return bridge.hadoop_path(self.spark, path, self._conf)
+
+    def _prepare(self, path: str) -> None:
+        """Set what the file system of a path needs, before it is made."""
+        if path.startswith("s3a:") and not self._reads_anew:
+            bridge.s3.read_anew(self.spark, self._conf)
+            self._reads_anew = True
+
+    def is_object_store(self, path: str) -> bool:
+        """Return whether a path is on a store whose files are written whole; each is asked once."""
+        if local_path(path) is not None:
+            return False
+        store = store_of(path)
+        known = self._known.get(store)
+        if known is None:
+            ask = partial(self._has_capability, path)
+            known = is_written_whole(store.partition(":")[0], self._schemes, ask)
+            self._known[store] = known
+        return known
+
+    def _has_capability(self, path: str, capability: str) -> bool:
+        return object_files.has_path_capability(*self.hadoop_path(path), capability)
+
+    def object_store(self, path: str) -> ObjectStoreFiles | None:
+        """Return these files if a path is on an object store, None otherwise."""
+        return self if self.is_object_store(path) else None
+
+    def complete(self, start: WholeFile, rest: bytes, target: str) -> None:
+        """Write a file in a directory that only the caller's transaction writes to: a staged file,
+        then more bytes.
+
+        S3 copies the staged file by itself, where its rules allow it.
+        """
+        source, written = self.hadoop_path(start.path), self.hadoop_path(target)
+        is_long = start.size >= bridge.s3.LEAST_PART and rest
+        if is_long and store_of(start.path) == store_of(target) and self._copies_parts(target):
+            files = written[0], source[1], start.size
+            bridge.s3.copy_with_rest(self.spark, *files, rest, written[1])
+        else:
+            object_files.put_copy(self.spark, source, start.size, rest, written)
+
+    def _copies_parts(self, path: str) -> bool:
+        store = store_of(path)
+        if store not in self._part_copiers:
+            self._part_copiers[store] = bridge.s3.can_copy_parts(self.hadoop_path(path)[0])
+        return self._part_copiers[store]
+
+    def _deletes_many(self, path: str) -> bool:
+        store = store_of(path)
+        if store not in self._bulk_deleters:
+            self._bulk_deleters[store] = bridge.s3.can_delete_many(self.hadoop_path(path)[0])
+        return self._bulk_deleters[store]
+
+    def uploads_below(self, path: str) -> Sequence[bridge.s3.Upload]:
+        """Return the uploads to a directory that were begun and not ended.
+
+        Only S3A tells of them.
+        """
+        if not self.is_object_store(path):
+            return ()
+        return bridge.s3.uploads_below(*self.hadoop_path(path))
+
+    def abort_upload(self, upload: bridge.s3.Upload) -> None:
+        """Abort an upload; its parts are forgotten."""
+        bridge.s3.abort_upload(*self.hadoop_path(upload.path), upload.upload_id)
+
+    def list_trees(self, paths: Collection[str]) -> Mapping[str, Listing]:
+        """List everything below directories, with few requests.
+
+        Returns:
+            A listing of each directory that has files in it or below it, and of the given ones.
+        """
+
+        def tree(path: str) -> Mapping[str, Listing]:
+            filesystem, java_path = self.hadoop_path(path)
+            spelled = bridge.path_text(java_path)
+            files = object_files.list_tree(self.spark, filesystem, java_path)
+            # It may spell their paths in another way, as viewfs does, and then not find its own.
+            if files is None or not all(one.path.startswith(f"{spelled}/") for one in files):
+                return self._walked(path)
+            found = listings_of(spelled, files)
+            own = {path + name.removeprefix(spelled): one for name, one in found.items()}
+            return {name: replace(one, path=name) for name, one in own.items()}
+
+        return {
+            directory: listing
+            for listed in in_parallel(tree, list(paths))
+            for directory, listing in listed.items()
+        }
+
+    def delete_trees(self, paths: Sequence[str]) -> None:
+        """Delete directories with all that is in them; those that do not exist are no error.
+
+        On S3 they are listed, and deleted many files at a time.
+        """
+        for own in by_store(paths).values():
+            if self.is_object_store(own[0]) and self._deletes_many(own[0]):
+                files = self._files_below(own)
+                bridge.s3.delete_many(self.spark, self.hadoop_path(own[0])[0], files)
+            else:
+                for path in own:
+                    self.delete(path)
+
+    def _files_below(self, paths: Sequence[str]) -> list[str]:
+        """Return the files in and below directories."""
+        beside = Counter(map(parent, paths))
+        roots = {above if beside[above] > 1 else path for path in paths for above in [parent(path)]}
+        found = self.list_trees(roots)
+        wanted = tuple(f"{path}/" for path in paths)
+        files = (child(one.path, name) for one in found.values() for name in one.files)
+        return [file for file in files if file.startswith(wanted)]
+
+    def delete(self, path: str) -> None:
+        """Delete a file, or a directory with all that is in it; one that does not exist is no
+        error.
+        """
+        filesystem, java_path = self.hadoop_path(path)
+        bridge.delete_path(filesystem, java_path)
+
+    def _walked(self, path: str) -> Mapping[str, Listing]:
+        """List a directory and those below it, one after the other."""
+        found = bridge.list_paths(self.spark, self.hadoop_path(path)[0], [path])
+        listing = listing_of(path, found)
+        listings = {path: listing}
+        for name in listing.names:
+            if name not in listing.files:
+                listings |= self._walked(child(path, name))
+        return listings
+
+    def delete_objects(self, path: str) -> None:
+        """Delete what a directory has now, and nothing that comes later.
+
+        What is newer than all that was there at first belongs to a table that was made in the place
+        of the deleted one, when another process had finished the same deletion.
+        """
+        found = self.list_trees([path])
+        times = [version.modified for one in found.values() for version in one.files.values()]
+        newest = max(times, default=0)
+        # So many are deleted by one request, at once after they were listed.
+        few = len(times) <= _DELETED_AT_ONCE
+        parts = [] if few else [child(path, name) for name in found[path].names]
+        for part in (*parts, path):
+            if not self._delete_unless_newer(part, newest):
+                return
+
+    def _delete_unless_newer(self, directory: str, newest: int) -> bool:
+        """Delete a directory; return False if it has newer files, and is left."""
+        now = self.list_trees([directory])
+        files = (version for one in now.values() for version in one.files.values())
+        if any(version.modified > newest for version in files):
+            return False
+        self.delete(directory)
+        return True

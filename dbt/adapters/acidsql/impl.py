@@ -1,0 +1,156 @@
+"""The adapter: what dbt asks of a database, answered by statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.base import available
+from dbt.adapters.base.impl import ConstraintSupport
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.spark.column import SparkColumn
+from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter, SparkConfig
+from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.acidsql.connections import AcidSqlConnectionManager
+
+
+@dataclass
+class AcidSqlConfig(SparkConfig):
+    """Configuration of a model.
+
+    Attributes:
+        file_format: of the table.
+        transactional: whether the table is an ACID table; if not, it is made as dbt-spark does.
+    """
+
+    file_format: str = "orc"
+    transactional: bool = True
+
+
+@dataclass
+class AcidSqlColumn(SparkColumn):
+    """Column with its comment and that of its table, for the catalog."""
+
+    column_comment: str | None = None
+    table_comment: str | None = None
+
+
+class AcidSqlAdapter(SparkAdapter):
+    """dbt-spark's adapter, for tables of acidsql."""
+
+    Column = AcidSqlColumn
+    ConnectionManager = AcidSqlConnectionManager
+    AdapterSpecificConfigs = AcidSqlConfig
+    CONSTRAINT_SUPPORT = {  # noqa: RUF012 - as the base class has it
+        ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.not_null: ConstraintSupport.ENFORCED,
+        ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.primary_key: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.foreign_key: ConstraintSupport.NOT_SUPPORTED,
+    }
+
+    def valid_incremental_strategies(self) -> list[str]:
+        """Return the strategies that there are macros for."""
+        return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """Return the tables and views of a schema, Spark's and those of acidsql; none without the
+        schema.
+        """
+        schema = schema_relation.schema
+        try:
+            tables = self._shown("tables", "tableName", schema)
+            views = set(self._shown("views", "viewName", schema))
+        except DbtRuntimeError as error:
+            if any(message in error.msg for message in SCHEMA_NOT_FOUND_MESSAGES):
+                return []
+            raise
+        return [
+            self.Relation.create(
+                schema=schema,
+                identifier=name,
+                type=RelationType.View if name in views else RelationType.Table,
+            )
+            for name in tables
+        ]
+
+    def _shown(self, what: str, column: str, schema: str) -> list[str]:
+        """Return the names that SHOW TABLES or SHOW VIEWS lists, without temporary views."""
+        rows = self.execute_macro("acidsql_show", kwargs={"what": what, "schema": schema})
+        return [row[column] for row in rows if not row["isTemporary"]]
+
+    def parse_describe_extended(
+        self, relation: BaseRelation, raw_rows: Iterable[Any]
+    ) -> list[AcidSqlColumn]:
+        """Return the columns that DESCRIBE EXTENDED shows, with what it tells of the table."""
+        rows = [(row["col_name"], row["data_type"], row["comment"]) for row in raw_rows]
+        end = next((i for i, row in enumerate(rows) if _is_heading(row[0])), len(rows))
+        details = {name: value for name, value, _ in rows[end:] if name}
+        statistics = SparkColumn.convert_table_stats(details.get("Statistics"))
+        return [
+            AcidSqlColumn(
+                table_database=None,
+                table_schema=relation.schema,
+                table_name=relation.name,
+                table_type=relation.type,
+                table_owner=details.get("Owner"),
+                table_stats=statistics,
+                table_comment=details.get("Comment"),
+                column=name,
+                column_index=index,
+                column_comment=comment,
+                dtype=dtype,
+            )
+            for index, (name, dtype, comment) in enumerate(rows[:end])
+        ]
+
+    @available
+    def not_null_columns(self, relation: BaseRelation) -> list[str]:
+        """Return the columns of a table that may not be NULL, in lower case."""
+        described = self.execute_macro("get_columns_in_relation_raw", kwargs={"relation": relation})
+        lists = [row["data_type"] for row in described if row["col_name"] == "Not Null"]
+        return [name.strip().lower() for text in lists for name in text.split(",")]
+
+    @available
+    def can_overwrite(
+        self,
+        relation: BaseRelation,
+        staged: BaseRelation,
+        properties: Mapping[str, str],
+    ) -> bool:
+        """Return whether INSERT OVERWRITE can give a table the rows of a query: it has the query's
+        columns, these properties, and neither partitions nor buckets.
+
+        Args:
+            relation: the table.
+            staged: a view of the query.
+            properties: table properties that the model asks for.
+        """
+        described = self.execute_macro("get_columns_in_relation_raw", kwargs={"relation": relation})
+        details = {row["col_name"] for row in described}
+        if details & {"# Partition Information", "Num Buckets"}:
+            return False
+        shown = self.execute_macro("fetch_tbl_properties", kwargs={"relation": relation})
+        present = {row["key"]: row["value"] for row in shown}
+        if any(present.get(key) != str(value) for key, value in properties.items()):
+            return False
+        columns = self.parse_describe_extended(relation, described)
+        return _signature(columns) == _signature(self.get_columns_in_relation(staged))
+
+    @classmethod
+    def _get_adapter_specific_run_info(cls, config: Any) -> dict[str, Any]:
+        del config
+        return {"adapter_type": "acidsql", "table_format": "hive"}
+
+
+def _is_heading(name: str | None) -> bool:
+    """Return whether a row of DESCRIBE EXTENDED begins what comes after the columns."""
+    return not name or name.startswith("#")
+
+
+def _signature(columns: Sequence[AcidSqlColumn]) -> list[tuple[str, str]]:
+    return [(column.name.lower(), column.dtype) for column in columns]

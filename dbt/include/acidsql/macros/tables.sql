@@ -1,0 +1,252 @@
+{#- Clauses of CREATE TABLE, and how a table comes to its rows. -#}
+
+{% macro acidsql_is_transactional() -%}
+  {%- set file_format = config.get('file_format', 'orc') -%}
+  {%- if file_format in ['delta', 'iceberg', 'hudi'] -%}
+    {%- do exceptions.raise_compiler_error(
+      "file_format '" ~ file_format ~ "' is not one of the adapter acidsql: use the adapter spark"
+    ) -%}
+  {%- endif -%}
+  {{ return(config.get('transactional', true)) }}
+{%- endmacro %}
+
+
+{#- Table properties that the model asks for. -#}
+{% macro acidsql_properties() -%}
+  {%- set properties = {'transactional': 'true'} -%}
+  {%- do properties.update(config.get('tblproperties') or {}) -%}
+  {{ return(properties) }}
+{%- endmacro %}
+
+
+{#- A text as a literal of SQL. -#}
+{% macro acidsql_literal(text) -%}
+  '{{ text | string | replace("\\", "\\\\") | replace("'", "\\'") }}'
+{%- endmacro %}
+
+
+{% macro acidsql_refuse_grants() -%}
+  {%- if config.get('grants') -%}
+    {%- do exceptions.raise_compiler_error(
+      "grants of " ~ model.name ~ " cannot be given: who may read and write is said by the file "
+      "system, or by the server of the metastore. Remove the configuration `grants`"
+    ) -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro acidsql__apply_grants(relation, grant_config, should_revoke=true) -%}
+  {%- do acidsql_refuse_grants() -%}
+{%- endmacro %}
+
+
+{% macro acidsql__file_format_clause() -%}
+  {%- if acidsql_is_transactional() -%}
+    stored as {{ config.get('file_format', 'orc') }}
+  {%- else -%}
+    using {{ config.get('file_format', 'orc') }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro acidsql__tblproperties_clause() -%}
+  {%- if acidsql_is_transactional() -%}
+    tblproperties (
+      {%- for key, value in acidsql_properties().items() %}
+      {{ acidsql_literal(key) }} = {{ acidsql_literal(value) }}{{ ',' if not loop.last }}
+      {%- endfor %}
+    )
+  {%- else -%}
+    {{ spark__tblproperties_clause() }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro acidsql__comment_clause() -%}
+  {%- if config.persist_relation_docs() and model.description -%}
+    comment {{ acidsql_literal(model.description) }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{#-
+  Gives a model's table the rows of its query, and returns the relation.
+
+  A table that keeps its columns and properties is overwritten: one transaction, and whoever reads
+  it goes on reading the rows from before. Another one is made aside and takes the place of the old
+  one, which stays if the query fails. With location_root the old one goes first.
+-#}
+{% macro acidsql_build_table(target, existing, compiled_code) -%}
+  {%- if existing is none -%}
+    {%- call statement('main') -%}
+      {{ create_table_as(False, target, compiled_code) }}
+    {%- endcall -%}
+    {%- do persist_constraints(target, model) -%}
+    {{ return(target) }}
+  {%- endif -%}
+
+  {%- if existing.is_table -%}
+    {%- set staged = make_temp_relation(target).incorporate(type='view') -%}
+    {%- set staged_code = compiled_code -%}
+    {%- if config.get('contract').enforced -%}
+      {%- do get_assert_columns_equivalent(compiled_code) -%}
+      {%- set staged_code = get_select_subquery(compiled_code) -%}
+    {%- endif -%}
+    {%- call statement('stage') -%}
+      {{ create_table_as(True, staged, staged_code) }}
+    {%- endcall -%}
+    {%- if not config.get('location_root')
+        and not config.get('partition_by')
+        and not config.get('clustered_by')
+        and adapter.can_overwrite(existing, staged, acidsql_properties()) -%}
+      {%- set columns = adapter.get_columns_in_relation(existing) -%}
+      {%- call statement('main') -%}
+        insert overwrite table {{ target }}
+        select {{ columns | map(attribute='quoted') | join(', ') }} from {{ staged }}
+      {%- endcall -%}
+      {%- do acidsql_drop_view(staged) -%}
+      {%- do persist_constraints(target, model) -%}
+      {{ return(target) }}
+    {%- endif -%}
+    {%- do acidsql_drop_view(staged) -%}
+  {%- endif -%}
+
+  {%- if config.get('location_root') -%}
+    {%- do adapter.drop_relation(existing) -%}
+    {%- call statement('main') -%}
+      {{ create_table_as(False, target, compiled_code) }}
+    {%- endcall -%}
+  {%- else -%}
+    {%- set intermediate = make_intermediate_relation(target).incorporate(
+      path={'schema': target.schema}, type='table'
+    ) -%}
+    {%- do adapter.drop_relation(intermediate) -%}
+    {%- call statement('main') -%}
+      {{ create_table_as(False, intermediate, compiled_code) }}
+    {%- endcall -%}
+    {%- do adapter.drop_relation(existing) -%}
+    {%- do adapter.rename_relation(intermediate, target) -%}
+  {%- endif -%}
+  {%- do persist_constraints(target, model) -%}
+  {{ return(target) }}
+{%- endmacro %}
+
+
+{% macro acidsql_drop_view(relation) -%}
+  {%- call statement('drop_view', auto_begin=False) -%}
+    drop view if exists {{ relation }}
+  {%- endcall -%}
+{%- endmacro %}
+
+
+{#- Temporary views have no schema. All threads see them, so their names have the schema in them. -#}
+{% macro acidsql__make_temp_relation(base_relation, suffix) -%}
+  {%- set name = base_relation.schema ~ '__' ~ base_relation.identifier ~ suffix -%}
+  {{ return(base_relation.incorporate(path={'identifier': name}).include(schema=false)) }}
+{%- endmacro %}
+
+
+{% macro acidsql__make_intermediate_relation(base_relation, suffix) -%}
+  {{ return(base_relation.incorporate(path={'identifier': base_relation.identifier ~ suffix})) }}
+{%- endmacro %}
+
+
+{#- dbt's snapshots with hard_deletes: new_record ask for columns here; dbt-spark has rows of text. -#}
+{% macro acidsql__get_columns_in_relation(relation) -%}
+  {{ return(adapter.get_columns_in_relation(relation)) }}
+{%- endmacro %}
+
+
+{% macro acidsql_show(what, schema) -%}
+  {%- call statement('show', fetch_result=True) -%}
+    show {{ what }} in {{ schema }}
+  {%- endcall -%}
+  {{ return(load_result('show').table) }}
+{%- endmacro %}
+
+
+{#- NOT NULL is enforced. Of the other constraints a warning says that they are not there. -#}
+{% macro acidsql__persist_constraints(relation, model) -%}
+  {%- if config.get('contract').enforced -%}
+    {%- set enforced = adapter.not_null_columns(relation) -%}
+    {%- for constraint in model.constraints -%}
+      {%- do acidsql_constraint(relation, constraint, constraint.columns, enforced) -%}
+    {%- endfor -%}
+    {%- for name, column in model.columns.items() -%}
+      {%- for constraint in column['constraints'] -%}
+        {%- do acidsql_constraint(relation, constraint, [name], enforced) -%}
+      {%- endfor -%}
+    {%- endfor -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro acidsql_constraint(relation, constraint, columns, enforced) -%}
+  {%- if constraint.type != 'not_null' -%}
+    {%- do exceptions.warn(
+      relation ~ ' has no constraint of the type ' ~ constraint.type ~ ': not_null alone is enforced'
+    ) -%}
+  {%- else -%}
+    {%- for column in columns if column | lower not in enforced -%}
+      {%- call statement('not_null') -%}
+        alter table {{ relation }} alter column {{ adapter.quote(column) }} set not null
+      {%- endcall -%}
+    {%- endfor -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro acidsql__persist_docs(relation, model, for_relation, for_columns) -%}
+  {%- if relation.is_table and acidsql_is_transactional() -%}
+    {%- set existing = adapter.get_columns_in_relation(relation) -%}
+    {%- if for_relation and config.persist_relation_docs() and model.description
+        and existing and existing[0].table_comment != model.description -%}
+      {%- call statement('comment') -%}
+        alter table {{ relation }} set tblproperties ('comment' = {{ acidsql_literal(model.description) }})
+      {%- endcall -%}
+    {%- endif -%}
+    {%- if for_columns and config.persist_column_docs() and model.columns -%}
+      {%- for column in existing -%}
+        {%- for name, documented in model.columns.items() -%}
+          {%- if name | lower == column.name | lower and documented.description
+              and documented.description != column.column_comment -%}
+            {%- call statement('column_comment') -%}
+              alter table {{ relation }} alter column {{ column.quoted }}
+              comment {{ acidsql_literal(documented.description) }}
+            {%- endcall -%}
+          {%- endif -%}
+        {%- endfor -%}
+      {%- endfor -%}
+    {%- endif -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro acidsql__alter_relation_add_remove_columns(relation, add_columns, remove_columns) -%}
+  {%- if remove_columns -%}
+    {%- do exceptions.raise_compiler_error(
+      'columns of ' ~ relation ~ ' cannot be dropped ('
+      ~ remove_columns | map(attribute='name') | join(', ') ~ '): run with --full-refresh'
+    ) -%}
+  {%- endif -%}
+  {%- do acidsql__create_columns(relation, add_columns or []) -%}
+{%- endmacro %}
+
+
+{% macro acidsql__create_columns(relation, columns) -%}
+  {%- if columns -%}
+    {%- call statement('add_columns') -%}
+      alter table {{ relation }} add columns (
+        {%- for column in columns %}
+        {{ adapter.quote(column.name) }} {{ column.data_type }}{{ ',' if not loop.last }}
+        {%- endfor %}
+      ) cascade
+    {%- endcall -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro acidsql__create_or_replace_clone(this_relation, defer_relation) -%}
+  {%- do adapter.drop_relation(this_relation.incorporate(type='table')) -%}
+  create table {{ this_relation }} clone {{ defer_relation }}
+{%- endmacro %}

@@ -1,0 +1,209 @@
+"""Commands of the prompt that run no statement: settings, favourites, files, the editor, errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from acidsql.repl.catalog_commands import is_partitioned, is_transactional, listing
+from acidsql.repl.commands import COMMANDS, find_command, help_text, run_input
+from acidsql.repl.console import CommandError, Console
+from acidsql.repl.runner import Result
+from acidsql.repl.setting_commands import (
+    Change,
+    changed_dialect,
+    changed_format,
+    changed_pager,
+    switched_expansion,
+    switched_timing,
+)
+from acidsql.repl.shell import Ending, Settings, Shell
+from acidsql.repl.statement_commands import Watch, read_watch
+
+SETTINGS = Settings(
+    format_name="csv", limit=3, timing=False, progress=False, tracebacks=False, pager="less"
+)
+
+
+def nothing_runs(_spark: SparkSession, text: str, _dialect: str) -> DataFrame:
+    raise AssertionError(text)
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Console:
+    """Return a console whose session is never used, and whose editor adds a line."""
+
+    def edit_file(file: Path) -> None:
+        file.write_text(f"{file.read_text() if file.exists() else ''}-- edited\n")
+
+    return Console(
+        shell=Shell(spark=cast("SparkSession", None), execute=nothing_runs, settings=SETTINGS),
+        favourites=tmp_path / "own" / "favourites.toml",
+        edit=lambda text: f"{text}\n-- edited\n" if text else None,
+        edit_file=edit_file,
+    )
+
+
+def test_names_of_commands_are_unique() -> None:
+    names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
+    assert len(set(names)) == len(names)
+    assert all(find_command(name) is not None for name in names)
+
+
+def test_help_describes_every_command(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_input(console, "\\?") is Ending.DONE
+    assert capsys.readouterr().out == help_text()
+    for command in COMMANDS:
+        (line,) = [one for one in help_text().splitlines() if one.endswith(command.help)]
+        assert line.startswith(", ".join([command.name, *command.aliases]))
+        assert command.arguments in line
+
+
+@pytest.mark.parametrize(
+    ("change", "argument", "expected", "said"),
+    [
+        (switched_timing, "", {"timing": True}, "timing is on"),
+        (switched_timing, "off", {"timing": False}, "timing is off"),
+        (switched_expansion, "", {"expanded": "on"}, "expanded display is on"),
+        (switched_expansion, "auto", {"expanded": "auto"}, "expanded display is auto"),
+        (changed_format, "jsonl", {"format_name": "jsonl"}, ""),
+        (changed_dialect, "Hive", {"dialect": "hive"}, ""),
+        (changed_dialect, "", {}, "dialect is spark (of spark, hive, trino)"),
+        (changed_pager, "most -s", {"pager": "most -s"}, "pager is most -s"),
+        (changed_pager, "off", {"pager": None}, "pager is off"),
+    ],
+)
+def test_settings(change: Change, argument: str, expected: dict[str, Any], said: str) -> None:
+    assert change(SETTINGS, argument) == (replace(SETTINGS, **expected), said)
+
+
+def test_switches_go_back() -> None:
+    on, _ = switched_timing(SETTINGS, "")
+    assert switched_timing(on, "") == (SETTINGS, "timing is off")
+    automatic, _ = switched_expansion(SETTINGS, "auto")
+    assert switched_expansion(automatic, "") == (SETTINGS, "expanded display is off")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\\nosuch", "no such command: \\nosuch (\\? shows them)"),
+        ("\\timing maybe", "maybe is none of on, off"),
+        ("\\x 1", "1 is none of off, on, auto"),
+        ("\\format nosuch;", "nosuch is none of table, unicode,"),
+        ("\\dialect impala", "impala is none of spark, hive, trino"),
+        ("\\d DROP TABLE pet", "DROP TABLE pet is no name of a table"),
+        ("\\d+ a.", "a. is no name of a table"),
+        ("\\dt a b", "a b is no pattern of names, such as pet* or shop.*"),
+        ("\\i", "name a file: \\i FILE"),
+        ("\\i /no/such.sql", "/no/such.sql: "),
+        ("\\o /", "Is a directory"),
+        ("\\watch", "nothing ran before: \\watch [SECONDS] STATEMENT"),
+        ("\\watch 0 SELECT 1", "seconds between two runs must be more than 0"),
+        ("\\f nosuch", "there is no favourite nosuch (\\f lists them)"),
+        ("\\fs", "name it: \\fs NAME [STATEMENT]"),
+        ("\\fs a", "nothing ran before: \\fs NAME STATEMENT"),
+        ("\\fd a", "there is no favourite a"),
+        ("\\fd", "name it: \\fd NAME"),
+    ],
+)
+def test_errors(
+    console: Console, text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_input(console, text) is Ending.FAILED
+    printed = capsys.readouterr()
+    assert printed.err.startswith("error: ")
+    assert message in printed.err
+    assert printed.out == ""
+
+
+def test_favourites_are_saved_listed_and_deleted(
+    console: Console, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console.last = "SELECT 2"
+    assert run_input(console, "\\fs one SELECT $1,\n  1;") is Ending.DONE
+    assert run_input(console, "\\fs two") is Ending.DONE
+    assert run_input(console, "\\f") is Ending.DONE
+    assert run_input(console, "\\fd two;") is Ending.DONE
+    assert run_input(console, "\\f") is Ending.DONE
+    printed = capsys.readouterr()
+    listed = 'name,query\none,"SELECT $1,\n  1;"\n'
+    assert printed.out == f"saved one\nsaved two\n{listed}two,SELECT 2\ndeleted two\n{listed}"
+    assert run_input(console, "\\f one") is Ending.FAILED
+    assert "favourite one: it wants 1 argument, not 0" in capsys.readouterr().err
+    assert run_input(console, "\\f one 'a") is Ending.FAILED
+    assert "favourite one: No closing quotation" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_list_of_favourites(
+    console: Console, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console.favourites.parent.mkdir()
+    console.favourites.write_text("a = 1")
+    assert run_input(console, "\\f a") is Ending.FAILED
+    assert run_input(console, "\\fs b SELECT 1") is Ending.FAILED
+    assert console.favourites.read_text() == "a = 1"
+    assert capsys.readouterr().err == 2 * f"error: {console.favourites}: a is no text\n"
+
+
+def test_what_is_edited_is_the_draft_of_the_next_input(console: Console, tmp_path: Path) -> None:
+    assert run_input(console, "SELECT 1 \\e") is Ending.DONE
+    assert console.draft == "SELECT 1\n-- edited"
+    assert run_input(console, "\\e") is Ending.DONE
+    assert console.draft == "SELECT 1\n-- edited"
+    file = tmp_path / "a b.sql"
+    assert run_input(console, f"\\e '{file}'") is Ending.DONE
+    assert run_input(console, f"\\e {file}") is Ending.DONE
+    assert console.draft == "-- edited\n-- edited"
+    console.last = ""
+    assert run_input(console, "\\e") is Ending.DONE
+    assert console.draft == ""
+
+
+@pytest.mark.parametrize(
+    ("argument", "watch"),
+    [
+        ("", Watch(seconds=2, statements="")),
+        ("5", Watch(seconds=5, statements="")),
+        ("0.5 SELECT 1;", Watch(seconds=0.5, statements="SELECT 1")),
+        ("SELECT 1", Watch(seconds=2, statements="SELECT 1")),
+        ("3d", Watch(seconds=2, statements="3d")),
+        ("2;", Watch(seconds=2, statements="")),
+    ],
+)
+def test_what_is_watched(argument: str, watch: Watch) -> None:
+    assert read_watch(argument) == watch
+
+
+@pytest.mark.parametrize(
+    ("pattern", "statement"),
+    [
+        ("", "SHOW TABLES"),
+        ("pet*", "SHOW TABLES LIKE 'pet*'"),
+        ("shop.*", "SHOW TABLES IN shop LIKE '*'"),
+        ("`a b`.pet|own*", "SHOW TABLES IN `a b` LIKE 'pet|own*'"),
+    ],
+)
+def test_tables_are_listed_by_pattern(pattern: str, statement: str) -> None:
+    assert listing(pattern) == statement
+
+
+def test_a_pattern_is_no_text_of_sql() -> None:
+    with pytest.raises(CommandError, match="no pattern"):
+        listing("a' OR 'b")
+
+
+def rows(*cells: tuple[str, str]) -> Result:
+    return Result(columns=("a", "b"), numeric=(False, False), rows=cells, truncated=False)
+
+
+def test_what_is_partitioned_and_transactional() -> None:
+    assert is_partitioned(rows(("id", "int"), ("# Partition Information", "")))
+    assert not is_partitioned(rows(("id", "int")))
+    assert is_transactional(rows(("a", "b"), ("transactional", "TRUE")))
+    assert not is_transactional(rows(("transactional", "false")))
+    assert not is_transactional(rows())

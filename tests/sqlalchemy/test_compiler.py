@@ -1,0 +1,135 @@
+"""Tests of statements, tables and types as Spark's SQL."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from acidsql.sqlalchemy.dialect import AcidSqlDialect
+from acidsql.sqlalchemy.types import SparkType, type_of
+
+DIALECT = AcidSqlDialect()
+PET = sa.Table(
+    "Pet",
+    sa.MetaData(),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("na me", sa.String, nullable=False, comment="it's"),
+    sa.Column("born", sa.DateTime, server_default=sa.text("current_timestamp()")),
+    comment="all",
+    acidsql_properties={"p": "1"},
+)
+
+
+def text_of(statement: Any, **options: Any) -> str:
+    return " ".join(str(statement.compile(dialect=DIALECT, **options)).split())
+
+
+def test_queries() -> None:
+    query = sa.select(PET.c["na me"]).where(PET.c.id > 1).limit(2).offset(3)
+    assert text_of(query) == "SELECT `Pet`.`na me` FROM `Pet` WHERE `Pet`.id > ? LIMIT ? OFFSET ?"
+    assert text_of(sa.select(PET.c.id).offset(3)) == "SELECT `Pet`.id FROM `Pet` OFFSET ?"
+    assert text_of(sa.select(PET.c.id).with_for_update()) == "SELECT `Pet`.id FROM `Pet`"
+    rlike = sa.select(PET.c.id).where(PET.c["na me"].regexp_match("^R"))
+    assert text_of(rlike) == "SELECT `Pet`.id FROM `Pet` WHERE `Pet`.`na me` RLIKE ?"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, "true"),
+        ("it's", "CAST(X'69742773' AS STRING)"),
+        (dt.date(2020, 1, 2), "DATE '2020-01-02'"),
+        (dt.datetime(2020, 1, 2, 3, 4, 5, 6), "TIMESTAMP '2020-01-02 03:04:05.000006'"),  # noqa: DTZ001
+        (b"\x01\xff", "X'01ff'"),
+        (None, "NULL"),
+    ],
+)
+def test_literals(value: object, expected: str) -> None:
+    query = sa.select(sa.literal(value))
+    compiled = text_of(query, compile_kwargs={"literal_binds": True})
+    assert compiled == f"SELECT {expected} AS anon_1"
+
+
+def test_changes() -> None:
+    assert text_of(sa.insert(PET)) == "INSERT INTO `Pet` (id, `na me`, born) VALUES (?, ?, ?)"
+    update = sa.update(PET).where(PET.c.id == 1).values(id=2)
+    assert text_of(update) == "UPDATE `Pet` SET id=? WHERE `Pet`.id = ?"
+    with pytest.raises(sa.exc.CompileError, match="RETURNING"):
+        text_of(sa.insert(PET).returning(PET.c.id))
+
+
+def test_a_table_is_transactional() -> None:
+    assert text_of(CreateTable(PET)) == (
+        "CREATE TABLE `Pet` ( id INT, `na me` STRING NOT NULL COMMENT 'it\\'s', "
+        "born TIMESTAMP DEFAULT current_timestamp() ) COMMENT 'all' STORED AS ORC "
+        "TBLPROPERTIES ('transactional' = 'true', 'p' = '1')"
+    )
+
+
+def test_constraints_that_hold_nothing_are_refused() -> None:
+    t = sa.Table("t", sa.MetaData(), sa.Column("a", sa.Integer, unique=True))
+    with pytest.raises(sa.exc.CompileError, match="UniqueConstraint"):
+        text_of(CreateTable(t))
+    c = sa.Table("t", sa.MetaData(), sa.Column("a", sa.Integer), sa.CheckConstraint("a > 0"))
+    with pytest.raises(sa.exc.CompileError, match="CheckConstraint"):
+        text_of(CreateTable(c))
+    assert text_of(CreateIndex(sa.Index("i", PET.c.id))) == ""
+    with pytest.raises(sa.exc.CompileError, match="UNIQUE"):
+        text_of(CreateIndex(sa.Index("u", PET.c.born, unique=True)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (sa.Float(), "DOUBLE"),
+        (sa.Float(precision=53), "DOUBLE"),
+        (sa.Float(precision=23), "FLOAT"),
+        (sa.Double(), "DOUBLE"),
+        (sa.REAL(), "FLOAT"),
+        (sa.Numeric(), "DECIMAL(38, 18)"),
+        (sa.Numeric(10, 2), "DECIMAL(10, 2)"),
+        (sa.BigInteger(), "BIGINT"),
+        (sa.SmallInteger(), "SMALLINT"),
+        (sa.String(10), "VARCHAR(10)"),
+        (sa.Unicode(), "STRING"),
+        (sa.Text(), "STRING"),
+        (sa.CHAR(3), "CHAR(3)"),
+        (sa.LargeBinary(), "BINARY"),
+        (sa.VARBINARY(3), "BINARY"),
+        (sa.Boolean(), "BOOLEAN"),
+        (sa.Date(), "DATE"),
+        (sa.TIMESTAMP(timezone=True), "TIMESTAMP"),
+        (SparkType("array<int>"), "array<int>"),
+    ],
+)
+def test_types(kind: Any, expected: str) -> None:
+    assert kind.compile(dialect=DIALECT) == expected
+
+
+@pytest.mark.parametrize("kind", [sa.Time(), sa.JSON()])
+def test_types_that_spark_has_not(kind: Any) -> None:
+    with pytest.raises(sa.exc.CompileError):
+        kind.compile(dialect=DIALECT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("smallint", "int", "bigint", "float", "double", "boolean", "string", "binary", "date"),
+        *("timestamp", "decimal(10, 2)", "char(3)", "varchar(10)", "array<int>", "struct<a:int>"),
+    ],
+)
+def test_types_of_spark_come_back(text: str) -> None:
+    assert type_of(text).compile(dialect=DIALECT).lower() == text
+
+
+def test_urls() -> None:
+    connect_args = DIALECT.create_connect_args
+    assert connect_args(sa.make_url("acidsql://")) == ([], {})
+    assert connect_args(sa.make_url("acidsql:///sales")) == ([], {"database": "sales"})
+    with pytest.raises(sa.exc.ArgumentError, match="in this process"):
+        connect_args(sa.make_url("acidsql://somewhere/sales"))

@@ -1,0 +1,216 @@
+"""Cost of a statement by ``acidsql serve``, beside Spark's own Thrift server and beside
+``acidsql.sql`` in the process.
+
+Servers run in processes of their own, and their client, PyHive, in this one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+
+import acidsql
+from tpcds_bench.report import Section
+from tpcds_bench.session import SETTINGS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_START_SECONDS = 180
+_ROWS = 10_000
+_PROGRAM = "from acidsql.repl.main import main; main()"
+_SPARKS_SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+_FLAT = f"CREATE TABLE flat USING orc AS SELECT id, id % 10 AS v FROM range({_ROWS})"
+_ACID = (
+    "CREATE TABLE acid (id BIGINT, v BIGINT) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+)
+_FILL = f"INSERT INTO acid SELECT id, id % 10 FROM range({_ROWS})"
+
+Run = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """Statement that is measured.
+
+    Attributes:
+        of_acid: whether Spark alone cannot run it.
+    """
+
+    text: str
+    of_acid: bool = False
+
+
+STATEMENTS = (
+    Statement(text="SELECT 1"),
+    Statement(text="SHOW TABLES"),
+    Statement(text="SELECT count(*), max(v) FROM flat"),
+    Statement(text="SELECT count(*), max(v) FROM acid", of_acid=True),
+    Statement(text="UPDATE acid SET v = v + 1 WHERE id = 7", of_acid=True),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Milliseconds of a statement, by the way it was run; medians."""
+
+    text: str
+    milliseconds: Mapping[str, float]
+
+    def ratio(self, way: str, of: str) -> float | None:
+        """Return how many times as long one way takes as another one."""
+        if way not in self.milliseconds or of not in self.milliseconds:
+            return None
+        return round(self.milliseconds[way] / self.milliseconds[of], 2)
+
+
+def run(spark: SparkSession, work: Path, *, rounds: int, warm_up: int = 10) -> list[Cost]:
+    """Measure every statement, each way in turn.
+
+    Args:
+        spark: session of this process.
+        work: empty directory.
+        rounds: rounds that count.
+        warm_up: rounds before those.
+    """
+    with ExitStack() as stack:
+        ways: dict[str, Run] = {
+            "spark.sql": lambda text: spark.sql(text).collect(),
+            "acidsql.sql": lambda text: acidsql.sql(spark, text).collect(),
+            "Spark's server": stack.enter_context(_sparks_server(work / "spark")),
+            "acidsql serve": stack.enter_context(_acidsql_serve(work / "acidsql")),
+        }
+        for way, execute in ways.items():
+            if way != "acidsql.sql":  # its session is that of spark.sql
+                execute(_FLAT)
+            if _is_ours(way):
+                execute(_ACID)
+                execute(_FILL)
+        return [_cost(statement, ways, rounds, warm_up) for statement in STATEMENTS]
+
+
+def _is_ours(way: str) -> bool:
+    return way.startswith("acidsql")
+
+
+def _cost(statement: Statement, ways: Mapping[str, Run], rounds: int, warm_up: int) -> Cost:
+    chosen = {way: run for way, run in ways.items() if _is_ours(way) or not statement.of_acid}
+    taken: dict[str, list[float]] = {way: [] for way in chosen}
+    for number in range(warm_up + rounds):
+        for way, execute in chosen.items():
+            begun = time.perf_counter()
+            execute(statement.text)
+            if number >= warm_up:
+                taken[way].append((time.perf_counter() - begun) * 1000)
+    medians = {way: statistics.median(times) for way, times in taken.items()}
+    return Cost(text=statement.text, milliseconds=medians)
+
+
+@contextmanager
+def _acidsql_serve(home: Path) -> Iterator[Run]:
+    port = _free_port()
+    command = [sys.executable, "-c", _PROGRAM, "serve", "--auth", "none", "--port", str(port)]
+    options = ["--master", "local[2]", "--warehouse", str(home / "warehouse")]
+    with _running([*command, *options, *_conf()], home, port) as execute:
+        yield execute
+
+
+@contextmanager
+def _sparks_server(home: Path) -> Iterator[Run]:
+    port = _free_port()
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    command = [str(submit), "--class", _SPARKS_SERVER, "--master", "local[2]"]
+    options = ["--conf", f"spark.sql.warehouse.dir={home / 'warehouse'}"]
+    hive = ["--hiveconf", f"hive.server2.thrift.port={port}"]
+    more = ["--conf", "spark.sql.catalogImplementation=in-memory", "spark-internal"]
+    with _running([*command, *options, *_conf(), *more, *hive], home, port) as execute:
+        yield execute
+
+
+def _conf() -> list[str]:
+    return [word for key, value in SETTINGS.items() for word in ("--conf", f"{key}={value}")]
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def _running(command: Sequence[str], home: Path, port: int) -> Iterator[Run]:
+    """Run a server within the block, and yield what runs a statement by it."""
+    home.mkdir(parents=True)
+    with (
+        (home / "log").open("wb") as log,
+        subprocess.Popen(
+            command,
+            cwd=home,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+        ) as process,
+    ):
+        try:
+            with contextlib.closing(_connection(process, port)) as connection:
+                yield lambda text: _executed(connection, text)
+        finally:
+            process.terminate()
+
+
+def _connection(process: subprocess.Popen[bytes], port: int) -> Any:
+    from pyhive import hive  # noqa: PLC0415 - the other suites do not need it
+
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port)).close()
+            return hive.connect(host="127.0.0.1", port=port, username="bench", auth="NONE")
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"{process.args!r} does not listen: see its log")
+        time.sleep(0.2)
+
+
+def _executed(connection: Any, text: str) -> object:
+    with contextlib.closing(connection.cursor()) as cursor:
+        cursor.execute(text)
+        # A statement of Spark's without columns has one here, without rows.
+        return cursor.fetchall()
+
+
+def sections(costs: Sequence[Cost]) -> list[Section]:
+    """Return the report."""
+    ways = ("spark.sql", "acidsql.sql", "Spark's server", "acidsql serve")
+    rows = [
+        (
+            cost.text,
+            *(
+                round(cost.milliseconds[way], 1) if way in cost.milliseconds else None
+                for way in ways
+            ),
+            cost.ratio("acidsql serve", "Spark's server"),
+            cost.ratio("acidsql serve", "acidsql.sql"),
+        )
+        for cost in costs
+    ]
+    return [
+        Section(
+            title="Statements by a server",
+            text=f"Medians in milliseconds; tables of {_ROWS:,} rows. Spark alone cannot run what "
+            "is about ACID tables.",
+            headers=("statement", *ways, "of Spark's server", "of acidsql.sql"),
+            rows=rows,
+        )
+    ]
