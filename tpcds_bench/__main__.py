@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import click
 
@@ -26,10 +27,12 @@ from tpcds_bench import (
     memory,
     partitions,
     planning,
+    processes,
     queries,
     requests,
     serve,
     source,
+    stream,
     upkeep,
 )
 from tpcds_bench.command_line import Settings, only_option, rounds_option, scale_option
@@ -276,6 +279,51 @@ def serve_command(settings: Settings, rounds: int) -> bool:
     ):
         costs = serve.run(spark, work, rounds=rounds)
     settings.report("serve", serve.sections(costs), costs)
+    return True
+
+
+@main.command("stream")
+@click.option("--minutes", default=60, show_default=True, help="Minutes of the stream.")
+@click.option("--rows", default=1000, show_default=True, help="Rows of a batch.")
+@click.option("--keys", default=100_000, show_default=True, help="Different keys of the rows.")
+@click.pass_obj
+def stream_command(settings: Settings, minutes: int, rows: int, keys: int) -> bool:
+    """Measure a long query of Structured Streaming that merges into a table.
+
+    Exits with 1 when the table has other rows than the stream.
+    """
+    size = stream.Size(minutes=minutes, rows=rows, keys=keys)
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with (
+        settings.work() as work,
+        spark_session(
+            work, driver_memory=settings.driver_memory, settings=stream.SETTINGS
+        ) as spark,
+    ):
+        try:
+            result = stream.run(spark, work, size)
+        except cases.AnswerError as err:
+            raise click.ClickException(str(err)) from err
+    settings.report("stream", stream.sections(size, result), result)
+    return True
+
+
+@main.command("processes")
+@click.option("--processes", "number", default=200, show_default=True, help="Their number.")
+@click.option("--together", default=2, show_default=True, help="How many run at a time.")
+@click.pass_obj
+def processes_command(settings: Settings, number: int, together: int) -> bool:
+    """Measure what processes of one INSERT each leave of a table.
+
+    Exits with 1 when a process fails or a row is missing.
+    """
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with settings.work() as work:
+        try:
+            result = processes.run(work, number, together, driver_memory=settings.driver_memory)
+        except (cases.AnswerError, CalledProcessError) as err:
+            raise click.ClickException(str(err)) from err
+    settings.report("processes", processes.sections(number, together, result), result)
     return True
 
 

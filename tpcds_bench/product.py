@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import DataStreamWriter
 
     from tpcds_bench.data import Column
 
@@ -35,6 +36,13 @@ def execute(spark: SparkSession, text: str) -> int | None:
     if not rows or "num_affected_rows" not in rows[0]:
         return None
     return int(rows[0]["num_affected_rows"])
+
+
+def write_stream(
+    frame: DataFrame, table: str, checkpoint: str, *, on: str, order_by: str
+) -> DataStreamWriter:
+    """Return a stream writer that merges the newest row of each key into a table."""
+    return acidsql.write_stream(frame, table, checkpoint, mode="merge", on=on, order_by=order_by)
 
 
 def directories_read(frame: DataFrame) -> int:

@@ -13,6 +13,7 @@ import acidsql
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.session.acid_session import AcidSession
+from tests.hdfs.conftest import hdfs  # noqa: F401 - a fixture
 from tests.hive.agreement import OPPOSITE_MODES, plain_rows_of_hive, rows_of_hive
 from tests.hive.hive import Hive, running
 from tests.hive_values import Identified, Row, rows, rows_with_ids

@@ -27,6 +27,8 @@ _START_SECONDS = 180
 _STOP_SECONDS = 20
 _CLEAN_SECONDS = 3
 _LONG_MESSAGE = 1000
+_COMMIT_ATTEMPTS = 5
+_DERBY_GAVE_UP = "A lock could not be obtained within the time requested"
 
 
 class HiveError(Exception):
@@ -81,15 +83,27 @@ class Hive:
         """Commit the transaction of a session.
 
         Now and then Hive's COMMIT finds no transaction in the session, and tries to unlock what the
-        transaction has locked, which the metastore refuses. Then the metastore is told to commit.
+        transaction has locked, which the metastore refuses; or its metastore waits in Derby for a
+        client that waits for it, and gives up. The session has forgotten the transaction then, and
+        the metastore still has it open: the metastore is told to commit, as often as it gives up.
         """
         try:
             self.run("COMMIT", session=session)
         except HiveError as error:
-            lock = re.search(r"Attempt to unlock lock .*? txnid:(\d+) ", str(error))
-            if lock is None:
+            txn_id = transaction_left_open(str(error))
+            if txn_id is None:
                 raise
-            self.call("commit_txn", lock[1])
+            self._commit_of_metastore(txn_id)
+
+    def _commit_of_metastore(self, txn_id: str) -> None:
+        for attempt in range(1, _COMMIT_ATTEMPTS + 1):
+            try:
+                self.call("commit_txn", txn_id)
+            except HiveError as error:
+                if attempt == _COMMIT_ATTEMPTS or _DERBY_GAVE_UP not in str(error):
+                    raise
+            else:
+                return
 
     def call(self, name: str, *arguments: object) -> Any:
         """Do what another client of the metastore does (``MetastoreCalls.java``); its answer."""
@@ -222,6 +236,14 @@ def running(
             yield hive
         finally:
             hive.close()
+
+
+def transaction_left_open(message: str) -> str | None:
+    """Return the transaction that a failed COMMIT of Hive has left open in the metastore."""
+    unlocked = re.search(r"Attempt to unlock lock .*? txnid:(\d+) ", message)
+    gave_up = re.search(rf"commitTxn\(CommitTxnRequest\(txnid:(\d+)\).*{_DERBY_GAVE_UP}", message)
+    found = unlocked or gave_up
+    return found[1] if found else None
 
 
 def _code(message: str) -> int | None:

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from tests.hive.hive import Hive, HiveError
+from tests.hive.hive import Hive, HiveError, transaction_left_open
 from tests.metastore.server.launcher import answers
 
 pytestmark = pytest.mark.hive
@@ -78,3 +78,24 @@ def test_metastore_listens_on_loopback_only(hive: Hive) -> None:
     assert answers(hive.port)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.2", hive.port), 2)
+
+
+@pytest.mark.parametrize(
+    ("message", "txn_id"),
+    [
+        ("Attempt to unlock lock 7 associated with transaction txnid:12 User", "12"),
+        (
+            "MetaException: Failed to execute function: commitTxn(CommitTxnRequest(txnid:1724)), "
+            "details: A lock could not be obtained within the time requested; nested",
+            "1724",
+        ),
+        (
+            "MetaException: Failed to execute function: commitTxn(CommitTxnRequest(txnid:1724)), "
+            "details: the disk is full",
+            None,
+        ),
+        ("Aborting [txnid:9,0] due to a write conflict on default/t", None),
+    ],
+)
+def test_a_commit_that_left_its_transaction_open_is_told(message: str, txn_id: str | None) -> None:
+    assert transaction_left_open(message) == txn_id

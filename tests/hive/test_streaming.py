@@ -7,8 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hdfs import InsecureClient
 
 from acidsql.streaming import StreamingConnection, connect
+from tests.hdfs.conftest import Hdfs
 from tests.hive.hive import Hive
 from tests.streaming.dying_client import killed
 
@@ -119,6 +121,37 @@ def test_hive_compacts_the_batch_of_a_killed_client(hive: Hive, stream: Connect,
     hive.compact(t, "major")
     assert _rows(hive, f"SELECT id FROM {t}") == [("1",), ("2",), ("4",), ("5",)]
     assert _directories(hive, t) == ["base_0000016"]
+
+
+@pytest.mark.hdfs
+def test_hive_reads_open_batches_on_hdfs(hive: Hive, hdfs: Hdfs, stream: Connect, t: str) -> None:
+    hive.run(
+        f"CREATE TABLE {t} (id INT, s STRING) PARTITIONED BY (p STRING) STORED AS ORC "
+        f"LOCATION '{hdfs.uri}/hive/{t}' TBLPROPERTIES ('transactional'='true')"
+    )
+    storage = InsecureClient(hdfs.web, timeout=60)
+    with stream(t, transaction_batch_size=4, storage=storage) as connection:
+        for number in (1, 2):
+            with connection.transaction():
+                connection.write_all([(number, "x" * number, "a/b"), (number, None, "c")])
+            expected = [
+                row
+                for n in range(1, number + 1)
+                for row in ((str(n), "x" * n, "a/b"), (str(n), None, "c"))
+            ]
+            assert _rows(hive, f"SELECT id, s, p FROM {t}") == sorted(expected, key=str)
+        connection.begin()
+        connection.write((3, None, "c"))
+        connection.abort()
+        assert hive.run(f"SELECT count(*), max(id) FROM {t}") == [("4", "2")]
+        hive.run(f"DELETE FROM {t} WHERE id = 2 AND p = 'c'")
+        with connection.transaction():
+            connection.write((4, "late", "c"))
+        assert _rows(hive, f"SELECT id, s FROM {t} WHERE p = 'c'") == [("1", None), ("4", "late")]
+    for kind in ("minor", "major"):
+        hive.compact(t, kind, "p='c'")
+        assert _rows(hive, f"SELECT id, s FROM {t} WHERE p = 'c'") == [("1", None), ("4", "late")]
+    assert hive.run(f"SELECT count(*), max(id) FROM {t}") == [("4", "4")]
 
 
 def _directories(hive: Hive, table: str) -> list[str]:

@@ -1,0 +1,192 @@
+"""Suite ``stream``: a query of Structured Streaming that merges into a table for a long time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tpcds_bench import product
+from tpcds_bench.cases import AnswerError
+from tpcds_bench.report import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+SETTINGS = {
+    "spark.acidsql.compaction.auto": "on",
+    # The progress of every batch is looked at in the end.
+    "spark.sql.streaming.numRecentProgressUpdates": "1000000",
+}
+"""What the session of the suite is told."""
+_TABLE = "streamed"
+_POLL = 1.0
+_GOAL = 0.8
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """Size of the stream.
+
+    Args:
+        minutes: for which it runs, after its first batch.
+        rows: of a batch.
+        keys: different keys, so rows of the table after a while.
+    """
+
+    minutes: int
+    rows: int
+    keys: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Result of the suite.
+
+    Args:
+        rates: rows per second, of each minute after the first batch.
+        batches: all batches that were committed.
+        most_directories: of the table, at any time.
+        directories: of the table at the end.
+    """
+
+    rates: tuple[float, ...]
+    batches: int
+    most_directories: int
+    directories: int
+
+    @property
+    def ratio(self) -> float:
+        """Median rate of the last five minutes, divided by that of the first."""
+        return statistics.median(self.rates[-5:]) / self.rates[0]
+
+    @property
+    def ratio_warm(self) -> float:
+        """Median rate of the last five minutes, divided by the best of the first five."""
+        return statistics.median(self.rates[-5:]) / max(self.rates[:5])
+
+
+def run(spark: SparkSession, work: Path, size: Size) -> Result:
+    """Merge batch after batch by key for some minutes, with maintenance in the background.
+
+    Args:
+        spark: session with its warehouse in ``work``, and with ``SETTINGS``.
+        work: directory of the warehouse.
+        size: of the stream.
+
+    Raises:
+        AnswerError: the table has other rows than the batches.
+    """
+    product.execute(
+        spark,
+        f"CREATE TABLE {_TABLE} (id BIGINT, n BIGINT, text STRING) STORED AS ORC"
+        " TBLPROPERTIES ('transactional'='true')",
+    )
+    born = (
+        spark.readStream.format("rate-micro-batch")
+        .option("rowsPerBatch", size.rows)
+        .option("numPartitions", 2)
+        .load()
+        .selectExpr(f"{_key('value', size)} AS id", "value AS n", "concat('value ', value) AS text")
+    )
+    writer = product.write_stream(born, _TABLE, str(work / "checkpoint"), on="id", order_by="n")
+    query = writer.start()
+    try:
+        most = _watch(query, work, size)
+    finally:
+        query.stop()
+    ends = _ends(query)
+    _check(spark, size, len(ends))
+    return Result(
+        rates=tuple(rates(ends, size)),
+        batches=len(ends),
+        most_directories=most,
+        directories=_directories(work),
+    )
+
+
+def sections(size: Size, result: Result) -> tuple[Section, ...]:
+    """Return the report on a run."""
+    text = (
+        f"Batches of {size.rows:,} rows are merged by key into a table of {size.keys:,} rows, as"
+        f" fast as they go, with maintenance in the background: {result.batches:,} batches. The"
+        f" table had {result.most_directories} directories at most, and {result.directories} at"
+        f" the end. The last five minutes are {result.ratio:.2f} times as fast as the first"
+        f" (goal {_GOAL}), and {result.ratio_warm:.2f} times as fast as the best of the first five."
+    )
+    rows = [(number, f"{rate:,.0f}") for number, rate in enumerate(result.rates, 1)]
+    return (Section(title="A long stream", text=text, headers=("minute", "rows/s"), rows=rows),)
+
+
+def _key(value: str, size: Size) -> str:
+    """Return the SQL of the key of a value: neighbours are far from each other."""
+    return f"pmod({value} * 7919, {size.keys})"
+
+
+def _watch(query: StreamingQuery, work: Path, size: Size) -> int:
+    """Wait until the stream has run for its minutes; the most directories that were seen.
+
+    Raises:
+        StreamingQueryException: the stream failed.
+    """
+    while query.lastProgress is None:
+        query.awaitTermination(_POLL)
+    most, deadline = 0, time.monotonic() + size.minutes * _MINUTE
+    while time.monotonic() < deadline:
+        query.awaitTermination(_POLL)
+        most = max(most, _directories(work))
+    return most
+
+
+def _ends(query: StreamingQuery) -> list[float]:
+    """Return the time at which each batch ended, in seconds of the epoch."""
+    ends = []
+    for progress in query.recentProgress:
+        if progress["numInputRows"]:
+            begun = datetime.strptime(progress["timestamp"], "%Y-%m-%dT%H:%M:%S.%f%z")
+            taken = progress["durationMs"]["triggerExecution"] / 1000
+            ends.append(begun.timestamp() + taken)
+    return ends
+
+
+def rates(ends: Sequence[float], size: Size) -> list[float]:
+    """Return the rows per second of each minute after the first batch.
+
+    Args:
+        ends: time at which each batch ended, in seconds, in order.
+        size: of the stream.
+    """
+    first = ends[0]
+    minutes = [int((end - first) // _MINUTE) for end in ends[1:]]
+    return [size.rows * minutes.count(minute) / _MINUTE for minute in range(size.minutes)]
+
+
+def _check(spark: SparkSession, size: Size, reported: int) -> None:
+    """Compare the table with the batches.
+
+    A batch may have been committed whose progress was not reported before the stream was stopped.
+    """
+    found = product.query(spark, f"SELECT id, n, text FROM {_TABLE}")
+    ((last,),) = product.query(spark, f"SELECT max(n) FROM {_TABLE}").collect()
+    values = int(last) + 1
+    if values % size.rows or values < reported * size.rows:
+        raise AnswerError(f"{_TABLE} ends with {last} after {reported} batches of {size.rows}")
+    expected = spark.range(values).selectExpr(f"{_key('id', size)} AS id", "id AS n")
+    newest = expected.groupBy("id").agg({"n": "max"}).withColumnRenamed("max(n)", "n")
+    whole = newest.selectExpr("id", "n", "concat('value ', n) AS text")
+    if found.exceptAll(whole).count() or whole.exceptAll(found).count():
+        raise AnswerError(f"{_TABLE} has other rows than {values // size.rows} batches")
+
+
+def _directories(work: Path) -> int:
+    """Return the number of bases and deltas of the table."""
+    return sum(
+        path.name.startswith(("base_", "de")) for path in (work / "warehouse" / _TABLE).glob("*")
+    )
