@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JJavaError
+
 from tpcds_bench.day_work import PARTITIONED_BY, TABLE, Size, filling, reading_ratio, statements
 from tpcds_bench.product import FAILURES
 
@@ -50,7 +52,7 @@ def run(engine: Engine, size: Size) -> PeerDay:
             try:
                 engine.sql(text).collect()
             except FAILURES as error:
-                errors.append(str(error).strip().partition("\n")[0])
+                errors.append(_first_line(error))
             done[number] += 1
 
     over = threading.Event()
@@ -79,7 +81,13 @@ def _maintain(engine: Engine, done: list[int], errors: list[str], over: threadin
             try:
                 engine.maintain(TABLE)
             except FAILURES as error:
-                errors.append(f"maintenance: {str(error).strip().partition(chr(10))[0]}")
+                errors.append(f"maintenance: {_first_line(error)}")
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error's message; of Java's own, where Java raised it."""
+    text = str(error.java_exception if isinstance(error, Py4JJavaError) else error)
+    return text.strip().partition("\n")[0]
 
 
 def _ratio(engine: Engine, size: Size) -> float:
