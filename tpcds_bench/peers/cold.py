@@ -14,6 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 from tpcds_bench.measure import measured
+from tpcds_bench.peers.anatomy import Anatomy, Compiled, spent, threads
 from tpcds_bench.peers.client import WorkerError, start
 from tpcds_bench.peers.environments import environment_python
 from tpcds_bench.peers.registry import Group
@@ -111,7 +112,13 @@ def _measure(setup: Setup, python: Path, contender: _Contender, step: Step) -> l
         else:
             client.ask("reopen", table=TABLE, root=contender.root)
         before = sizes(contender.root) if step.writes else {}
+        begun, made = threads(client.processes), Compiled(**client.ask("compiled"))
         answer, sample = measured(lambda: client.ask("run", step=step.name), client.processes)
+        anatomy = Anatomy(
+            seconds=spent(begun, threads(client.processes)),
+            compiled=Compiled(**client.ask("compiled")).since(made),
+        )
         grown = written(before, sizes(contender.root)) if step.writes else None
-        contender.costs.setdefault(step.name, []).append(Cost(sample=sample, written=grown))
+        cost = Cost(sample=sample, written=grown, anatomy=anatomy)
+        contender.costs.setdefault(step.name, []).append(cost)
         return list(client.ask("checksum", table=TABLE) if step.writes else answer)

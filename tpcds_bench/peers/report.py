@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 
+from tpcds_bench.peers.anatomy import KINDS
 from tpcds_bench.peers.registry import ENGINES, FLAT
 from tpcds_bench.peers.results import Cost, GroupResult, StepResult
 from tpcds_bench.report import Cell, Chart, Section, environment
@@ -28,7 +29,7 @@ def sections(scale: float, results: Sequence[GroupResult]) -> tuple[Section, ...
 
 def cold_sections(scale: float, result: GroupResult) -> tuple[Section, ...]:
     """Return the report on a run with a new process for each statement."""
-    return _group(scale, result, text=_COLD_TEXT)
+    return (*_group(scale, result, text=_COLD_TEXT), _anatomies(result))
 
 
 def _group(scale: float, result: GroupResult, *, text: str = _TEXT) -> tuple[Section, ...]:
@@ -81,6 +82,36 @@ def _group(scale: float, result: GroupResult, *, text: str = _TEXT) -> tuple[Sec
         ],
     )
     return (*_problems(result), cpu, wall, written)
+
+
+def _anatomies(result: GroupResult) -> Section:
+    """Return where the processor time of each step went; medians of the rounds."""
+    rows: list[Sequence[Cell]] = []
+    for step in result.steps:
+        for name in result.engines:
+            found = [cost.anatomy for cost in step.costs.get(name, ()) if cost.anatomy is not None]
+            if not found:
+                continue
+            compiled = [anatomy.compiled for anatomy in found]
+            rows.append(
+                (
+                    step.name,
+                    ENGINES[name].label,
+                    *(statistics.median(one.seconds[kind] for one in found) for kind in KINDS),
+                    round(statistics.median(one.programs for one in compiled)),
+                    statistics.median(one.seconds for one in compiled),
+                    round(statistics.median(one.classes for one in compiled)),
+                )
+            )
+    return Section(
+        title=f"Where the processor time goes on PySpark {result.pyspark}",
+        text=(
+            "Seconds by the kind of thread. C1 and C2 are Java's compilers. Spark generates"
+            " programs, which Janino compiles in the threads of tasks and of the driver."
+        ),
+        headers=("step", "engine", *KINDS, "programs", "Janino", "classes loaded"),
+        rows=rows,
+    )
 
 
 def _problems(result: GroupResult) -> tuple[Section, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tpcds_bench.measure import Sample
+from tpcds_bench.peers.anatomy import Anatomy
 from tpcds_bench.peers.registry import FLAT, SUBJECT, peers
 from tpcds_bench.peers.steps import Goal, Yardstick
 
@@ -18,10 +19,12 @@ class Cost:
     Args:
         sample: seconds.
         written: bytes; None for a query.
+        anatomy: of the processor time; None if it was not looked at.
     """
 
     sample: Sample
     written: int | None
+    anatomy: Anatomy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ import pyspark
 
 from tpcds_bench.day_work import COLUMNS, Size
 from tpcds_bench.peers import day
+from tpcds_bench.peers.anatomy import compiled
 from tpcds_bench.peers.protocol import receive, send
 from tpcds_bench.peers.registry import ENGINES
 from tpcds_bench.peers.sources import sources_of
@@ -69,6 +70,7 @@ class Worker:
             "count": lambda message: self.engine.run(Count(table=message["table"])),
             "run": lambda message: self.engine.run(self._steps[message["step"]].statement),
             "checksum": lambda message: self.engine.checksum(message["table"]),
+            "compiled": lambda _: asdict(compiled(self._spark)),
             "day": self._day,
         }
 
