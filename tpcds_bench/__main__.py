@@ -6,41 +6,38 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from subprocess import CalledProcessError
 
 import click
 
 from tpcds_bench import (
     arrow,
-    cases,
     changes,
     codecs,
-    conflicts,
     cost,
-    day,
     delete_files,
     deltas,
     durability,
-    ingest,
     joins,
     maintenance,
     memory,
     partitions,
     planning,
-    processes,
     queries,
     requests,
     serve,
     source,
-    stream,
     upkeep,
 )
 from tpcds_bench.command_line import Settings, only_option, rounds_option, scale_option
-from tpcds_bench.day_work import Size
-from tpcds_bench.hive_streaming import HiveStreamingError
-from tpcds_bench.peers import registry
 from tpcds_bench.peers.commands import cold_command, peers_command
 from tpcds_bench.session import spark_session
+from tpcds_bench.writer_commands import (
+    conflicts_command,
+    day_command,
+    ingest_command,
+    processes_command,
+    stream_command,
+)
 
 _HERE = Path(__file__).parent
 
@@ -208,65 +205,6 @@ def decay_command(settings: Settings, scale: float, maintenance: int, rounds: in
     return True
 
 
-@main.command("day")
-@click.option("--statements", default=1000, show_default=True, help="Statements of a day.")
-@click.option("--processes", default=4, show_default=True, help="Processes that run them.")
-@click.option("--rows", default=100_000, show_default=True, help="Rows at the beginning.")
-@rounds_option(5, per="reading")
-@click.option(
-    "--engine",
-    "engines",
-    type=click.Choice((registry.SUBJECT, *registry.peers(registry.GROUPS[0].engines))),
-    multiple=True,
-    help="Do a day on this engine instead (repeatable), with threads for processes.",
-)
-@click.pass_obj
-def day_command(
-    settings: Settings,
-    statements: int,
-    processes: int,
-    rows: int,
-    rounds: int,
-    engines: Sequence[str],
-) -> bool:
-    """Measure a day of small changes, with and without maintenance in the background.
-
-    Exits with 1 when a statement fails.
-    """
-    size = Size(statements=statements, processes=processes, rows=rows, rounds=rounds)
-    settings.data.mkdir(parents=True, exist_ok=True)
-    with settings.work() as work:
-        if engines:
-            place = settings.data / "environments"
-            days = day.run_peers(work, size, engines, place, driver_memory=settings.driver_memory)
-            settings.report("day_peers", day.peer_sections(size, days), days)
-            return True
-        results = day.run(work, size, driver_memory=settings.driver_memory)
-    settings.report("day", day.sections(size, results), results)
-    return not any(result.errors for result in results)
-
-
-@main.command("conflicts")
-@click.option("--updates", default=1000, show_default=True, help="UPDATEs of all writers.")
-@click.option("--writers", default=8, show_default=True, help="Threads that run them.")
-@click.option("--rows", default=100_000, show_default=True, help="Rows of each table.")
-@rounds_option(3)
-@click.pass_obj
-def conflicts_command(
-    settings: Settings, updates: int, writers: int, rows: int, rounds: int
-) -> bool:
-    """Measure small UPDATEs of different rows of one table by several writers.
-
-    Exits with 1 when one of them fails, conflicts or is lost.
-    """
-    size = conflicts.Size(updates=updates, writers=writers, rows=rows, rounds=rounds)
-    settings.data.mkdir(parents=True, exist_ok=True)
-    with settings.work() as work:
-        result = conflicts.run(work, size, driver_memory=settings.driver_memory)
-    settings.report("conflicts", conflicts.sections(size, result), result)
-    return result.is_right
-
-
 @main.command("serve")
 @rounds_option(30)
 @click.pass_obj
@@ -279,51 +217,6 @@ def serve_command(settings: Settings, rounds: int) -> bool:
     ):
         costs = serve.run(spark, work, rounds=rounds)
     settings.report("serve", serve.sections(costs), costs)
-    return True
-
-
-@main.command("stream")
-@click.option("--minutes", default=60, show_default=True, help="Minutes of the stream.")
-@click.option("--rows", default=1000, show_default=True, help="Rows of a batch.")
-@click.option("--keys", default=100_000, show_default=True, help="Different keys of the rows.")
-@click.pass_obj
-def stream_command(settings: Settings, minutes: int, rows: int, keys: int) -> bool:
-    """Measure a long query of Structured Streaming that merges into a table.
-
-    Exits with 1 when the table has other rows than the stream.
-    """
-    size = stream.Size(minutes=minutes, rows=rows, keys=keys)
-    settings.data.mkdir(parents=True, exist_ok=True)
-    with (
-        settings.work() as work,
-        spark_session(
-            work, driver_memory=settings.driver_memory, settings=stream.SETTINGS
-        ) as spark,
-    ):
-        try:
-            result = stream.run(spark, work, size)
-        except cases.AnswerError as err:
-            raise click.ClickException(str(err)) from err
-    settings.report("stream", stream.sections(size, result), result)
-    return True
-
-
-@main.command("processes")
-@click.option("--processes", "number", default=200, show_default=True, help="Their number.")
-@click.option("--together", default=2, show_default=True, help="How many run at a time.")
-@click.pass_obj
-def processes_command(settings: Settings, number: int, together: int) -> bool:
-    """Measure what processes of one INSERT each leave of a table.
-
-    Exits with 1 when a process fails or a row is missing.
-    """
-    settings.data.mkdir(parents=True, exist_ok=True)
-    with settings.work() as work:
-        try:
-            result = processes.run(work, number, together, driver_memory=settings.driver_memory)
-        except (cases.AnswerError, CalledProcessError) as err:
-            raise click.ClickException(str(err)) from err
-    settings.report("processes", processes.sections(number, together, result), result)
     return True
 
 
@@ -373,30 +266,6 @@ def delete_files_command(settings: Settings, rows: int, rounds: int) -> bool:
     """Measure the writing of a delete file beside the same by pyorc, without Spark."""
     results = delete_files.run(rows=rows, rounds=rounds)
     settings.report("delete_files", delete_files.sections(rows, results), results)
-    return True
-
-
-@main.command("ingest")
-@rounds_option(3, per="size")
-@click.option(
-    "--metastore",
-    metavar="URI",
-    help="Hive Metastore of this machine, where Hive's own client does the same"
-    " (thrift://host:port); by default an embedded one.",
-)
-@click.pass_obj
-def ingest_command(settings: Settings, rounds: int, metastore: str | None) -> bool:
-    """Measure streaming ingest by the size of its transactions, with dicts and with Arrow."""
-    settings.data.mkdir(parents=True, exist_ok=True)
-    with (
-        settings.work() as work,
-        spark_session(work, driver_memory=settings.driver_memory) as spark,
-    ):
-        try:
-            results = ingest.run(spark, work, rounds=rounds, metastore=metastore)
-        except (cases.AnswerError, HiveStreamingError) as err:
-            raise click.ClickException(str(err)) from err
-    settings.report("ingest", ingest.sections(results), results)
     return True
 
 
@@ -453,8 +322,16 @@ def source_command(settings: Settings, scale: float, rounds: int) -> bool:
     return True
 
 
-main.add_command(peers_command)
-main.add_command(cold_command)
+for command in (
+    day_command,
+    conflicts_command,
+    stream_command,
+    processes_command,
+    ingest_command,
+    peers_command,
+    cold_command,
+):
+    main.add_command(command)
 
 
 if __name__ == "__main__":

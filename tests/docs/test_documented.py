@@ -257,7 +257,7 @@ def test_oldest_python_is_the_same_everywhere() -> None:
 
 
 def test_benchmark_suites_are_documented() -> None:
-    files = ("__main__.py", "peers/commands.py")
+    files = ("__main__.py", "writer_commands.py", "peers/commands.py")
     code = "".join((_ROOT / "tpcds_bench" / file).read_text("utf-8") for file in files)
     suites = re.findall(r'@(?:main|click)\.command\("(\w+)"\)', code)
     assert suites
