@@ -112,10 +112,9 @@ def measured(
         run: what is timed.
         process: whose processor time counts, with those under it; this one unless told.
     """
-    root = psutil.Process() if process is None else process
-    cpu, wall = _cpu_seconds(root), time.perf_counter()
+    cpu, wall = cpu_seconds(process), time.perf_counter()
     outcome = run()
-    return outcome, Sample(wall=time.perf_counter() - wall, cpu=_cpu_seconds(root) - cpu)
+    return outcome, Sample(wall=time.perf_counter() - wall, cpu=cpu_seconds(process) - cpu)
 
 
 def _sample(contender: Contender, number: int) -> Sample:
@@ -124,7 +123,9 @@ def _sample(contender: Contender, number: int) -> Sample:
     return sample
 
 
-def _cpu_seconds(root: psutil.Process) -> float:
+def cpu_seconds(root: psutil.Process | None = None) -> float:
+    """Return the processor time of a process and those under it; of this one unless told."""
+    root = psutil.Process() if root is None else root
     total = 0.0
     for process in (root, *root.children(recursive=True)):
         try:

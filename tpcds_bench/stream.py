@@ -6,10 +6,12 @@ import statistics
 import time
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tpcds_bench import product
 from tpcds_bench.cases import AnswerError
+from tpcds_bench.measure import cpu_seconds
 from tpcds_bench.report import Section
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ _TABLE = "streamed"
 _POLL = 1.0
 _GOAL = 0.8
 _MINUTE = 60.0
+_SPAN = 5  # minutes that are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,25 +55,28 @@ class Result:
 
     Args:
         rates: rows per second, of each minute after the first batch.
+        costs: seconds of processor time per 1,000 rows, maintenance included, of the same minutes;
+            what else the machine does hardly changes them.
         batches: all batches that were committed.
         most_directories: of the table, at any time.
         directories: of the table at the end.
     """
 
     rates: tuple[float, ...]
+    costs: tuple[float, ...]
     batches: int
     most_directories: int
     directories: int
 
     @property
     def ratio(self) -> float:
-        """Median rate of the last five minutes, divided by that of the first."""
-        return statistics.median(self.rates[-5:]) / self.rates[0]
+        """Median rate of the last minutes, divided by that of the first minutes."""
+        return _last(self.rates) / _first(self.rates)
 
     @property
-    def ratio_warm(self) -> float:
-        """Median rate of the last five minutes, divided by the best of the first five."""
-        return statistics.median(self.rates[-5:]) / max(self.rates[:5])
+    def cost_ratio(self) -> float:
+        """Median cost of the first minutes, divided by that of the last minutes."""
+        return _first(self.costs) / _last(self.costs)
 
 
 def run(spark: SparkSession, work: Path, size: Size) -> Result:
@@ -99,13 +105,15 @@ def run(spark: SparkSession, work: Path, size: Size) -> Result:
     writer = product.write_stream(born, _TABLE, str(work / "checkpoint"), on="id", order_by="n")
     query = writer.start()
     try:
-        most = _watch(query, work, size)
+        used, most = _watch(query, work, size)
     finally:
         query.stop()
     ends = _ends(query)
     _check(spark, size, len(ends))
+    rows = rows_of_minutes(ends, size)
     return Result(
-        rates=tuple(rates(ends, size)),
+        rates=tuple(count / _MINUTE for count in rows),
+        costs=tuple(1000 * cpu / max(count, 1) for cpu, count in zip(used, rows, strict=True)),
         batches=len(ends),
         most_directories=most,
         directories=_directories(work),
@@ -118,11 +126,23 @@ def sections(size: Size, result: Result) -> tuple[Section, ...]:
         f"Batches of {size.rows:,} rows are merged by key into a table of {size.keys:,} rows, as"
         f" fast as they go, with maintenance in the background: {result.batches:,} batches. The"
         f" table had {result.most_directories} directories at most, and {result.directories} at"
-        f" the end. The last five minutes are {result.ratio:.2f} times as fast as the first"
-        f" (goal {_GOAL}), and {result.ratio_warm:.2f} times as fast as the best of the first five."
+        f" the end. The last {_SPAN} minutes are {result.ratio:.2f} times as fast as the first"
+        f" {_SPAN} (goal {_GOAL}); by processor time {result.cost_ratio:.2f} times."
     )
-    rows = [(number, f"{rate:,.0f}") for number, rate in enumerate(result.rates, 1)]
-    return (Section(title="A long stream", text=text, headers=("minute", "rows/s"), rows=rows),)
+    rows = [
+        (number, f"{rate:,.0f}", cost)
+        for number, (rate, cost) in enumerate(zip(result.rates, result.costs, strict=True), 1)
+    ]
+    headers = ("minute", "rows/s", "processor seconds per 1,000 rows")
+    return (Section(title="A long stream", text=text, headers=headers, rows=rows),)
+
+
+def _first(values: Sequence[float]) -> float:
+    return statistics.median(values[:_SPAN])
+
+
+def _last(values: Sequence[float]) -> float:
+    return statistics.median(values[-_SPAN:])
 
 
 def _key(value: str, size: Size) -> str:
@@ -130,19 +150,24 @@ def _key(value: str, size: Size) -> str:
     return f"pmod({value} * 7919, {size.keys})"
 
 
-def _watch(query: StreamingQuery, work: Path, size: Size) -> int:
-    """Wait until the stream has run for its minutes; the most directories that were seen.
+def _watch(query: StreamingQuery, work: Path, size: Size) -> tuple[list[float], int]:
+    """Wait until the stream has run for its minutes.
+
+    Returns:
+        The processor seconds of each minute, and the most directories that were seen.
 
     Raises:
         StreamingQueryException: the stream failed.
     """
     while query.lastProgress is None:
         query.awaitTermination(_POLL)
-    most, deadline = 0, time.monotonic() + size.minutes * _MINUTE
-    while time.monotonic() < deadline:
-        query.awaitTermination(_POLL)
-        most = max(most, _directories(work))
-    return most
+    most, begun, used = 0, time.monotonic(), [cpu_seconds()]
+    for minute in range(1, size.minutes + 1):
+        while time.monotonic() < begun + minute * _MINUTE:
+            query.awaitTermination(_POLL)
+            most = max(most, _directories(work))
+        used.append(cpu_seconds())
+    return [after - before for before, after in pairwise(used)], most
 
 
 def _ends(query: StreamingQuery) -> list[float]:
@@ -156,8 +181,8 @@ def _ends(query: StreamingQuery) -> list[float]:
     return ends
 
 
-def rates(ends: Sequence[float], size: Size) -> list[float]:
-    """Return the rows per second of each minute after the first batch.
+def rows_of_minutes(ends: Sequence[float], size: Size) -> list[int]:
+    """Return the rows that were committed in each minute after the first batch.
 
     Args:
         ends: time at which each batch ended, in seconds, in order.
@@ -165,7 +190,7 @@ def rates(ends: Sequence[float], size: Size) -> list[float]:
     """
     first = ends[0]
     minutes = [int((end - first) // _MINUTE) for end in ends[1:]]
-    return [size.rows * minutes.count(minute) / _MINUTE for minute in range(size.minutes)]
+    return [size.rows * minutes.count(minute) for minute in range(size.minutes)]
 
 
 def _check(spark: SparkSession, size: Size, reported: int) -> None:

@@ -77,7 +77,7 @@ def conflicts_command(
 @click.command("stream")
 @click.option("--minutes", default=60, show_default=True, help="Minutes of the stream.")
 @click.option("--rows", default=1000, show_default=True, help="Rows of a batch.")
-@click.option("--keys", default=100_000, show_default=True, help="Different keys of the rows.")
+@click.option("--keys", default=20_000, show_default=True, help="Different keys of the rows.")
 @click.pass_obj
 def stream_command(settings: Settings, minutes: int, rows: int, keys: int) -> bool:
     """Measure a long query of Structured Streaming that merges into a table.
