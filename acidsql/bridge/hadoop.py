@@ -55,8 +55,8 @@ def hadoop_user(spark: SparkSession) -> str:
 
 
 def hadoop_tokens(spark: SparkSession) -> list[str]:
-    """Return the delegation tokens of Hadoop's user as texts (``Token.encodeToUrlString``): those
-    that Spark has got, and those of the file ``HADOOP_TOKEN_FILE_LOCATION``.
+    """Return the delegation tokens of Hadoop's user as texts (``encodeToUrlString``): those that
+    Spark has got, and those of the file ``HADOOP_TOKEN_FILE_LOCATION``.
 
     Raises:
         MetastoreError: METASTORE_AUTHENTICATION, the JVM does not answer any more.

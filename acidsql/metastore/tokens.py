@@ -49,8 +49,8 @@ class DelegationToken:
 
     @classmethod
     def parse(cls, text: str) -> DelegationToken:
-        """Return the token of a text, as Hadoop's ``Token.encodeToUrlString`` and the metastore's
-        ``get_delegation_token`` write it.
+        """Return the token of a text, as Hadoop's ``encodeToUrlString`` writes it and metastores
+        return it.
 
         Raises:
             ValueError: it is none.

@@ -35,7 +35,7 @@ class WritableReader:
         return self._content[self._position - count : self._position]
 
     def number(self) -> int:
-        r"""Return a number, as ``WritableUtils.writeVLong`` and ``writeVInt`` write it.
+        r"""Return a number, as Hadoop's ``writeVLong`` and ``writeVInt`` write it.
 
         Raises:
             WritableError: it is cut off.
