@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject, java_strings, jvm_class, same, session_state, simple_name
+from acidsql.errors import MetastoreError
 
 # Setting of a new file by which S3A trusts that there is neither a file nor a directory (3.3.5).
 _NO_CHECKS = "fs.s3a.create.performance"
@@ -51,6 +52,25 @@ def hadoop_user(spark: SparkSession) -> str:
     """Return the short name of the user that Hadoop works as: the login, or HADOOP_USER_NAME."""
     users = jvm_class(spark, "org.apache.hadoop.security.UserGroupInformation")
     return str(users.getCurrentUser().getShortUserName())
+
+
+def hadoop_tokens(spark: SparkSession) -> list[str]:
+    """Return the delegation tokens of Hadoop's user as texts (``encodeToUrlString``): those that
+    Spark has got, and those of the file ``HADOOP_TOKEN_FILE_LOCATION``.
+
+    Raises:
+        MetastoreError: METASTORE_AUTHENTICATION, the JVM does not answer any more.
+    """
+    try:
+        users = jvm_class(spark, "org.apache.hadoop.security.UserGroupInformation")
+        tokens = jvm_class(spark, "java.util.ArrayList")(users.getCurrentUser().getTokens())
+        return [str(token.encodeToUrlString()) for token in tokens]
+    except (Py4JError, OSError) as error:
+        raise MetastoreError(
+            "METASTORE_AUTHENTICATION",
+            f"the delegation tokens of Hadoop's user cannot be read ({error}): Spark may have been "
+            "stopped",
+        ) from error
 
 
 def hadoop_path(spark: SparkSession, path: str, conf: JavaObject) -> tuple[JavaObject, JavaObject]:

@@ -52,6 +52,8 @@ def register(spark: SparkSession) -> None:
 
     with api.working(spark) as session:
         settings = session.settings
+        # Processes of the source do not reach the session, from which the token comes.
+        kerberos = settings.kerberos and settings.kerberos.with_current_token()
         defaults = Defaults(
             metastore=settings.metastore,
             time_zone=session.time_zone,
@@ -60,7 +62,7 @@ def register(spark: SparkSession) -> None:
             txn_timeout=settings.txn_timeout,
             lock_timeout=settings.lock_timeout,
             synchronous=settings.synchronous,
-            kerberos=settings.kerberos,
+            kerberos=kerberos,
             tls=settings.tls,
             pushes_filters=HAS_FILTERS,
         )

@@ -15,6 +15,8 @@ from acidsql.errors import (
 from acidsql.metastore.model import Operation, Table
 from acidsql.metastore.names import lowered
 
+# Condition of a call that the metastore did not get, as it did not take who was calling.
+NOT_ASKED = "METASTORE_AUTHENTICATION"
 # File systems have names of 255 bytes, and the directory of a database ends with ".db".
 _LONGEST_NAME = 255 - len(".db")
 

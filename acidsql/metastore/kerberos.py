@@ -1,9 +1,11 @@
-"""Kerberos principal of a metastore server."""
+"""Kerberos of a metastore server, and delegation tokens, which stand in for tickets."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+
+from acidsql.metastore.tokens import DelegationToken, TokenSource
 
 _HOST = "_HOST"
 
@@ -35,16 +37,20 @@ class Kerberos:
     """Kerberos principal of a metastore server, and the protection of messages.
 
     Attributes:
-        principal: ``hive/_HOST@REALM``; ``_HOST`` stands for the host of the URI.
+        principal: ``hive/_HOST@REALM``; ``_HOST`` stands for the host of the URI. Without one, only
+            a delegation token authenticates.
         host: host name that replaces ``_HOST``, such as the name behind a load balancer; None means
             the host of the URI.
         protection: the least that a server must offer; of those that it offers, the strongest is
             taken.
+        token: a delegation token (``TokenFile("…")`` of ``acidsql.metastore.tokens``), which is
+            used in the place of a ticket; None, and a source that has none, mean the ticket.
     """
 
-    principal: str
+    principal: str = ""
     host: str | None = None
     protection: Protection = Protection.AUTHENTICATION
+    token: TokenSource | None = None
 
     @property
     def service(self) -> str:
@@ -55,3 +61,19 @@ class Kerberos:
         """Return the host part of the principal for a connection to the host ``connected_to``."""
         named = self.principal.partition("@")[0].partition("/")[2]
         return (self.host or connected_to).lower() if named in ("", _HOST) else named
+
+    def current_token(self) -> DelegationToken | None:
+        """Return the token of a connection that is made now; None means a ticket.
+
+        Raises:
+            MetastoreError: METASTORE_AUTHENTICATION, it cannot be read.
+        """
+        return None if self.token is None else self.token.current()
+
+    def with_current_token(self) -> Kerberos:
+        """Return the same with the token itself, for another process.
+
+        Raises:
+            MetastoreError: METASTORE_AUTHENTICATION, it cannot be read.
+        """
+        return replace(self, token=self.current_token())

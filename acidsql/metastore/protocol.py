@@ -93,6 +93,8 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the message names both transactions and the
                 object.
+            MetastoreError: ``failures.NOT_ASKED``, the metastore was not asked: the transaction is
+                open. After another one it may have committed.
         """
 
     @property

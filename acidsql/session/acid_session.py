@@ -73,7 +73,7 @@ class AcidSession:
         # Handles of the same session, by which the user may call again.
         self._handles: WeakSet[SparkSession] = WeakSet()
         self._statements = 0  # that are running
-        self.settings = read_settings(spark)
+        self.settings = read_settings(self.spark)
         self.user = bridge.hadoop_user(spark)
         self.host = socket.gethostname()
         self.files = FileSystem(

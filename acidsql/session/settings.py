@@ -16,7 +16,9 @@ from acidsql.errors import AcidAnalysisError, invalid_setting
 from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
 from acidsql.metastore.names import METASTORE_FILE, THRIFT
 from acidsql.metastore.tls import Tls
+from acidsql.metastore.tokens import TokenFile
 from acidsql.schema.acid_file import CODECS
+from acidsql.session.hadoop_tokens import HadoopTokens
 
 # Spark's name of a codec that is ORC's "none".
 _UNCOMPRESSED = {"uncompressed": "none"}
@@ -28,6 +30,8 @@ _HIVE_URIS = ("hive.metastore.uris", "metastore.thrift.uris")
 # Of Hive's client: whether the server speaks TLS, and the file of Java with the certificates.
 _HIVE_TLS = ("metastore.use.SSL", "hive.metastore.use.SSL")
 _TRUST_STORES = ("hive.metastore.truststore", "metastore.truststore")
+# Of Hive's client: the service of the delegation token that is meant.
+_TOKEN_SERVICES = ("hive.metastore.token.signature", "metastore.token.signature")
 
 
 class AutoCompaction(StrEnum):
@@ -276,16 +280,23 @@ def _configured(spark: SparkSession, key: str) -> str | None:
 
 
 def _kerberos(spark: SparkSession) -> Kerberos | None:
-    """Read the Kerberos principal of the metastore, from the setting of acidsql or else from those
-    of Hive's own client.
+    """Read the Kerberos principal of the metastore and where delegation tokens come from, from the
+    settings of acidsql or else from those of Hive's own client.
     """
     principal = spark.conf.get("spark.acidsql.metastore.kerberos.principal", None)
-    if principal is None and _configured(spark, "hive.metastore.sasl.enabled") == "true":
+    token_file = spark.conf.get("spark.acidsql.metastore.kerberos.tokenFile", None)
+    is_hives = principal is None and _configured(spark, "hive.metastore.sasl.enabled") == "true"
+    if is_hives:
         principal = _configured(spark, "hive.metastore.kerberos.principal")
-    if not principal:
+    if not (principal or token_file or is_hives):
         return None
-    host = spark.conf.get("spark.acidsql.metastore.kerberos.host", None)
-    return Kerberos(principal=principal, host=host, protection=_protection(spark))
+    service = next(filter(None, (_configured(spark, name) for name in _TOKEN_SERVICES)), "")
+    return Kerberos(
+        principal=principal or "",
+        host=spark.conf.get("spark.acidsql.metastore.kerberos.host", None),
+        protection=_protection(spark),
+        token=TokenFile(token_file, service) if token_file else HadoopTokens(spark, service),
+    )
 
 
 def _protection(spark: SparkSession) -> Protection:

@@ -20,6 +20,7 @@ from acidsql.errors import (
 )
 from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.comparison import Compared
+from acidsql.metastore.failures import NOT_ASKED
 from acidsql.metastore.model import (
     LockInfo,
     LockRequest,
@@ -110,7 +111,8 @@ class Transaction:
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the transaction is aborted.
             TransactionStateError: TXN_ABORTED, it was aborted earlier.
-            MetastoreError: it is unknown whether the transaction has committed.
+            MetastoreError: METASTORE_AUTHENTICATION, the transaction is open; otherwise it is
+                unknown whether it has committed.
         """
         if changes:
             self.session.metastore.prepare_commit(self.txn_id, changes)
@@ -121,6 +123,10 @@ class Transaction:
                 done = self.session.metastore.commit_txn(self.txn_id, compared)
             except (WriteConflictError, TransactionStateError):
                 self.status = Status.ABORTED
+                raise
+            except MetastoreError as error:
+                if error.condition == NOT_ASKED:
+                    self.status = Status.OPEN
                 raise
             self.status = Status.COMMITTED if done else Status.OPEN
 

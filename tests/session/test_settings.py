@@ -5,6 +5,8 @@ from pyspark.sql import SparkSession
 
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.kerberos import Kerberos, Protection
+from acidsql.metastore.tokens import TokenFile
+from acidsql.session.hadoop_tokens import HadoopTokens
 from acidsql.session.settings import read_settings
 
 pytestmark = pytest.mark.spark
@@ -21,13 +23,29 @@ def test_kerberos_is_asked_for_as_hive_s_client_is(session: SparkSession) -> Non
     session.conf.set("hive.metastore.kerberos.principal", "hive/_HOST@EXAMPLE.COM")
     assert read_settings(session).kerberos is None
     session.conf.set("hive.metastore.sasl.enabled", "true")
-    assert read_settings(session).kerberos == Kerberos(principal="hive/_HOST@EXAMPLE.COM")
+    tokens = HadoopTokens(session, "")
+    assert read_settings(session).kerberos == Kerberos(
+        principal="hive/_HOST@EXAMPLE.COM", token=tokens
+    )
     session.conf.set("spark.acidsql.metastore.kerberos.principal", "hms/_HOST@EXAMPLE.COM")
     session.conf.set("spark.acidsql.metastore.kerberos.host", "node7")
     session.conf.set("spark.hadoop.hadoop.rpc.protection", "integrity,privacy")
     assert read_settings(session).kerberos == Kerberos(
-        principal="hms/_HOST@EXAMPLE.COM", host="node7", protection=Protection.INTEGRITY
+        principal="hms/_HOST@EXAMPLE.COM",
+        host="node7",
+        protection=Protection.INTEGRITY,
+        token=tokens,
     )
+
+
+def test_tokens_need_no_principal(session: SparkSession) -> None:
+    session.conf.set("hive.metastore.sasl.enabled", "true")
+    session.conf.set("hive.metastore.token.signature", "mine")
+    assert read_settings(session).kerberos == Kerberos(token=HadoopTokens(session, "mine"))
+    session.conf.set("spark.acidsql.metastore.kerberos.principal", "")
+    assert read_settings(session).kerberos is None
+    session.conf.set("spark.acidsql.metastore.kerberos.tokenFile", "/keys/token")
+    assert read_settings(session).kerberos == Kerberos(token=TokenFile("/keys/token", "mine"))
 
 
 def test_commits_wait_for_the_disk_unless_that_is_off(session: SparkSession) -> None:

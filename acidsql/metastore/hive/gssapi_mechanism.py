@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from acidsql.metastore.hive.sasl_mechanism import SaslError
+from acidsql.metastore.hive.sasl_mechanism import SaslError, agreed_protection
 from acidsql.metastore.kerberos import Protection
 
 # What the server may send in one protected message. Hive does not cut its answers, so the client
@@ -126,17 +126,8 @@ class GssapiMechanism:
         """Return the strongest protection that the server offers and the context has."""
         flags, flag = self._context.actual_flags, self._gssapi.RequirementFlag
         needed = {Protection.INTEGRITY: flag.integrity, Protection.PRIVACY: flag.confidentiality}
-        for protection in sorted(Protection, reverse=True):
-            usable = protection not in needed or needed[protection] in flags
-            if offered & protection and usable and protection >= self._least:
-                return protection
-        names = (
-            ", ".join(one.name.lower() for one in Protection if offered & one) or "nothing known"
-        )
-        raise SaslError(
-            f"the server offers {names}, but hadoop.rpc.protection asks for "
-            f"{self._least.name.lower()} or more"
-        )
+        usable = [one for one in Protection if one not in needed or needed[one] in flags]
+        return agreed_protection([one for one in Protection if offered & one], usable, self._least)
 
     @contextmanager
     def _gss_errors(self) -> Iterator[None]:

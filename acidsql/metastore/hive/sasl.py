@@ -13,33 +13,68 @@ from thriftpy2.transport.sasl import TSaslClientTransport
 
 from acidsql.errors import MetastoreError
 from acidsql.metastore.hive.connection import Endpoint, Handshake
+from acidsql.metastore.hive.digest_mechanism import DigestMechanism
 from acidsql.metastore.hive.gssapi_mechanism import GssapiMechanism
 from acidsql.metastore.hive.sasl_mechanism import Mechanism, SaslError
-from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.kerberos import Kerberos, Protection
+from acidsql.metastore.tokens import DelegationToken
 
 _LENGTH = struct.Struct(">I")
 
 
+_CHECK_TICKET = (
+    "check that you have a ticket (klist), and that spark.acidsql.metastore.kerberos.principal is "
+    "the server's"
+)
+
+
 def kerberos_handshake(kerberos: Kerberos) -> Handshake:
-    """Return a handshake that authenticates with the user's Kerberos ticket (``kinit``), or with
-    their keytab (``KRB5_CLIENT_KTNAME``). It needs the extra ``acidsql[kerberos]``.
+    """Return a handshake that authenticates with a delegation token if there is one, as Hive's
+    client does (HiveMetaStoreClient).
+
+    Otherwise it authenticates with the user's Kerberos ticket (``kinit``), or with their keytab
+    (``KRB5_CLIENT_KTNAME``), which needs the extra ``acidsql[kerberos]``.
 
     Raises:
         MetastoreError: METASTORE_AUTHENTICATION, by the handshake.
     """
 
-    def mechanism(endpoint: Endpoint) -> Mechanism:
+    def by_ticket(endpoint: Endpoint) -> Mechanism:
         host = kerberos.host_of(endpoint.host)
         return GssapiMechanism(_gssapi(), kerberos.service, host, kerberos.protection)
 
-    return sasl_handshake(mechanism)
+    def handshake(connected: socket.socket, endpoint: Endpoint) -> Any:
+        token = kerberos.current_token()
+        if token is not None:
+            return _token_handshake(token, kerberos.protection)(connected, endpoint)
+        if not kerberos.principal:
+            raise MetastoreError(
+                "METASTORE_AUTHENTICATION",
+                f"the metastore {endpoint} wants a delegation token or a Kerberos ticket, and "
+                "there is no token: set spark.acidsql.metastore.kerberos.principal, or give a "
+                "token by spark.acidsql.metastore.kerberos.tokenFile",
+            )
+        return sasl_handshake(by_ticket)(connected, endpoint)
+
+    return handshake
 
 
-def sasl_handshake(make_mechanism: Callable[[Endpoint], Mechanism]) -> Handshake:
+def _token_handshake(token: DelegationToken, least: Protection) -> Handshake:
+    return sasl_handshake(
+        lambda _: DigestMechanism(token.user, token.secret, least),
+        advice=f"{token} was used; it may have expired or been cancelled, or be of another "
+        "metastore: get a new one, or begin again with a ticket",
+    )
+
+
+def sasl_handshake(
+    make_mechanism: Callable[[Endpoint], Mechanism], *, advice: str = _CHECK_TICKET
+) -> Handshake:
     """Return a handshake by a mechanism of SASL.
 
     Args:
         make_mechanism: makes the mechanism for a connection to a server.
+        advice: what to look at where the server refuses.
     """
 
     def handshake(connected: socket.socket, endpoint: Endpoint) -> Any:
@@ -50,24 +85,38 @@ def sasl_handshake(make_mechanism: Callable[[Endpoint], Mechanism]) -> Handshake
         except (TTransportException, SaslError) as error:
             raise MetastoreError(
                 "METASTORE_AUTHENTICATION",
-                f"the metastore {endpoint} could not be authenticated to ({error}): check that you "
-                "have a ticket (klist), and that spark.acidsql.metastore.kerberos.principal is the "
-                "server's",
+                f"the metastore {endpoint} could not be authenticated to ({error}): {advice}",
             ) from error
 
     return handshake
 
 
 def _authenticated(connected: socket.socket, mechanism: Mechanism) -> TSaslClientTransport:
-    transport = TSaslClientTransport(  # type: ignore[no-untyped-call]
-        lambda: _Client(mechanism),
-        mechanism.name,
-        TSocket(sock=connected),  # type: ignore[no-untyped-call]
-    )
+    transport = _Transport(connected, mechanism)
     transport.open()  # type: ignore[no-untyped-call]
     if not mechanism.is_complete:
         raise SaslError(f"the server ended {mechanism.name} before it had said who it is")
     return transport
+
+
+class _Transport(TSaslClientTransport):
+    """Transport that hands on what the server says with the end of the handshake: by DIGEST-MD5 it
+    shows there that it knows the password.
+    """
+
+    def __init__(self, connected: socket.socket, mechanism: Mechanism) -> None:
+        super().__init__(  # type: ignore[no-untyped-call]
+            lambda: _Client(mechanism),
+            mechanism.name,
+            TSocket(sock=connected),  # type: ignore[no-untyped-call]
+        )
+        self._mechanism = mechanism
+
+    def _recv_sasl_message(self) -> tuple[int, bytes]:
+        status, payload = super()._recv_sasl_message()  # type: ignore[no-untyped-call]
+        if status == self.COMPLETE and payload and not self._mechanism.is_complete:
+            self._mechanism.respond(payload)
+        return status, payload
 
 
 def _gssapi() -> Any:

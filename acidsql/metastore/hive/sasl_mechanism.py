@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
+
+from acidsql.metastore.kerberos import Protection
 
 
 class SaslError(Exception):
@@ -49,3 +51,26 @@ class Mechanism(Protocol):
         Raises:
             SaslError: it is not protected as was agreed on, or was changed on its way.
         """
+
+
+def agreed_protection(
+    offered: Collection[Protection], usable: Collection[Protection], least: Protection
+) -> Protection:
+    """Return the strongest protection that both sides can.
+
+    Args:
+        offered: by the server.
+        usable: by the client.
+        least: the least that is wanted.
+
+    Raises:
+        SaslError: there is none.
+    """
+    for protection in sorted(usable, reverse=True):
+        if protection in offered and protection >= least:
+            return protection
+    names = ", ".join(one.name.lower() for one in Protection if one in offered) or "nothing known"
+    raise SaslError(
+        f"the server offers {names}, but hadoop.rpc.protection asks for {least.name.lower()} or "
+        "more"
+    )

@@ -60,7 +60,8 @@ def commit_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
     conflict with changes that the lock had waited for, and that the statement has seen.
 
     Raises:
-        MetastoreError: COMMIT_OUTCOME_UNKNOWN, the server did not say whether it committed.
+        MetastoreError: COMMIT_OUTCOME_UNKNOWN, the server did not say whether it committed;
+            METASTORE_AUTHENTICATION, it was not asked to.
     """
     known = own.find(txn_id)
     if known is not None and known.state is TxnState.COMMITTED:
@@ -79,6 +80,8 @@ def commit_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
     except hms.NoSuchTxnException as error:
         raise failures.no_such_txn(txn_id) from error
     except MetastoreError as error:
+        if error.condition == failures.NOT_ASKED:
+            raise
         _settle(server, own, request, error)
     own.ended(txn_id, TxnState.COMMITTED)
 

@@ -4,6 +4,7 @@ import socket
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.sasl import kerberos_handshake, sasl_handshake
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.kerberos import Kerberos
+from acidsql.metastore.tokens import TokenFile
 from tests.metastore.hive.proxy import sasl_plain
 from tests.metastore.hive.tables import make_tables
 from tests.metastore.server.launcher import MetastoreServer
@@ -137,6 +139,15 @@ def test_kerberos_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(MetastoreError, match=r"METASTORE_AUTHENTICATION.*acidsql\[kerberos\]"):
             store.databases()
     assert callable(kerberos_handshake(Kerberos(principal="hive/_HOST@X")))
+
+
+def test_neither_token_nor_principal(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        uri = f"thrift://127.0.0.1:{listener.getsockname()[1]}"
+        for kerberos in (Kerberos(), Kerberos(token=TokenFile(tmp_path / "none"))):
+            store = connect(uri, user="ann", timeout=5, kerberos=kerberos)
+            with pytest.raises(MetastoreError, match=r"METASTORE_AUTHENTICATION.*tokenFile"):
+                store.databases()
 
 
 class Plain:
