@@ -90,7 +90,9 @@ def test_what_is_of_spark_alone_runs_once(client: ConnectClient, table: str) -> 
     client.sql("CREATE TABLE of_spark USING orc AS SELECT 1 AS id")
     client.run('spark.sql("INSERT INTO of_spark VALUES (2)").collect()')
     script = f"""
-frame = spark.sql("BEGIN INSERT INTO of_spark SELECT id FROM {table} WHERE id = 1; SELECT 5 AS x; END")
+frame = spark.sql('''
+    BEGIN INSERT INTO of_spark SELECT id FROM {table} WHERE id = 1; SELECT 5 AS x; END
+''')
 result = [frame.collect(), frame.columns]
 """
     assert client.run(script) == [[[5]], ["x"]]
@@ -140,7 +142,7 @@ def test_the_names_in_a_view_are_of_its_database(client: ConnectClient, table: s
         ("SELECT nope FROM {}", "AnalysisException", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703"),
         ("ALTER TABLE {} SET LOCATION '/x'", "AnalysisException",
          "UNSUPPORTED_FEATURE.SET_LOCATION", "0A000"),
-        ("COMMIT", "AnalysisException", "NO_ACTIVE_TRANSACTION", "25000"),
+        ("COMMIT", "SparkException", "NO_ACTIVE_TRANSACTION", "25P01"),
         ("SELECT 1 / (id - id) FROM {}", "ArithmeticException", "DIVIDE_BY_ZERO", "22012"),
     ],
 )  # fmt: skip
