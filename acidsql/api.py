@@ -230,19 +230,8 @@ def table(
     [Row(name='Tom', writeid=3)]
     """
     parts = bridge.parse_name(spark, name)
-    text = f"SELECT * FROM {'.'.join(map(quote, parts))}"
     is_listed = valid_write_ids is not None or valid_txns is not None
-    if (version is not None) + (timestamp is not None) + is_listed > 1:
-        raise AcidAnalysisError(
-            "INVALID_TIME_TRAVEL_SPEC",
-            f"{name} cannot be read as of two versions: give one of version, timestamp, and lists "
-            "of valid ids",
-        )
-    if version is not None:
-        moment_of_version(name, str(version))
-        text += f" VERSION AS OF '{version}'"
-    if timestamp is not None:
-        text += f" TIMESTAMP AS OF {bridge.literal_sql(spark, timestamp)}"
+    text = query_of_table(spark, parts, version, timestamp, is_listed=is_listed)
     if not is_listed and not deleted_rows:
         return sql(spark, text)
     with working(spark) as session, leased_snapshot(session) as snapshot:
@@ -263,6 +252,42 @@ def table(
         frame = snapshot.run(found)
         current().result = frame
         return frame
+
+
+def query_of_table(
+    spark: SparkSession,
+    parts: Sequence[str],
+    version: int | str | None,
+    timestamp: datetime | date | str | None,
+    *,
+    is_listed: bool = False,
+) -> str:
+    """Return the query of a table's rows, as of a version or time if one is given.
+
+    Args:
+        spark: the session.
+        parts: of the table's name.
+        version: see ``table``.
+        timestamp: see ``table``.
+        is_listed: whether lists of valid ids say what is read.
+
+    Raises:
+        AcidAnalysisError: INVALID_TIME_TRAVEL_SPEC, two of these were given.
+    """
+    name = ".".join(parts)
+    if (version is not None) + (timestamp is not None) + is_listed > 1:
+        raise AcidAnalysisError(
+            "INVALID_TIME_TRAVEL_SPEC",
+            f"{name} cannot be read as of two versions: give one of version, timestamp, and lists "
+            "of valid ids",
+        )
+    text = f"SELECT * FROM {'.'.join(map(quote, parts))}"
+    if version is not None:
+        moment_of_version(name, str(version))
+        text += f" VERSION AS OF '{version}'"
+    if timestamp is not None:
+        text += f" TIMESTAMP AS OF {bridge.literal_sql(spark, timestamp)}"
+    return text
 
 
 def metrics(frame: DataFrame) -> StatementMetrics | None:

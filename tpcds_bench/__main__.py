@@ -207,15 +207,16 @@ def decay_command(settings: Settings, scale: float, maintenance: int, rounds: in
 
 @main.command("serve")
 @rounds_option(30)
+@click.option("--connect", is_flag=True, help="With Spark Connect in place of Hive's protocol.")
 @click.pass_obj
-def serve_command(settings: Settings, rounds: int) -> bool:
-    """Measure statements by ``acidsql serve``, beside Spark's Thrift server."""
+def serve_command(settings: Settings, rounds: int, *, connect: bool) -> bool:
+    """Measure statements by ``acidsql serve``, beside Spark's own server."""
     settings.data.mkdir(parents=True, exist_ok=True)
     with (
         settings.work() as work,
         spark_session(work / "here", driver_memory=settings.driver_memory) as spark,
     ):
-        costs = serve.run(spark, work, rounds=rounds)
+        costs = serve.run(spark, work, rounds=rounds, connect=connect)
     settings.report("serve", serve.sections(costs), costs)
     return True
 

@@ -1,12 +1,14 @@
-"""Cost of a statement by ``acidsql serve``, beside Spark's own Thrift server and beside
-``acidsql.sql`` in the process.
+"""Cost of a statement by ``acidsql serve``, beside Spark's own server and beside ``acidsql.sql`` in
+the process.
 
-Servers run in processes of their own, and their client, PyHive, in this one.
+Servers run in processes of their own; so does a client of Spark Connect, and PyHive, the client of
+the Thrift server, in this one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import statistics
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +34,16 @@ _START_SECONDS = 180
 _ROWS = 10_000
 _PROGRAM = "from acidsql.repl.main import main; main()"
 _SPARKS_SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+_CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+# Collects the statement of each line of JSON, and answers each by an empty line.
+_CONNECT_CLIENT = """
+import json, sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.remote(sys.argv[1]).create()
+for line in sys.stdin:
+    spark.sql(json.loads(line)).collect()
+    print(flush=True)
+"""
 _FLAT = f"CREATE TABLE flat USING orc AS SELECT id, id % 10 AS v FROM range({_ROWS})"
 _ACID = (
     "CREATE TABLE acid (id BIGINT, v BIGINT) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -39,6 +51,7 @@ _ACID = (
 _FILL = f"INSERT INTO acid SELECT id, id % 10 FROM range({_ROWS})"
 
 Run = Callable[[str], object]
+Client = Callable[[int], AbstractContextManager[Run]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,21 +89,29 @@ class Cost:
         return round(self.milliseconds[way] / self.milliseconds[of], 2)
 
 
-def run(spark: SparkSession, work: Path, *, rounds: int, warm_up: int = 10) -> list[Cost]:
+def run(
+    spark: SparkSession, work: Path, *, rounds: int, connect: bool = False, warm_up: int = 10
+) -> list[Cost]:
     """Measure every statement, each way in turn.
 
     Args:
         spark: session of this process.
         work: empty directory.
         rounds: rounds that count.
+        connect: whether the servers are those of Spark Connect, else of Hive's protocol.
         warm_up: rounds before those.
     """
     with ExitStack() as stack:
+        sparks, ours = (
+            (_sparks_connect_server, _acidsql_serve_connect)
+            if connect
+            else (_sparks_server, _acidsql_serve)
+        )
         ways: dict[str, Run] = {
             "spark.sql": lambda text: spark.sql(text).collect(),
             "acidsql.sql": lambda text: acidsql.sql(spark, text).collect(),
-            "Spark's server": stack.enter_context(_sparks_server(work / "spark")),
-            "acidsql serve": stack.enter_context(_acidsql_serve(work / "acidsql")),
+            "Spark's server": stack.enter_context(sparks(work / "spark")),
+            "acidsql serve": stack.enter_context(ours(work / "acidsql")),
         }
         for way, execute in ways.items():
             if way != "acidsql.sql":  # its session is that of spark.sql
@@ -121,22 +142,46 @@ def _cost(statement: Statement, ways: Mapping[str, Run], rounds: int, warm_up: i
 @contextmanager
 def _acidsql_serve(home: Path) -> Iterator[Run]:
     port = _free_port()
+    with _running(_ours(home, port), home, port, _hive_client) as execute:
+        yield execute
+
+
+@contextmanager
+def _acidsql_serve_connect(home: Path) -> Iterator[Run]:
+    port = _free_port()
+    with _running([*_ours(home, port), "--connect"], home, port, _connect_client) as execute:
+        yield execute
+
+
+def _ours(home: Path, port: int) -> list[str]:
     command = [sys.executable, "-c", _PROGRAM, "serve", "--auth", "none", "--port", str(port)]
     options = ["--master", "local[2]", "--warehouse", str(home / "warehouse")]
-    with _running([*command, *options, *_conf()], home, port) as execute:
-        yield execute
+    return [*command, *options, *_conf()]
 
 
 @contextmanager
 def _sparks_server(home: Path) -> Iterator[Run]:
     port = _free_port()
-    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    command = [str(submit), "--class", _SPARKS_SERVER, "--master", "local[2]"]
-    options = ["--conf", f"spark.sql.warehouse.dir={home / 'warehouse'}"]
     hive = ["--hiveconf", f"hive.server2.thrift.port={port}"]
-    more = ["--conf", "spark.sql.catalogImplementation=in-memory", "spark-internal"]
-    with _running([*command, *options, *_conf(), *more, *hive], home, port) as execute:
+    command = [*_sparks(home, _SPARKS_SERVER), "spark-internal", *hive]
+    with _running(command, home, port, _hive_client) as execute:
         yield execute
+
+
+@contextmanager
+def _sparks_connect_server(home: Path) -> Iterator[Run]:
+    port = _free_port()
+    place = ["--conf", f"spark.connect.grpc.binding.port={port}"]
+    command = [*_sparks(home, _CONNECT_SERVER), *place, "spark-internal"]
+    with _running(command, home, port, _connect_client) as execute:
+        yield execute
+
+
+def _sparks(home: Path, server: str) -> list[str]:
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    command = [str(submit), "--class", server, "--master", "local[2]"]
+    options = ["--conf", f"spark.sql.warehouse.dir={home / 'warehouse'}"]
+    return [*command, *options, *_conf(), "--conf", "spark.sql.catalogImplementation=in-memory"]
 
 
 def _conf() -> list[str]:
@@ -150,7 +195,7 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _running(command: Sequence[str], home: Path, port: int) -> Iterator[Run]:
+def _running(command: Sequence[str], home: Path, port: int, client: Client) -> Iterator[Run]:
     """Run a server within the block, and yield what runs a statement by it."""
     home.mkdir(parents=True)
     with (
@@ -164,23 +209,55 @@ def _running(command: Sequence[str], home: Path, port: int) -> Iterator[Run]:
         ) as process,
     ):
         try:
-            with contextlib.closing(_connection(process, port)) as connection:
-                yield lambda text: _executed(connection, text)
+            _wait_for(process, port)
+            with client(port) as execute:
+                yield execute
         finally:
             process.terminate()
 
 
-def _connection(process: subprocess.Popen[bytes], port: int) -> Any:
-    from pyhive import hive  # noqa: PLC0415 - the other suites do not need it
-
+def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while True:
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port)).close()
-            return hive.connect(host="127.0.0.1", port=port, username="bench", auth="NONE")
+            return
         if process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(f"{process.args!r} does not listen: see its log")
         time.sleep(0.2)
+
+
+@contextmanager
+def _hive_client(port: int) -> Iterator[Run]:
+    from pyhive import hive  # noqa: PLC0415 - the other suites do not need it
+
+    with contextlib.closing(
+        hive.connect(host="127.0.0.1", port=port, username="bench", auth="NONE")
+    ) as connection:
+        yield lambda text: _executed(connection, text)
+
+
+@contextmanager
+def _connect_client(port: int) -> Iterator[Run]:
+    with subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", _CONNECT_CLIENT, f"sc://127.0.0.1:{port}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield lambda text: _collected(process, text)
+        finally:
+            process.terminate()
+
+
+def _collected(process: subprocess.Popen[str], text: str) -> None:
+    if process.stdin is None or process.stdout is None:
+        raise RuntimeError("the client has no pipes")
+    process.stdin.write(json.dumps(text) + "\n")
+    process.stdin.flush()
+    if not process.stdout.readline():
+        raise RuntimeError(f"the client of Spark Connect failed at {text}")
 
 
 def _executed(connection: Any, text: str) -> object:

@@ -1,21 +1,15 @@
 package acidsql.bridge;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.lang.reflect.Field;
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
@@ -45,9 +39,6 @@ import org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
-import py4j.ClientServerConnection;
-import py4j.PythonClient;
-import scala.Function4;
 import scala.Option;
 
 /**
@@ -57,31 +48,24 @@ import scala.Option;
  * <p>Janino, which Spark compiles its generated code with, compiles this text when a server is
  * started: thriftserver.Session stands for the class of sessions that this release of Spark uses.
  */
-public final class ThriftServer {
-  final Asked acidsql;
+public final class ThriftServer extends ClientStatements {
   final ClientSessions sessions;
-  volatile boolean isRunning = true;
+  final SparkContext context;
   private HiveThriftServer2 server;
   private ThriftCLIService service;
 
-  /**
-   * @param asked answers in Python; it gets the secret, what is asked, the session and a text
-   * @param secret that tells this server's calls from those of others on this machine
-   * @param python client of py4j that makes the calls
-   */
-  public ThriftServer(Function4 asked, String secret, PythonClient python) {
-    this.acidsql = new Asked(asked, secret, python);
-    this.sessions = new ClientSessions(acidsql);
+  public ThriftServer(Asked asked, SparkContext context) {
+    super(asked);
+    this.context = context;
+    this.sessions = new ClientSessions(asked);
   }
 
-  /** Returns what makes the parsers of new sessions, for SparkSessionExtensions.injectParser. */
-  public scala.Function2 parsers(SparkContext context) {
-    return new Parsers(this, context);
+  public ClientParser parser(Object session, ParserInterface spark) {
+    return new Parser(this, session, spark);
   }
 
   /** Starts the server as Spark does, and returns when it listens. */
-  public void start(thriftserver.Session session, SparkContext context, Configuration configuration)
-      throws Exception {
+  public void start(thriftserver.Session session, Configuration configuration) throws Exception {
     stayAfterErrors();
     HiveConf conf = HiveUtils$.MODULE$.newClientForExecution(context.conf(), configuration).conf();
     withoutMetastore(conf);
@@ -91,7 +75,7 @@ public final class ThriftServer {
     // Spark does this after the server has started, too late for the first client.
     Object[] both = new Object[] {server, context};
     Object companion = HiveThriftServer2$.MODULE$;
-    Reflected.call(companion, companion.getClass(), "createListenerAndUI", both);
+    Called.call(companion, companion.getClass(), "createListenerAndUI", both);
     server.start();
   }
 
@@ -146,51 +130,15 @@ public final class ThriftServer {
   }
 }
 
-/** Questions to Python. */
-final class Asked {
+/** Lists of what the metastore has. */
+final class Lists {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private final Function4 asked;
-  private final String secret;
-  private final PythonClient python;
-  /** Connections to Python, each with a thread there, that no thread here uses now. */
-  private final ConcurrentLinkedDeque idle = new ConcurrentLinkedDeque();
-
-  Asked(Function4 asked, String secret, PythonClient python) {
-    this.asked = asked;
-    this.secret = secret;
-    this.python = python;
-  }
-
-  /**
-   * Returns the answer to a question; an answer that is an exception is thrown.
-   *
-   * <p>Threads lend connections: py4j would make one for each thread, and keep it for ever.
-   */
-  Object ask(String question, Object session, String text) {
-    boolean lends = python.getPerThreadConnection() == null;
-    if (lends) {
-      python.setPerThreadConnection((ClientServerConnection) idle.pollFirst());
-    }
-    Object answer;
-    try {
-      answer = asked.apply(secret, question, session, text);
-    } finally {
-      ClientServerConnection used = python.getPerThreadConnection();
-      if (lends && used != null) {
-        idle.addFirst(used);
-        python.setPerThreadConnection(null);
-      }
-    }
-    if (answer instanceof RuntimeException) {
-      throw (RuntimeException) answer;
-    }
-    return answer;
-  }
 
   /** Returns the rows of an answer to a question about the metastore. */
-  Iterator rows(String question, Object session, String[] arguments) throws HiveSQLException {
+  static Iterator of(Asked acidsql, String question, Object session, String[] arguments)
+      throws HiveSQLException {
     try {
-      Object answer = ask(question, session, JSON.writeValueAsString(arguments));
+      Object answer = acidsql.ask(question, session, JSON.writeValueAsString(arguments));
       return ((List) JSON.readValue((String) answer, List.class)).iterator();
     } catch (StatementError error) {
       throw new HiveSQLException(error.getMessage(), error.getSqlState(), error);
@@ -278,84 +226,26 @@ final class ClientSessions extends ConcurrentHashMap {
   }
 }
 
-/** Maker of the parsers of new sessions. */
-final class Parsers extends scala.runtime.AbstractFunction2 {
-  private final ThriftServer server;
-  private final SparkContext context;
-
-  Parsers(ThriftServer server, SparkContext context) {
-    this.server = server;
-    this.context = context;
-  }
-
-  public Object apply(Object session, Object parser) {
-    return Proxy.newProxyInstance(
-        ParserInterface.class.getClassLoader(),
-        new Class[] {ParserInterface.class},
-        new Parser(server, context, session, parser));
-  }
-}
-
-/**
- * Parser of a session: the plan of a client's statement is its result, which Python makes. All else
- * is parsed by Spark: views, texts within statements, and statements of other sessions.
- */
-final class Parser implements InvocationHandler {
-  private static final ThreadLocal AT_WORK = new ThreadLocal();
-  private static final int MOST_GROUPS = 1000;
+/** Parser of a session: the first text that is parsed for a statement is the client's. */
+final class Parser extends ClientParser {
   private static final Pattern USE = Pattern.compile("(?is)\\s*use\\s.*");
   private final ThriftServer server;
-  private final SparkContext context;
-  private final Object session;
-  private final Object parser;
-  /** Job groups of the statements that were run; the server gives each statement one of its own. */
-  private final LinkedHashSet groups = new LinkedHashSet();
 
-  Parser(ThriftServer server, SparkContext context, Object session, Object parser) {
+  Parser(ThriftServer server, Object session, ParserInterface spark) {
+    super(server, session, spark);
     this.server = server;
-    this.context = context;
-    this.session = session;
-    this.parser = parser;
   }
 
-  public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
-    if (method.getName().startsWith("parsePlan") && AT_WORK.get() == null && server.isRunning) {
-      String question = question((String) arguments[0]);
-      if (question != null) {
-        AT_WORK.set(Boolean.TRUE);
-        try {
-          Object plan = server.acidsql.ask(question, session, (String) arguments[0]);
-          if (plan != null) {
-            return plan;
-          }
-        } finally {
-          AT_WORK.remove();
-        }
-      }
-    }
-    try {
-      return method.invoke(parser, arguments);
-    } catch (InvocationTargetException error) {
-      throw error.getTargetException();
-    }
-  }
-
-  /** Returns what a text is: a client's statement, the USE of a session that opens, or null. */
-  private String question(String text) {
-    String group = context.getLocalProperty("spark.jobGroup.id");
+  /**
+   * Returns what a text is: a client's statement, the USE of a session that opens, or null. The
+   * server gives each statement a job group of its own.
+   */
+  protected String question(String text) {
+    String group = server.context.getLocalProperty("spark.jobGroup.id");
     if (server.sessions.isOfClient(session)) {
       return group != null && isFirstOf(group) ? "run" : null;
     }
     return group == null && USE.matcher(text).matches() ? "use" : null;
-  }
-
-  private boolean isFirstOf(String group) {
-    synchronized (groups) {
-      if (groups.size() >= MOST_GROUPS) {
-        groups.remove(groups.iterator().next());
-      }
-      return groups.add(group);
-    }
   }
 }
 
@@ -427,7 +317,7 @@ final class Schemas extends SparkGetSchemasOperation {
 
   public void runInternal() throws HiveSQLException {
     Object spark = ClientSessions.sparkSession(session);
-    Iterator rows = server.acidsql.rows("schemas", spark, new String[] {schema});
+    Iterator rows = Lists.of(server.acidsql, "schemas", spark, new String[] {schema});
     super.runInternal();
     while (rows.hasNext()) {
       rowSet.addRow(((List) rows.next()).toArray());
@@ -461,14 +351,14 @@ final class Tables extends SparkGetTablesOperation {
 
   public void runInternal() throws HiveSQLException {
     Object spark = ClientSessions.sparkSession(session);
-    Iterator rows = server.acidsql.rows("tables", spark, new String[] {schema, table});
+    Iterator rows = Lists.of(server.acidsql, "tables", spark, new String[] {schema, table});
     super.runInternal();
     while (rows.hasNext()) {
       List row = (List) rows.next();
       if (types == null || types.isEmpty() || types.contains(row.get(2))) {
         Object comment = Option.apply(row.get(3));
         Object[] cells = new Object[] {row.get(0), row.get(1), row.get(2), comment};
-        Reflected.call(this, SparkGetTablesOperation.class, "addToRowSet", cells);
+        Called.call(this, SparkGetTablesOperation.class, "addToRowSet", cells);
       }
     }
   }
@@ -500,7 +390,7 @@ final class Columns extends SparkGetColumnsOperation {
 
   public void runInternal() throws HiveSQLException {
     Object spark = ClientSessions.sparkSession(session);
-    Iterator rows = server.acidsql.rows("columns", spark, new String[] {schema, table});
+    Iterator rows = Lists.of(server.acidsql, "columns", spark, new String[] {schema, table});
     super.runInternal();
     Pattern pattern =
         column == null ? null : Pattern.compile(convertIdentifierPattern(column, false));
@@ -515,7 +405,7 @@ final class Columns extends SparkGetColumnsOperation {
       }
       type = CharVarcharUtils.replaceCharVarcharWithStringInSchema(type);
       Object[] cells = new Object[] {pattern, row.get(0), row.get(1), type};
-      Reflected.call(this, SparkGetColumnsOperation.class, "addToRowSet", cells);
+      Called.call(this, SparkGetColumnsOperation.class, "addToRowSet", cells);
     }
   }
 
@@ -529,8 +419,8 @@ final class Columns extends SparkGetColumnsOperation {
   }
 }
 
-/** Access to what Spark keeps to itself. */
-final class Reflected {
+/** Calls of methods that Spark keeps to itself. */
+final class Called {
   static void call(Object object, Class owner, String name, Object[] arguments)
       throws HiveSQLException {
     Method[] methods = owner.getDeclaredMethods();
@@ -546,17 +436,5 @@ final class Reflected {
       }
     }
     throw new HiveSQLException("Spark has no " + owner.getName() + "." + name);
-  }
-
-  static Object get(Object object, Class owner, String name) throws Exception {
-    Field field = owner.getDeclaredField(name);
-    field.setAccessible(true);
-    return field.get(object);
-  }
-
-  static void set(Object object, Class owner, String name, Object value) throws Exception {
-    Field field = owner.getDeclaredField(name);
-    field.setAccessible(true);
-    field.set(object, value);
   }
 }

@@ -13,6 +13,7 @@ from acidsql.bridge import manifest_write, object_files, s3
 from acidsql.bridge.analysis_errors import without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
+from acidsql.bridge.client_statements import executed_command, session_of
 from acidsql.bridge.column_defaults import check_default
 from acidsql.bridge.commands import Command, commands, written_by
 from acidsql.bridge.conditions import (
@@ -25,6 +26,7 @@ from acidsql.bridge.conditions import (
     split_and,
     without_coarse_mark,
 )
+from acidsql.bridge.connect_server import ConnectServer, start_connect_server
 from acidsql.bridge.current_values import CurrentValues
 from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.hadoop import (
@@ -170,7 +172,7 @@ from acidsql.bridge.subqueries import (
     without_conditions,
 )
 from acidsql.bridge.table_changes import ChangesCall, ChangesClause, Timestamp, changes_of
-from acidsql.bridge.thrift_server import ThriftServer, session_of, start_thrift_server
+from acidsql.bridge.thrift_server import ThriftServer, start_thrift_server
 from acidsql.bridge.time_travel import expression_text, timestamp_of, timestamp_of_text
 from acidsql.bridge.trees import (
     AggregateFunction,
@@ -228,6 +230,7 @@ __all__ = [
     "Clause",
     "Command",
     "Conjunct",
+    "ConnectServer",
     "CurrentValues",
     "DeleteBitmap",
     "DynamicPruning",
@@ -288,6 +291,7 @@ __all__ = [
     "delete_path",
     "delete_rows",
     "dynamic_pruning",
+    "executed_command",
     "explain",
     "expression_text",
     "file_relation",
@@ -402,6 +406,7 @@ __all__ = [
     "simple_name",
     "sort_order",
     "split_and",
+    "start_connect_server",
     "start_thrift_server",
     "statement_settings",
     "subqueries_in",

@@ -29,7 +29,7 @@ from acidsql.repl.output import Output, pager_command, terminal
 from acidsql.repl.printer import FORMATS, result_text, summary
 from acidsql.repl.session import start_session
 from acidsql.repl.shell import Ending, Settings, Shell
-from acidsql.serve.options import AUTHENTICATIONS
+from acidsql.serve.options import AUTHENTICATIONS, CONNECT_AUTHENTICATIONS
 
 _EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: INTERRUPTED}
 
@@ -273,38 +273,57 @@ def maintain(
 
 @main.command()
 @_spark_options
+@click.option(
+    "--connect",
+    is_flag=True,
+    help="Serve Spark Connect's clients in place of those of Hive's protocol; PySpark 4.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(min=0, max=65535),
-    default=10000,
-    show_default=True,
+    show_default="10000, with --connect 15002",
     help="Port to listen on; 0 is any that is free.",
 )
 @click.option(
     "--auth",
     "authentication",
-    type=click.Choice(AUTHENTICATIONS, case_sensitive=False),
+    type=click.Choice(
+        (*AUTHENTICATIONS, *(a for a in CONNECT_AUTHENTICATIONS if a not in AUTHENTICATIONS)),
+        case_sensitive=False,
+    ),
     required=True,
-    help="How clients prove who they are; none and nosasl let in everybody.",
+    help="How clients prove who they are; none and nosasl let in everybody. With --connect: none "
+    "or token.",
 )
 def serve(
     *,
     master: str | None,
     conf: tuple[str, ...],
     warehouse: Path | None,
+    connect: bool,
     host: str,
-    port: int,
+    port: int | None,
     authentication: str,
 ) -> None:
-    """Serve JDBC, ODBC and other clients of Hive's protocol, until SIGTERM or Ctrl-C."""
+    """Serve JDBC, ODBC and other clients of Hive's protocol, or of Spark Connect, until SIGTERM or
+    Ctrl-C.
+    """
+    known = CONNECT_AUTHENTICATIONS if connect else AUTHENTICATIONS
+    if authentication not in known:
+        raise click.UsageError(
+            f"--auth {authentication} is not one of {', '.join(known)}"
+            f"{', with --connect' if connect else ''}"
+        )
     # Imported here because the product takes a moment to load.
     from acidsql.repl import serve_command as service  # noqa: PLC0415
 
     service.without_variables()
     spark = _start(master, warehouse, conf)
+    run = service.serve_connect if connect else service.serve
+    chosen = port if port is not None else 15002 if connect else 10000
     try:
-        service.serve(spark, host=host, port=port, authentication=authentication)
+        run(spark, host=host, port=chosen, authentication=authentication)
     except PySparkException as error:
         raise click.ClickException(summary(error)) from error
     finally:

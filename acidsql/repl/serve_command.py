@@ -1,4 +1,4 @@
-"""``acidsql serve``: Spark's Thrift server over ACID tables, until it is stopped.
+"""``acidsql serve``: Spark's Thrift server or Spark Connect's over ACID tables, until stopped.
 
 Exit codes: 0 stopped by SIGINT or SIGTERM; 1 Spark or the server did not start; 2 wrong usage.
 """
@@ -9,13 +9,22 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from types import FrameType
 
 from pyspark.sql import SparkSession
 
-from acidsql.serve.options import check_address, dangers, hive_settings
+from acidsql.serve.connect import ConnectServer
+from acidsql.serve.options import (
+    CONNECT_TOKEN,
+    CONNECT_TOKEN_VARIABLE,
+    check_address,
+    connect_dangers,
+    connect_settings,
+    dangers,
+    hive_settings,
+)
 from acidsql.serve.server import Server
 
 # They would win over the options.
@@ -41,7 +50,7 @@ def hive_options(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def serve(spark: SparkSession, *, host: str, port: int, authentication: str) -> None:
-    """Run the server until SIGINT or SIGTERM.
+    """Run the Thrift server until SIGINT or SIGTERM.
 
     Args:
         spark: the session.
@@ -55,9 +64,43 @@ def serve(spark: SparkSession, *, host: str, port: int, authentication: str) -> 
     """
     given = hive_options(dict(spark.sparkContext.getConf().getAll()))
     settings = hive_settings(host=host, port=port, authentication=authentication, given=given)
-    for danger in dangers(settings):
-        sys.stderr.write(f"warning: {danger}\n")
+    _warn(dangers(settings))
     check_address(host, port)
+    _run(lambda: Server(spark, settings), host)
+
+
+def serve_connect(spark: SparkSession, *, host: str, port: int, authentication: str) -> None:
+    """Run Spark Connect's server until SIGINT or SIGTERM.
+
+    Args:
+        spark: the session.
+        host: to listen on.
+        port: to listen on; 0 is any that is free.
+        authentication: see ``acidsql.serve.options``.
+
+    Raises:
+        AcidAnalysisError: MISSING_SERVER_SETTING, CONNECT_SERVER_MISSING,
+            CONNECT_SERVER_NOT_STARTED.
+        MetastoreError: the metastore cannot be reached.
+    """
+    token = spark.sparkContext.getConf().get(CONNECT_TOKEN) or os.environ.get(
+        CONNECT_TOKEN_VARIABLE
+    )
+    settings = connect_settings(
+        host=host, port=port, authentication=authentication, has_token=bool(token)
+    )
+    _warn(connect_dangers(host, has_token=bool(token)))
+    check_address(host, port, "CONNECT_SERVER_NOT_STARTED")
+    _run(lambda: ConnectServer(spark, settings), host)
+
+
+def _warn(found: Iterable[str]) -> None:
+    for danger in found:
+        sys.stderr.write(f"warning: {danger}\n")
+
+
+def _run(start: Callable[[], Server | ConnectServer], host: str) -> None:
+    """Start a server, tell where it listens, and stop it at a signal."""
     stopped = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -65,7 +108,7 @@ def serve(spark: SparkSession, *, host: str, port: int, authentication: str) -> 
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    server = Server(spark, settings)
+    server = start()
     shown = f"[{host}]" if ":" in host else host
     sys.stdout.write(f"listening on {shown}:{server.port}\n")
     with suppress(OSError):  # nobody reads it

@@ -1,4 +1,4 @@
-"""Sessions of the Thrift server's clients: each has settings and a transaction of its own."""
+"""Sessions of the servers' clients: each has settings and a transaction of its own."""
 
 from __future__ import annotations
 
@@ -32,15 +32,17 @@ class Client:
 
     def run(self, text: str) -> DataFrame:
         """Run a statement."""
-        with self._at_work(), acting_for(self), no_retries_after(self._has_left):
+        with self.at_work():
             return api.run(self.spark, text, None, {})
 
     @contextmanager
-    def _at_work(self) -> Iterator[None]:
+    def at_work(self) -> Iterator[None]:
+        """Let the statements of the block be of this client."""
         with self._lock:
             self._running += 1
         try:
-            yield
+            with acting_for(self), no_retries_after(self._has_left):
+                yield
         finally:
             with self._lock:
                 self._running -= 1
@@ -56,3 +58,32 @@ class Client:
             is_over = self._has_left.is_set() and not self._running
         if is_over and not bridge.is_stopped(self.spark):
             AcidSession.end(self.spark)
+
+
+class Clients:
+    """Clients of a server, by their sessions."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        """Args:
+        spark: a session of the same application.
+        """
+        self._spark = spark
+        self._clients: dict[str, Client] = {}
+        self._lock = threading.Lock()
+
+    def of(self, session: bridge.JavaObject) -> Client:
+        """Return the client that a Java session belongs to."""
+        spark = bridge.session_of(self._spark, session)
+        key = bridge.session_key(spark)
+        with self._lock:
+            if key not in self._clients:
+                self._clients[key] = Client(spark)
+            return self._clients[key]
+
+    def leave(self, session: bridge.JavaObject) -> None:
+        """End a client's session."""
+        key = bridge.session_key(bridge.session_of(self._spark, session))
+        with self._lock:
+            client = self._clients.pop(key, None)
+        if client is not None:
+            client.leave()

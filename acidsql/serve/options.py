@@ -1,4 +1,4 @@
-"""Hive's settings of the server, as the options of ``acidsql serve`` say them."""
+"""Settings of the servers, as the options of ``acidsql serve`` say them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ from acidsql.errors import AcidAnalysisError
 AUTHENTICATIONS = ("none", "nosasl", "ldap", "kerberos", "pam", "custom")
 """Values of ``hive.server2.authentication``; the first two let in everybody."""
 
+CONNECT_AUTHENTICATIONS = ("none", "token")
+"""How clients of Spark Connect prove who they are; the first lets in everybody."""
+
+CONNECT_TOKEN = "spark.connect.authenticate.token"
+"""Setting of Spark's that has the token; a server that has one demands it."""
+
+CONNECT_TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+"""Environment variable that Spark takes the token from if the setting has none."""
+
+_CONNECT_ADDRESS = "spark.connect.grpc.binding.address"
+_CONNECT_PORT = "spark.connect.grpc.binding.port"
 _ANONYMOUS = ("none", "nosasl")
 _AUTHENTICATION = "hive.server2.authentication"
 _SSL = "hive.server2.use.SSL"
@@ -79,6 +90,47 @@ def dangers(settings: Mapping[str, str]) -> Iterator[str]:
         )
 
 
+def connect_settings(
+    *, host: str, port: int, authentication: str, has_token: bool
+) -> dict[str, str]:
+    """Return the settings of Spark Connect's server.
+
+    Args:
+        host: address or name to listen on.
+        port: 0 is any that is free.
+        authentication: one of ``CONNECT_AUTHENTICATIONS``.
+        has_token: whether the user gave a token.
+
+    Raises:
+        AcidAnalysisError: MISSING_SERVER_SETTING, clients of other machines need a token, or it was
+            asked for, and there is none.
+    """
+    is_needed = authentication == "token" or not is_loopback(host)
+    if is_needed and not has_token:
+        why = "--auth token" if authentication == "token" else f"to listen on {host}"
+        raise AcidAnalysisError(
+            "MISSING_SERVER_SETTING",
+            f"{why} needs {CONNECT_TOKEN}: give it in spark-defaults.conf, or in the environment "
+            f"variable {CONNECT_TOKEN_VARIABLE}",
+            {"confName": CONNECT_TOKEN},
+        )
+    return {_CONNECT_ADDRESS: host, _CONNECT_PORT: str(port)}
+
+
+def connect_dangers(host: str, *, has_token: bool) -> Iterator[str]:
+    """Yield what the user should know about who can use Spark Connect's server."""
+    if not has_token:
+        yield (
+            "no authentication: everybody on this machine can run statements and code as the user "
+            "of this process, which can read and write files: use --auth token"
+        )
+    if not is_loopback(host):
+        yield (
+            "no TLS: the token and rows go over the network as they are, and PySpark's client "
+            "sends a token to other machines by TLS alone: put a proxy that ends TLS before it"
+        )
+
+
 def is_loopback(host: str) -> bool:
     """Return whether a name or address is of this machine alone."""
     try:
@@ -88,11 +140,11 @@ def is_loopback(host: str) -> bool:
     return bool(found) and all(ipaddress.ip_address(str(a)).is_loopback for a in found)
 
 
-def check_address(host: str, port: int) -> None:
+def check_address(host: str, port: int, condition: str = "THRIFT_SERVER_NOT_STARTED") -> None:
     """Check that a server can listen on an address.
 
     Raises:
-        AcidAnalysisError: THRIFT_SERVER_NOT_STARTED.
+        AcidAnalysisError: of this condition.
     """
     # Spark 3.5 would end the whole process.
     try:
@@ -104,6 +156,6 @@ def check_address(host: str, port: int) -> None:
             probe.bind(address)
     except OSError as error:
         raise AcidAnalysisError(
-            "THRIFT_SERVER_NOT_STARTED",
+            condition,
             f"cannot listen on {host}:{port} ({error}): choose another --host or --port",
         ) from error

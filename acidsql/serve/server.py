@@ -1,9 +1,8 @@
-"""Start and end of the server."""
+"""Start and end of the Thrift server."""
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import api, bridge
 from acidsql.serve import metadata
-from acidsql.serve.clients import Client
+from acidsql.serve.clients import Clients
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.at_work import is_at_work
 
@@ -43,8 +42,7 @@ class Server:
             MetastoreError: the metastore cannot be reached.
         """
         self._spark = spark
-        self._clients: dict[str, Client] = {}
-        self._lock = threading.Lock()
+        self._clients = Clients(spark)
         with api.working(spark):
             pass  # a metastore that cannot be opened raises its error here
         self._server = bridge.start_thrift_server(spark, settings, self._ask)
@@ -57,7 +55,7 @@ class Server:
     def _ask(self, question: str, session: bridge.JavaObject, text: str | None) -> Any:
         """Answer a question of the server: about a statement, the end of a session, or metadata."""
         if question == "close":
-            self._leave(session)
+            self._clients.leave(session)
             return None
         if question == "run":
             return self._run(session, text or "")
@@ -69,19 +67,4 @@ class Server:
 
     def _run(self, session: bridge.JavaObject, text: str) -> DataFrame | None:
         """Run a client's statement; None leaves to Spark what acidsql itself has it parse."""
-        return None if is_at_work() else self._client(session).run(text)
-
-    def _client(self, session: bridge.JavaObject) -> Client:
-        spark = bridge.session_of(self._spark, session)
-        key = bridge.session_key(spark)
-        with self._lock:
-            if key not in self._clients:
-                self._clients[key] = Client(spark)
-            return self._clients[key]
-
-    def _leave(self, session: bridge.JavaObject) -> None:
-        key = bridge.session_key(bridge.session_of(self._spark, session))
-        with self._lock:
-            client = self._clients.pop(key, None)
-        if client is not None:
-            client.leave()
+        return None if is_at_work() else self._clients.of(session).run(text)

@@ -21,8 +21,15 @@ _LISTENING = "listening on 127.0.0.1:"
 
 
 @contextmanager
-def serving(home: Path, auth: str, settings: Mapping[str, str]) -> Iterator[int]:
-    """Run a server within the block; yield its port."""
+def serving(
+    home: Path, auth: str, settings: Mapping[str, str], *options: str, token: str = ""
+) -> Iterator[int]:
+    """Run a server within the block; yield its port.
+
+    Args:
+        options: further ones of the command.
+        token: that clients of Spark Connect must give.
+    """
     conf = {
         "spark.acidsql.compaction.auto": "off",
         "spark.driver.memory": "1g",
@@ -30,19 +37,22 @@ def serving(home: Path, auth: str, settings: Mapping[str, str]) -> Iterator[int]
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
         **settings,
     }
-    options = [word for item in conf.items() for word in ("--conf", "=".join(item))]
+    given = [word for item in conf.items() for word in ("--conf", "=".join(item))]
     place = ["--master", "local[2]", "--warehouse", str(home / "warehouse"), "--port", "0"]
     log = home / "log"
     with (
         log.open("w") as errors,
         subprocess.Popen(
-            [*_COMMAND, "--auth", auth, *place, *options],
+            [*_COMMAND, "--auth", auth, *place, *given, *options],
             cwd=home,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            # The server's options win.
-            env={**os.environ, "HIVE_SERVER2_THRIFT_BIND_HOST": "0.0.0.0"},
+            env={
+                **os.environ,
+                "HIVE_SERVER2_THRIFT_BIND_HOST": "0.0.0.0",  # the server's options win
+                "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
+            },
         ) as process,
     ):
         assert process.stdout is not None

@@ -5,9 +5,18 @@ from __future__ import annotations
 import socket
 
 import pytest
+from click.testing import CliRunner
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.serve.options import check_address, dangers, hive_settings, is_loopback
+from acidsql.repl.main import main
+from acidsql.serve.options import (
+    check_address,
+    connect_dangers,
+    connect_settings,
+    dangers,
+    hive_settings,
+    is_loopback,
+)
 
 _LDAP = {"hive.server2.authentication.ldap.url": "ldaps://localhost"}
 
@@ -100,3 +109,48 @@ def test_an_address_in_use_is_refused() -> None:
             check_address("127.0.0.1", port)
     assert raised.value.getCondition() == "THRIFT_SERVER_NOT_STARTED"
     check_address("127.0.0.1", port)
+
+
+def test_spark_connect_listens_on_loopback_with_and_without_a_token() -> None:
+    for authentication, has_token in (("none", False), ("none", True), ("token", True)):
+        found = connect_settings(
+            host="127.0.0.1", port=7, authentication=authentication, has_token=has_token
+        )
+        assert found == {
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.connect.grpc.binding.port": "7",
+        }
+
+
+@pytest.mark.parametrize(
+    ("host", "authentication", "why"),
+    [("127.0.0.1", "token", "--auth token needs"), ("0.0.0.0", "none", "listen on 0.0.0.0 needs")],
+)
+def test_spark_connect_without_the_token_that_it_needs(
+    host: str, authentication: str, why: str
+) -> None:
+    with pytest.raises(AcidAnalysisError, match=why) as raised:
+        connect_settings(host=host, port=7, authentication=authentication, has_token=False)
+    assert raised.value.getCondition() == "MISSING_SERVER_SETTING"
+    assert raised.value.getMessageParameters() == {"confName": "spark.connect.authenticate.token"}
+
+
+def test_dangers_of_spark_connect() -> None:
+    assert not list(connect_dangers("localhost", has_token=True))
+    (access,) = connect_dangers("localhost", has_token=False)
+    assert "no authentication: everybody on this machine" in access
+    (encryption,) = connect_dangers("0.0.0.0", has_token=True)
+    assert "no TLS: the token and rows" in encryption
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--auth", "token"], "--auth token is not one of none, nosasl"),
+        (["--connect", "--auth", "ldap"], "--auth ldap is not one of none, token, with --connect"),
+    ],
+)
+def test_an_authentication_of_the_other_server(options: list[str], said: str) -> None:
+    answer = CliRunner().invoke(main, ["serve", *options])
+    assert answer.exit_code == 2
+    assert said in answer.output

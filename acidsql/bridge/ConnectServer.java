@@ -1,0 +1,440 @@
+package acidsql.bridge;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.apache.spark.QueryContext;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkException;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext$;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin$;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.connect.service.SessionHolder;
+import org.apache.spark.sql.connect.service.SparkConnectService$;
+import org.apache.spark.sql.connect.service.SparkConnectSessionManager;
+import scala.Function1;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Spark Connect's server with what acidsql adds to it: the statements of its clients, the tables
+ * that they name, and the end of a client's session.
+ *
+ * <p>Compiled by Janino, as ClientStatements is.
+ */
+public final class ConnectServer extends ClientStatements {
+  final Sessions sessions;
+  final SparkContext context;
+
+  public ConnectServer(Asked asked, SparkContext context) {
+    super(asked);
+    this.context = context;
+    this.sessions = new Sessions(asked);
+  }
+
+  public ClientParser parser(Object session, ParserInterface spark) {
+    return new Parser(this, session, spark);
+  }
+
+  /** Returns what makes the rules of new sessions, for injectResolutionRule. */
+  public Function1 rules() {
+    return new Rules(this);
+  }
+
+  /** Starts the server as Spark does, with settings that win, and returns when it listens. */
+  public void start(Map settings) throws Exception {
+    for (Iterator i = settings.entrySet().iterator(); i.hasNext(); ) {
+      Map.Entry setting = (Map.Entry) i.next();
+      context.conf().set((String) setting.getKey(), (String) setting.getValue());
+    }
+    SparkConnectSessionManager manager = SparkConnectService$.MODULE$.sessionManager();
+    Reflected.set(manager, SparkConnectSessionManager.class, "sessionStore", sessions);
+    SparkConnectService$.MODULE$.start(context);
+  }
+
+  /** Returns the port on which it listens. */
+  public int port() {
+    return SparkConnectService$.MODULE$.localPort();
+  }
+
+  /** Ends the server and the sessions of its clients. */
+  public void stop() {
+    SparkConnectService$.MODULE$.stop(Option.empty(), Option.empty());
+    sessions.clear();
+    isRunning = false;
+  }
+}
+
+/** Spark sessions of the clients, by the keys of the server's. */
+final class Sessions extends ConcurrentHashMap {
+  private final Asked acidsql;
+  private final Set known =
+      Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap()));
+
+  Sessions(Asked acidsql) {
+    this.acidsql = acidsql;
+  }
+
+  boolean isOfClient(Object session) {
+    return known.contains(session);
+  }
+
+  private static Object sparkSession(Object holder) {
+    return ((SessionHolder) holder).session();
+  }
+
+  public Object put(Object key, Object holder) {
+    known.add(sparkSession(holder));
+    return super.put(key, holder);
+  }
+
+  public Object computeIfAbsent(Object key, Function made) {
+    Object holder = super.computeIfAbsent(key, made);
+    if (holder != null) {
+      known.add(sparkSession(holder));
+    }
+    return holder;
+  }
+
+  public Object remove(Object key) {
+    Object holder = super.remove(key);
+    if (holder != null && known.remove(sparkSession(holder))) {
+      acidsql.ask("close", sparkSession(holder), null);
+    }
+    return holder;
+  }
+
+  public void clear() {
+    for (Iterator i = keySet().iterator(); i.hasNext(); ) {
+      remove(i.next());
+    }
+  }
+}
+
+/** Parser of a session: the texts that Spark Connect's planner has parsed are the client's. */
+final class Parser extends ClientParser {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String PLANNER = "org.apache.spark.sql.connect.planner.SparkConnectPlanner";
+  private final ConnectServer server;
+
+  Parser(ConnectServer server, Object session, ParserInterface spark) {
+    super(server, session, spark);
+    this.server = server;
+  }
+
+  /**
+   * Returns what a text is: "run" for the statement of a request to run one; "query" for a text
+   * within a DataFrame, which is parsed again whenever the client looks at it; null for the text of
+   * a view and others that Spark's analysis has parsed.
+   */
+  protected String question(String text) {
+    if (!server.sessions.isOfClient(session)) {
+      return null;
+    }
+    StackTraceElement[] calls = new Throwable().getStackTrace();
+    boolean isOfClient = false;
+    for (int i = 0; i < calls.length; i++) {
+      String name = calls[i].getClassName();
+      if (name.startsWith("org.apache.spark.sql.catalyst.analysis.") && !isOfClient) {
+        return null;
+      }
+      if (name.startsWith(PLANNER)) {
+        String method = calls[i].getMethodName();
+        if (method.indexOf("transformSql") >= 0) {
+          return "query";
+        }
+        if (method.indexOf("handleSqlCommand") >= 0) {
+          // One of them is of the request alone.
+          String tags = server.context.getLocalProperty("spark.job.tags");
+          return tags != null && isFirstOf(tags) ? "run" : null;
+        }
+        isOfClient = true;
+      }
+    }
+    return null;
+  }
+
+  /** Returns the text and the values of its parameters, each as SQL, as JSON. */
+  protected String told(String text, Object parameters) {
+    Map told = new HashMap();
+    told.put("text", text);
+    try {
+      if (parameters != null) {
+        told.put("values", values(parameters));
+      }
+      return JSON.writeValueAsString(told);
+    } catch (Exception error) {
+      throw new IllegalStateException(error);
+    }
+  }
+
+  /** Returns a map of named values, or a list of those in order. */
+  private static Object values(Object parameters) throws Exception {
+    Object given =
+        parameters.getClass().getMethod("params", new Class[0]).invoke(parameters, new Object[0]);
+    if (given instanceof scala.collection.Map) {
+      Map named = new HashMap();
+      Map found = CollectionConverters.asJava((scala.collection.Map) given);
+      for (Iterator i = found.entrySet().iterator(); i.hasNext(); ) {
+        Map.Entry entry = (Map.Entry) i.next();
+        named.put(entry.getKey(), ((Expression) entry.getValue()).sql());
+      }
+      return named;
+    }
+    List ordered = new ArrayList();
+    Iterator i = CollectionConverters.asJava((scala.collection.Iterable) given).iterator();
+    while (i.hasNext()) {
+      ordered.add(((Expression) i.next()).sql());
+    }
+    return ordered;
+  }
+}
+
+/** Maker of the rules of new sessions. */
+final class Rules extends scala.runtime.AbstractFunction1 {
+  private final ConnectServer server;
+
+  Rules(ConnectServer server) {
+    this.server = server;
+  }
+
+  public Object apply(Object session) {
+    return new Tables(server, session);
+  }
+}
+
+/** Rule that finds the tables of the metastore by their names in a DataFrame's plan. */
+final class Tables extends Rule {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private final ConnectServer server;
+  private final Object session;
+
+  Tables(ConnectServer server, Object session) {
+    this.server = server;
+    this.session = session;
+  }
+
+  public TreeNode apply(TreeNode node) {
+    LogicalPlan plan = (LogicalPlan) node;
+    if (ClientParser.isAtWork()
+        || !server.isRunning
+        || !server.sessions.isOfClient(session)
+        // The names in a view are of its own database.
+        || AnalysisContext$.MODULE$.get().catalogAndNamespace().nonEmpty()) {
+      return plan;
+    }
+    List named = new ArrayList(CollectionConverters.asJava(plan.collect(new Named())));
+    if (named.isEmpty()) {
+      return plan;
+    }
+    List told = new ArrayList();
+    for (int i = 0; i < named.size(); i++) {
+      UnresolvedRelation relation = (UnresolvedRelation) named.get(i);
+      Map one = new HashMap();
+      one.put("name", CollectionConverters.asJava(relation.multipartIdentifier()));
+      one.put("options", new HashMap(relation.options())); // their names in lower case
+      told.add(one);
+    }
+    List plans = (List) ClientParser.atWork(server, "tables", session, json(told));
+    Map found = new IdentityHashMap();
+    for (int i = 0; plans != null && i < named.size(); i++) {
+      if (plans.get(i) != null) {
+        found.put(named.get(i), plans.get(i));
+      }
+    }
+    return found.isEmpty() ? plan : plan.resolveOperatorsUp(new Found(found));
+  }
+
+  private static String json(Object told) {
+    try {
+      return JSON.writeValueAsString(told);
+    } catch (Exception error) {
+      throw new IllegalStateException(error);
+    }
+  }
+}
+
+/** The relations in a plan that Spark has not found. */
+final class Named extends scala.runtime.AbstractPartialFunction {
+  public boolean isDefinedAt(Object plan) {
+    return plan instanceof UnresolvedRelation && !((UnresolvedRelation) plan).isStreaming();
+  }
+
+  public Object applyOrElse(Object plan, Function1 otherwise) {
+    return isDefinedAt(plan) ? plan : otherwise.apply(plan);
+  }
+}
+
+/** Plans in the places of relations. */
+final class Found extends scala.runtime.AbstractPartialFunction {
+  private final Map plans;
+
+  Found(Map plans) {
+    this.plans = plans;
+  }
+
+  public boolean isDefinedAt(Object plan) {
+    return plans.containsKey(plan);
+  }
+
+  public Object applyOrElse(Object plan, Function1 otherwise) {
+    return isDefinedAt(plan) ? plans.get(plan) : otherwise.apply(plan);
+  }
+}
+
+/** Error of a statement that cannot be done. Clients have an AnalysisException. */
+final class AnalysisError extends AnalysisException {
+  private final String message;
+  private final String condition;
+  private final String sqlState;
+  private final Map parameters;
+
+  public AnalysisError(String message, String condition, String sqlState, Map parameters) {
+    super(
+        message,
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.apply(condition),
+        scala.collection.immutable.Map$.MODULE$.empty(),
+        new QueryContext[0]);
+    this.message = message;
+    this.condition = condition;
+    this.sqlState = sqlState;
+    this.parameters = parameters;
+  }
+
+  public String getMessage() {
+    return message;
+  }
+
+  public String getCondition() {
+    return condition;
+  }
+
+  public String getErrorClass() {
+    return condition;
+  }
+
+  public String getSqlState() {
+    return sqlState;
+  }
+
+  public Map getMessageParameters() {
+    return parameters;
+  }
+
+  /** Has no trace of calls, which Spark would send to its clients. */
+  public Throwable fillInStackTrace() {
+    return this;
+  }
+}
+
+/** Error of a text that is no statement. Clients have a ParseException. */
+final class ParseError extends ParseException {
+  private final String message;
+  private final String condition;
+  private final String sqlState;
+  private final Map parameters;
+
+  public ParseError(String message, String condition, String sqlState, Map parameters) {
+    // Spark makes a message of these, and there is no other constructor.
+    super(Option.empty(), CurrentOrigin$.MODULE$.get(), "PARSE_SYNTAX_ERROR", texts());
+    this.message = message;
+    this.condition = condition;
+    this.sqlState = sqlState;
+    this.parameters = parameters;
+  }
+
+  public String getMessage() {
+    return message;
+  }
+
+  public String getCondition() {
+    return condition;
+  }
+
+  public String getErrorClass() {
+    return condition;
+  }
+
+  public String getSqlState() {
+    return sqlState;
+  }
+
+  public Map getMessageParameters() {
+    return parameters;
+  }
+
+  /** Has no trace of calls, which Spark would send to its clients. */
+  public Throwable fillInStackTrace() {
+    return this;
+  }
+
+  private static scala.collection.immutable.Map texts() {
+    scala.collection.immutable.Map none = scala.collection.immutable.Map$.MODULE$.empty();
+    Object some = none.updated("error", "").updated("hint", "");
+    return (scala.collection.immutable.Map) some;
+  }
+}
+
+/** Any other error of a statement. Clients have a SparkException. */
+final class ExecutionError extends SparkException {
+  private final String message;
+  private final String condition;
+  private final String sqlState;
+  private final Map parameters;
+
+  public ExecutionError(String message, String condition, String sqlState, Map parameters) {
+    super(
+        message,
+        null,
+        Option.apply(condition),
+        scala.collection.immutable.Map$.MODULE$.empty(),
+        new QueryContext[0]);
+    this.message = message;
+    this.condition = condition;
+    this.sqlState = sqlState;
+    this.parameters = parameters;
+  }
+
+  public String getMessage() {
+    return message;
+  }
+
+  public String getCondition() {
+    return condition;
+  }
+
+  public String getErrorClass() {
+    return condition;
+  }
+
+  public String getSqlState() {
+    return sqlState;
+  }
+
+  public Map getMessageParameters() {
+    return parameters;
+  }
+
+  /** Has no trace of calls, which Spark would send to its clients. */
+  public Throwable fillInStackTrace() {
+    return this;
+  }
+}

@@ -1,0 +1,253 @@
+"""Statements of the clients of Spark's servers, which a function in Python runs.
+
+What is added to Spark's classes are Java sources beside this module, which Janino compiles in the
+driver: Spark has it for the code that it generates.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from py4j.clientserver import ClientServer
+from py4j.java_gateway import JavaObject as GatewayObject
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame, SparkSession
+
+from acidsql.bridge.jvm import JavaObject, LogicalPlan, jvm_class, scala_seq
+from acidsql.bridge.jvm_cache import cached_per_session
+from acidsql.errors import AcidAnalysisError
+
+_SHARED = "ClientStatements.java"
+_PACKAGE = "acidsql.bridge"
+_PARSER = "org.apache.spark.sql.catalyst.parser.ParserInterface"
+_COMMAND_RESULT = "org.apache.spark.sql.catalyst.plans.logical.CommandResult"
+_UTILS = "org.apache.spark.util.Utils"
+# Stands in the shared source for the methods of the interface, which differ between releases.
+_METHODS = "  // The methods of this release's ParserInterface.\n"
+
+Ask = Callable[[str, JavaObject, str | None], Any]
+"""Answers what a server asks: the question, the Java session and a text."""
+
+ErrorClass = Callable[[Exception], str | None]
+"""Returns the name of the compiled class of which an error becomes an object; None for an error of
+the JVM that stays what it is.
+"""
+
+
+class ServerClasses:
+    """Java classes of a server, compiled in the driver.
+
+    Attributes:
+        asked: the ``Asked`` that the server's constructor takes.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        source: str,
+        names: Mapping[str, str],
+        ask: Ask,
+        error_class: ErrorClass,
+    ) -> None:
+        """Compile a source and what the servers share.
+
+        Args:
+            spark: the session.
+            source: file name of the server's source.
+            names: what stands in the source for classes of this release.
+            ask: answers what the server asks, in the thread of the JVM that waits for it.
+            error_class: see ``ErrorClass``; the constructor of the class takes a message, a
+                condition, an SQLSTATE and the parameters.
+        """
+        self._spark = spark
+        self._loader = _compiled(spark, _shared(spark), _text(source, names))
+        secret = secrets.token_hex(32)
+        gateway = spark.sparkContext._gateway
+        ensure_callback_server_started(gateway)
+        python = GatewayObject("GATEWAY_SERVER", gateway._gateway_client).getCallbackClient()
+        answers = _answers(secret, partial(_answer, self, ask, error_class))
+        self.asked = self.new("Asked", answers, secret, python)
+
+    def new(self, name: str, *arguments: Any) -> JavaObject:
+        """Make an object of one of the compiled classes, which has one constructor."""
+        constructor = self._loader.loadClass(f"{_PACKAGE}.{name}").getDeclaredConstructors()[0]
+        constructor.setAccessible(True)
+        # py4j puts no Python object into an array.
+        return constructor.newInstance(self.list_of(arguments).toArray())
+
+    def list_of(self, elements: Any) -> JavaObject:
+        """Make a ``java.util.List``."""
+        found = jvm_class(self._spark, "java.util.ArrayList")()
+        for element in elements:
+            found.add(element)
+        return found
+
+    def error(self, name: str, error: Exception) -> JavaObject:
+        """Make the Java exception of an error."""
+        condition: str | None = None
+        state: str | None = None
+        parameters: Mapping[str, str] = {}
+        if isinstance(error, PySparkException):
+            getter = getattr(error, "getCondition", None) or error.getErrorClass
+            condition, state = getter(), error.getSqlState()
+            parameters = dict(error.getMessageParameters() or {})
+            message = str(error).strip()
+        elif isinstance(error, Py4JJavaError):
+            message = str(error.java_exception)
+        else:
+            message = f"{type(error).__name__}: {error}"
+        java = jvm_class(self._spark, "java.util.HashMap")()
+        for key, value in parameters.items():
+            java[key] = value
+        return self.new(name, message, condition, state, java)
+
+
+def check_threads(spark: SparkSession, condition: str) -> None:
+    """Check that the JVM's threads can be asked in: each has its own thread of Python then.
+
+    Raises:
+        AcidAnalysisError: of this condition.
+    """
+    if not isinstance(spark.sparkContext._gateway, ClientServer):
+        raise AcidAnalysisError(
+            condition, "threads of Python are not those of the JVM: unset PYSPARK_PIN_THREAD"
+        )
+
+
+def session_of(spark: SparkSession, session: JavaObject) -> SparkSession:
+    """Return the Python handle of a Java session of the same application."""
+    return SparkSession(spark.sparkContext, session)
+
+
+def executed_command(frame: DataFrame) -> LogicalPlan:
+    """Return the rows of a command's result as the plan of a command that has run.
+
+    Spark Connect hands the rows of such a plan to the client; of any other plan it has the client
+    send the statement's text again.
+    """
+    execution = frame._jdf.queryExecution()
+    plan = execution.commandExecuted()
+    if plan.getClass().getName() == _COMMAND_RESULT:
+        return plan
+    physical = execution.executedPlan()
+    rows = scala_seq(frame.sparkSession, list(physical.executeCollect()))
+    command = jvm_class(frame.sparkSession, _COMMAND_RESULT)
+    return command(plan.output(), plan, physical, rows)
+
+
+def java_error(error: Exception) -> JavaObject | None:
+    """Return the exception of the JVM that an error of PySpark stands for, None for others."""
+    if isinstance(error, Py4JJavaError):
+        return error.java_exception
+    return getattr(error, "_origin", None)
+
+
+def loaded(spark: SparkSession, name: str) -> JavaObject:
+    """Load a class of Spark's.
+
+    Raises:
+        Py4JJavaError: there is no such class.
+    """
+    loader = jvm_class(spark, _UTILS).getContextOrSparkClassLoader()
+    return loader.loadClass(name)
+
+
+def _text(source: str, names: Mapping[str, str]) -> str:
+    text = Path(__file__).with_name(source).read_text("utf-8")
+    for name, meant in names.items():
+        text = text.replace(name, meant)
+    return text
+
+
+@cached_per_session(1)
+def _shared(spark: SparkSession) -> JavaObject:
+    """Return the loader of the classes that the servers share."""
+    methods = "\n".join(_parser_methods(spark))
+    loader = jvm_class(spark, _UTILS).getContextOrSparkClassLoader()
+    return _compiled(spark, loader, _text(_SHARED, {_METHODS: methods}))
+
+
+def _compiled(spark: SparkSession, parent: JavaObject, text: str) -> JavaObject:
+    compiler = jvm_class(spark, "org.codehaus.janino.SimpleCompiler")()
+    compiler.setParentClassLoader(parent)
+    compiler.cook(text)
+    return compiler.getClassLoader()
+
+
+def _parser_methods(spark: SparkSession) -> Iterator[str]:
+    """Yield the methods of a parser that leaves to Spark's what Python does not answer.
+
+    They are written for this release, because an object of ``java.lang.reflect.Proxy`` can throw no
+    AnalysisException: Scala's interface declares none.
+    """
+    modifier = jvm_class(spark, "java.lang.reflect.Modifier")
+    for method in loaded(spark, _PARSER).getMethods():
+        if modifier.isStatic(method.getModifiers()):
+            continue
+        name = str(method.getName())
+        types = [str(found.getCanonicalName()) for found in method.getParameterTypes()]
+        result = str(method.getReturnType().getCanonicalName())
+        taken = ", ".join(f"{kind} a{i}" for i, kind in enumerate(types))
+        call = f"spark.{name}({', '.join(f'a{i}' for i in range(len(types)))})"
+        body = f"return {call};"
+        if name.startswith("parsePlan"):
+            parameters = "a1" if len(types) > 1 else "null"
+            asked = f"LogicalPlan plan = asked(a0, {parameters});"
+            body = f"{asked} return plan != null ? plan : {call};"
+        yield f"  public {result} {name}({taken}) throws Throwable {{ {body} }}\n"
+
+
+def _answers(secret: str, answer: Callable[[str, JavaObject, str | None], Any]) -> object:
+    """Return what the JVM calls.
+
+    PySpark's server of callbacks does not ask who calls, so the server gives a secret. It is in no
+    attribute, which another program could set.
+    """
+
+    class Answers:
+        __slots__ = ()
+
+        def apply(self, said: str, question: str, session: JavaObject, text: str | None) -> Any:
+            if not secrets.compare_digest(str(said).encode(), secret.encode()):
+                raise PermissionError("the caller is not the server")
+            return answer(question, session, text)
+
+        class Java:
+            implements = ("scala.Function4",)
+
+    return Answers()
+
+
+def _answer(
+    classes: ServerClasses,
+    ask: Ask,
+    error_class: ErrorClass,
+    question: str,
+    session: JavaObject,
+    text: str | None,
+) -> Any:
+    """Return an answer as Java takes it: a DataFrame as its plan, an error as an exception."""
+    try:
+        answer = ask(question, session, text)
+        if isinstance(answer, list):
+            return classes.list_of(_plan(one) for one in answer)
+        return _plan(answer)
+    except Exception as error:  # noqa: BLE001 - the client gets it
+        return (
+            java_error(error)
+            if (name := error_class(error)) is None
+            else classes.error(name, error)
+        )
+
+
+def _plan(answer: Any) -> Any:
+    if isinstance(answer, DataFrame):
+        # A command has run by now; this plan has its result and does not run it again.
+        return answer._jdf.queryExecution().commandExecuted()
+    return answer

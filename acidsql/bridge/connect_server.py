@@ -1,0 +1,92 @@
+"""Spark Connect's server, whose clients' statements a function in Python runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import SparkSession
+
+from acidsql.bridge.client_statements import Ask, ServerClasses, check_threads, java_error, loaded
+from acidsql.bridge.jobs import root_message
+from acidsql.bridge.jvm import jvm_class
+from acidsql.errors import AcidAnalysisError, AcidSqlError
+
+_SOURCE = "ConnectServer.java"
+_SERVICE = "org.apache.spark.sql.connect.service.SparkConnectService"
+# A plan that Spark keeps would show the rows of an older snapshot.
+_FIXED = {"spark.connect.session.planCache.maxSize": "0"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectServer:
+    """Spark Connect's server that listens.
+
+    Attributes:
+        port: on which it listens.
+        stop: ends it and the sessions of its clients.
+    """
+
+    port: int
+    stop: Callable[[], None]
+
+
+def start_connect_server(
+    spark: SparkSession, settings: Mapping[str, str], ask: Ask
+) -> ConnectServer:
+    """Start Spark Connect's server, whose clients have new sessions beside ``spark``.
+
+    Args:
+        spark: the session.
+        settings: ``spark.connect.…``, which win over the application's own.
+        ask: answers what the server asks, in the thread of the JVM that waits for it.
+
+    Raises:
+        AcidAnalysisError: CONNECT_SERVER_MISSING, this is PySpark 3, or a Spark without the
+            server; CONNECT_SERVER_NOT_STARTED, as when the port is in use.
+    """
+    _check_release(spark)
+    check_threads(spark, "CONNECT_SERVER_NOT_STARTED")
+    classes = ServerClasses(spark, _SOURCE, {}, ask, _error_class)
+    own = spark._jsparkSession
+    server = classes.new("ConnectServer", classes.asked, own.sparkContext())
+    own.extensions().injectParser(server.parsers())
+    own.extensions().injectResolutionRule(server.rules())
+    given = jvm_class(spark, "java.util.HashMap")()
+    for key, value in {**settings, **_FIXED}.items():
+        given[key] = value
+    try:
+        server.start(given)
+    except Py4JJavaError as error:
+        raise AcidAnalysisError(
+            "CONNECT_SERVER_NOT_STARTED",
+            f"Spark Connect's server did not start ({root_message(error.java_exception)}): see "
+            "whether its port is free and its settings, spark.connect.*, are right",
+        ) from error
+    return ConnectServer(port=int(server.port()), stop=server.stop)
+
+
+def _check_release(spark: SparkSession) -> None:
+    try:
+        is_there = int(spark.version.partition(".")[0]) >= 4
+        if is_there:
+            loaded(spark, _SERVICE)
+    except Py4JJavaError:
+        is_there = False
+    if not is_there:
+        raise AcidAnalysisError(
+            "CONNECT_SERVER_MISSING",
+            f"this Spark ({spark.version}) comes without Spark Connect's server as acidsql needs "
+            "it: use PySpark 4 of the package index",
+        )
+
+
+def _error_class(error: Exception) -> str | None:
+    """Return the class of which an error becomes an object; None for the JVM's own errors."""
+    if not isinstance(error, AcidSqlError) and java_error(error) is not None:
+        return None
+    if isinstance(error, ParseException):
+        return "ParseError"
+    return "AnalysisError" if isinstance(error, AnalysisException) else "ExecutionError"
