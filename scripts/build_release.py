@@ -34,6 +34,7 @@ UPDATE pets SET name = 'Felix' WHERE id = 2;
 SELECT id, name FROM pets ORDER BY id;
 """
 # Packages of the wheel; those of dbt are parts of namespaces, which must have no other file.
+_SOURCES = {".java", ".py", ".sql", ".yml"}
 _PACKAGES = ("acidsql", "dbt/adapters/acidsql", "dbt/include/acidsql", "pyspark_acidsql")
 _ANSWER = ["id,name", "1,Rex", "2,Felix"]
 _UPDATED = "pets/delete_delta_0000002_0000002_0000/bucket_*"
@@ -141,8 +142,8 @@ def wheel_problems(names: Collection[str]) -> list[str]:
     """Return what is wrong with the files of a wheel."""
     grammars = [f"acidsql/grammar/{path.name}" for path in (_ROOT / "grammar").glob("*.lark")]
     files = (path for own in _PACKAGES for path in (_ROOT / own).rglob("*"))
-    modules = [str(p.relative_to(_ROOT)) for p in files if p.suffix in {".py", ".sql", ".yml"}]
-    others = ("bridge/ThriftServer.java", "py.typed", "repl/log4j2.properties")
+    modules = [str(p.relative_to(_ROOT)) for p in files if p.suffix in _SOURCES]
+    others = ("py.typed", "repl/log4j2.properties")
     wanted = [*grammars, *modules, *(f"acidsql/{name}" for name in others)]
     information = f"acidsql-{_PROJECT['version']}.dist-info"
     wanted += [f"{information}/licenses/LICENSE", f"{information}/entry_points.txt"]
