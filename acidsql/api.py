@@ -20,11 +20,10 @@ from acidsql import bridge, dialects
 from acidsql.commands import describe_health, dispatch
 from acidsql.compaction import background, cleaner, worker
 from acidsql.compaction.rounds import Maintenance, run_round
-from acidsql.errors import AcidAnalysisError
 from acidsql.format.health import Health
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import WorkerLimits
-from acidsql.planning.as_of import moment_of_version
+from acidsql.planning.as_of import query_of_table
 from acidsql.planning.deleted_rows import FETCH_DELETED_ROWS, as_asked
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.parsed_statement import parse_and_resolve
@@ -252,42 +251,6 @@ def table(
         frame = snapshot.run(found)
         current().result = frame
         return frame
-
-
-def query_of_table(
-    spark: SparkSession,
-    parts: Sequence[str],
-    version: int | str | None,
-    timestamp: datetime | date | str | None,
-    *,
-    is_listed: bool = False,
-) -> str:
-    """Return the query of a table's rows, as of a version or time if one is given.
-
-    Args:
-        spark: the session.
-        parts: of the table's name.
-        version: see ``table``.
-        timestamp: see ``table``.
-        is_listed: whether lists of valid ids say what is read.
-
-    Raises:
-        AcidAnalysisError: INVALID_TIME_TRAVEL_SPEC, two of these were given.
-    """
-    name = ".".join(parts)
-    if (version is not None) + (timestamp is not None) + is_listed > 1:
-        raise AcidAnalysisError(
-            "INVALID_TIME_TRAVEL_SPEC",
-            f"{name} cannot be read as of two versions: give one of version, timestamp, and lists "
-            "of valid ids",
-        )
-    text = f"SELECT * FROM {'.'.join(map(quote, parts))}"
-    if version is not None:
-        moment_of_version(name, str(version))
-        text += f" VERSION AS OF '{version}'"
-    if timestamp is not None:
-        text += f" TIMESTAMP AS OF {bridge.literal_sql(spark, timestamp)}"
-    return text
 
 
 def metrics(frame: DataFrame) -> StatementMetrics | None:

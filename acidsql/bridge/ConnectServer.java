@@ -22,7 +22,6 @@ import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.trees.CurrentOrigin$;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.connect.service.SessionHolder;
 import org.apache.spark.sql.connect.service.SparkConnectService$;
@@ -35,7 +34,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * Spark Connect's server with what acidsql adds to it: the statements of its clients, the tables
  * that they name, and the end of a client's session.
  *
- * <p>Compiled by Janino, as ClientStatements is.
+ * <p>Compiled by Janino, as ClientStatements is: connect.Place stands for the places in a text that
+ * an error of this release of Spark has.
  */
 public final class ConnectServer extends ClientStatements {
   final Sessions sessions;
@@ -354,7 +354,7 @@ final class ParseError extends ParseException {
 
   public ParseError(String message, String condition, String sqlState, Map parameters) {
     // Spark makes a message of these, and there is no other constructor.
-    super(Option.empty(), CurrentOrigin$.MODULE$.get(), "PARSE_SYNTAX_ERROR", texts());
+    super(Option.empty(), connect.Place, "PARSE_SYNTAX_ERROR", texts());
     this.message = message;
     this.condition = condition;
     this.sqlState = sqlState;

@@ -16,6 +16,12 @@ from acidsql.errors import AcidAnalysisError, AcidSqlError
 
 _SOURCE = "ConnectServer.java"
 _SERVICE = "org.apache.spark.sql.connect.service.SparkConnectService"
+_PARSE_EXCEPTION = "org.apache.spark.sql.catalyst.parser.ParseException"
+# Stands in the source for the places in a text that an error has: its start, and in older releases
+# its end.
+_PLACE = "connect.Place"
+_ORIGIN = "org.apache.spark.sql.catalyst.trees.CurrentOrigin$.MODULE$.get()"
+_WITH_START_ALONE = 4
 # A plan that Spark keeps would show the rows of an older snapshot.
 _FIXED = {"spark.connect.session.planCache.maxSize": "0"}
 
@@ -49,7 +55,8 @@ def start_connect_server(
     """
     _check_release(spark)
     check_threads(spark, "CONNECT_SERVER_NOT_STARTED")
-    classes = ServerClasses(spark, _SOURCE, {}, ask, _error_class)
+    names = {_PLACE: ", ".join([_ORIGIN] * _places(spark))}
+    classes = ServerClasses(spark, _SOURCE, names, ask, _error_class)
     own = spark._jsparkSession
     server = classes.new("ConnectServer", classes.asked, own.sparkContext())
     own.extensions().injectParser(server.parsers())
@@ -81,6 +88,12 @@ def _check_release(spark: SparkSession) -> None:
             f"this Spark ({spark.version}) comes without Spark Connect's server as acidsql needs "
             "it: use PySpark 4 of the package index",
         )
+
+
+def _places(spark: SparkSession) -> int:
+    """Return how many places a ParseException has."""
+    constructors = loaded(spark, _PARSE_EXCEPTION).getConstructors()
+    return 1 if any(c.getParameterCount() == _WITH_START_ALONE for c in constructors) else 2
 
 
 def _error_class(error: Exception) -> str | None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+
+from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, quoted_name
@@ -15,6 +19,7 @@ from acidsql.scan.file_times import told_by_files
 from acidsql.scan.versions import HeldVersion, hold_version
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.as_of_block import moment_of_block
+from acidsql.syntax.lexer import quote
 
 
 def moment_of_version(name: str, text: str) -> Moment:
@@ -100,3 +105,39 @@ class StatementVersions:
             learn_write_ids(self.session, table, None)
             self._held[key] = hold_version(self.session.metastore, table, moment, txn_id)
         return self._held[key]
+
+
+def query_of_table(
+    spark: SparkSession,
+    parts: Sequence[str],
+    version: int | str | None,
+    timestamp: datetime | date | str | None,
+    *,
+    is_listed: bool = False,
+) -> str:
+    """Return the query of a table's rows, as of a version or time if one is given.
+
+    Args:
+        spark: the session.
+        parts: of the table's name.
+        version: see ``acidsql.table``.
+        timestamp: see ``acidsql.table``.
+        is_listed: whether lists of valid ids say what is read.
+
+    Raises:
+        AcidAnalysisError: INVALID_TIME_TRAVEL_SPEC, two of these were given.
+    """
+    name = ".".join(parts)
+    if (version is not None) + (timestamp is not None) + is_listed > 1:
+        raise AcidAnalysisError(
+            "INVALID_TIME_TRAVEL_SPEC",
+            f"{name} cannot be read as of two versions: give one of version, timestamp, and lists "
+            "of valid ids",
+        )
+    text = f"SELECT * FROM {'.'.join(map(quote, parts))}"
+    if version is not None:
+        moment_of_version(name, str(version))
+        text += f" VERSION AS OF '{version}'"
+    if timestamp is not None:
+        text += f" TIMESTAMP AS OF {bridge.literal_sql(spark, timestamp)}"
+    return text

@@ -64,8 +64,10 @@ class Clients:
     """Clients of a server, by their sessions."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Args:
-        spark: a session of the same application.
+        """Know no client yet.
+
+        Args:
+            spark: a session of the same application.
         """
         self._spark = spark
         self._clients: dict[str, Client] = {}

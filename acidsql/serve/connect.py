@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import api, bridge
+from acidsql.planning.as_of import query_of_table
 from acidsql.planning.name_resolution import find
 from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement import leased_snapshot
@@ -107,7 +108,7 @@ def _tables(client: Client, asked: Sequence[Mapping[str, Any]]) -> list[DataFram
     spark = client.spark
     with client.at_work(), api.working(spark) as session:
         texts = [
-            api.query_of_table(
+            query_of_table(
                 spark, one["name"], *(one["options"].get(option) for option in _TIME_TRAVEL)
             )
             if find(session, one["name"])
