@@ -40,10 +40,11 @@ def test_nothing_of_a_closed_session_is_kept(lab: Lab) -> None:
     spark: Any = lab.spark.newSession()
     assert sorted(use(spark, t)) == [(1, "a", 1), (3, "m", 2)]
     session: Any = AcidSession.of(spark)
-    assert JvmCache.has(spark)
+    assert JvmCache.has(session.spark)
     kept = {"spark": weakref.ref(spark), "session": weakref.ref(session)}
     session.close()
     assert not JvmCache.has(spark)
+    assert not JvmCache.has(session.spark)
     assert not JvmCache.has(session)
     assert JvmCache.has(lab.spark.sparkContext)  # another session is open
     lab.spark.newSession()  # PySpark itself keeps the one that was made last

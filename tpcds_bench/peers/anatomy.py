@@ -38,7 +38,7 @@ Threads = Mapping[tuple[int, int], tuple[str, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
-    """What a JVM has compiled and loaded.
+    """Programs and classes that a JVM has compiled and loaded.
 
     Args:
         programs: that Spark generated and Janino compiled.
