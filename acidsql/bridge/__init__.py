@@ -12,6 +12,7 @@ from py4j.protocol import Py4JJavaError as JavaError
 from acidsql.bridge import manifest_write, object_files, s3
 from acidsql.bridge.analysis_errors import without_plans
 from acidsql.bridge.assignments import with_attributes
+from acidsql.bridge.before_stop import before_stop
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.client_statements import executed_command, session_of
 from acidsql.bridge.column_defaults import check_default
@@ -263,6 +264,7 @@ __all__ = [
     "arrow_table",
     "assemble_file",
     "attributes_of",
+    "before_stop",
     "cached_per_session",
     "can_hash",
     "catalog_table",

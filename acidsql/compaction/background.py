@@ -36,6 +36,8 @@ def notice(session: AcidSession) -> None:
             compactor = BackgroundCompactor(session)
             session.wake_compactor = compactor.wake
             session.at_close.callback(compactor.stop)
+            # A job stops Spark as soon as its last statement is done.
+            bridge.before_stop(session.spark, compactor.stop)
     session.wake_compactor()
 
 

@@ -72,7 +72,8 @@ def test_wheel_is_typed_and_holds_its_packages_alone(released: Path) -> None:
     assert metadata["Requires-Python"] == ">=3.11"
     assert "/main/docs/images/shell.svg)" in metadata.get_payload()
     requirements = metadata.get_all("Requires-Dist", [])
-    assert [line for line in requirements if line.startswith("pyspark")] == ["pyspark<5,>=3.5"]
+    pyspark = ["pyspark<5,>=3.5", "pyspark[connect]>=4; extra == 'connect'"]
+    assert [line for line in requirements if line.startswith("pyspark")] == pyspark
     dbt = [line for line in requirements if line.startswith("dbt-spark")]
     assert [line.partition("; ")[2] for line in dbt] == ["extra == 'dbt'"]
     pandas = [line for line in requirements if line.startswith("pandas")]
