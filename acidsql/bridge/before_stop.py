@@ -13,7 +13,7 @@ _CALLED = "_acidsql_before_stop"
 
 
 def before_stop(spark: SparkSession, method: Callable[[], None]) -> None:
-    """Have a method called before Spark stops, by ``SparkSession.stop`` or ``SparkContext.stop``.
+    """Have a method called before Spark stops, by its session or its context.
 
     Args:
         spark: the session.
