@@ -1,8 +1,14 @@
 package acidsql.bridge;
 
 import java.lang.reflect.Field;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.unsafe.Platform;
@@ -43,6 +49,55 @@ final class Parsers extends scala.runtime.AbstractFunction2 {
 
   public Object apply(Object session, Object parser) {
     return server.parser(session, (ParserInterface) parser);
+  }
+}
+
+/** Spark sessions of a server's clients, by the server's own keys. */
+public final class ClientSessions extends ConcurrentHashMap {
+  private final Asked acidsql;
+  private final Function sparkSession;
+  private final Set known =
+      Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap()));
+
+  /**
+   * @param acidsql is told of sessions that end
+   * @param sparkSession returns the Spark session of what the server keeps for a client
+   */
+  public ClientSessions(Asked acidsql, Function sparkSession) {
+    this.acidsql = acidsql;
+    this.sparkSession = sparkSession;
+  }
+
+  public boolean isOfClient(Object session) {
+    return known.contains(session);
+  }
+
+  public Object put(Object key, Object kept) {
+    known.add(sparkSession.apply(kept));
+    return super.put(key, kept);
+  }
+
+  public Object computeIfAbsent(Object key, Function made) {
+    Object kept = super.computeIfAbsent(key, made);
+    if (kept != null) {
+      known.add(sparkSession.apply(kept));
+    }
+    return kept;
+  }
+
+  public Object remove(Object key) {
+    Object kept = super.remove(key);
+    if (kept != null && known.remove(sparkSession.apply(kept))) {
+      acidsql.ask("close", sparkSession.apply(kept), null);
+    }
+    return kept;
+  }
+
+  /** Ends all sessions. */
+  public void clear() {
+    for (Iterator i = keySet().iterator(); i.hasNext(); ) {
+      remove(i.next());
+    }
   }
 }
 

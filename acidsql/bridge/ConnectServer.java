@@ -2,14 +2,11 @@ package acidsql.bridge;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkContext;
@@ -38,13 +35,13 @@ import scala.jdk.javaapi.CollectionConverters;
  * an error of this release of Spark has.
  */
 public final class ConnectServer extends ClientStatements {
-  final Sessions sessions;
+  final ClientSessions sessions;
   final SparkContext context;
 
   public ConnectServer(Asked asked, SparkContext context) {
     super(asked);
     this.context = context;
-    this.sessions = new Sessions(asked);
+    this.sessions = new ClientSessions(asked, new SparkSessionOf());
   }
 
   public ClientParser parser(Object session, ParserInterface spark) {
@@ -80,49 +77,10 @@ public final class ConnectServer extends ClientStatements {
   }
 }
 
-/** Spark sessions of the clients, by the keys of the server's. */
-final class Sessions extends ConcurrentHashMap {
-  private final Asked acidsql;
-  private final Set known =
-      Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap()));
-
-  Sessions(Asked acidsql) {
-    this.acidsql = acidsql;
-  }
-
-  boolean isOfClient(Object session) {
-    return known.contains(session);
-  }
-
-  private static Object sparkSession(Object holder) {
+/** Finds the Spark session of what the server keeps for a client. */
+final class SparkSessionOf implements Function {
+  public Object apply(Object holder) {
     return ((SessionHolder) holder).session();
-  }
-
-  public Object put(Object key, Object holder) {
-    known.add(sparkSession(holder));
-    return super.put(key, holder);
-  }
-
-  public Object computeIfAbsent(Object key, Function made) {
-    Object holder = super.computeIfAbsent(key, made);
-    if (holder != null) {
-      known.add(sparkSession(holder));
-    }
-    return holder;
-  }
-
-  public Object remove(Object key) {
-    Object holder = super.remove(key);
-    if (holder != null && known.remove(sparkSession(holder))) {
-      acidsql.ask("close", sparkSession(holder), null);
-    }
-    return holder;
-  }
-
-  public void clear() {
-    for (Iterator i = keySet().iterator(); i.hasNext(); ) {
-      remove(i.next());
-    }
   }
 }
 
@@ -299,10 +257,7 @@ final class Found extends scala.runtime.AbstractPartialFunction {
 
 /** Error of a statement that cannot be done. Clients have an AnalysisException. */
 final class AnalysisError extends AnalysisException {
-  private final String message;
-  private final String condition;
-  private final String sqlState;
-  private final Map parameters;
+  // What clients are told of an error.
 
   public AnalysisError(String message, String condition, String sqlState, Map parameters) {
     super(
@@ -313,77 +268,18 @@ final class AnalysisError extends AnalysisException {
         Option.apply(condition),
         scala.collection.immutable.Map$.MODULE$.empty(),
         new QueryContext[0]);
-    this.message = message;
-    this.condition = condition;
-    this.sqlState = sqlState;
-    this.parameters = parameters;
-  }
-
-  public String getMessage() {
-    return message;
-  }
-
-  public String getCondition() {
-    return condition;
-  }
-
-  public String getErrorClass() {
-    return condition;
-  }
-
-  public String getSqlState() {
-    return sqlState;
-  }
-
-  public Map getMessageParameters() {
-    return parameters;
-  }
-
-  /** Has no trace of calls, which Spark would send to its clients. */
-  public Throwable fillInStackTrace() {
-    return this;
+    tell(message, condition, sqlState, parameters);
   }
 }
 
 /** Error of a text that is no statement. Clients have a ParseException. */
 final class ParseError extends ParseException {
-  private final String message;
-  private final String condition;
-  private final String sqlState;
-  private final Map parameters;
+  // What clients are told of an error.
 
   public ParseError(String message, String condition, String sqlState, Map parameters) {
     // Spark makes a message of these, and there is no other constructor.
     super(Option.empty(), connect.Place, "PARSE_SYNTAX_ERROR", texts());
-    this.message = message;
-    this.condition = condition;
-    this.sqlState = sqlState;
-    this.parameters = parameters;
-  }
-
-  public String getMessage() {
-    return message;
-  }
-
-  public String getCondition() {
-    return condition;
-  }
-
-  public String getErrorClass() {
-    return condition;
-  }
-
-  public String getSqlState() {
-    return sqlState;
-  }
-
-  public Map getMessageParameters() {
-    return parameters;
-  }
-
-  /** Has no trace of calls, which Spark would send to its clients. */
-  public Throwable fillInStackTrace() {
-    return this;
+    tell(message, condition, sqlState, parameters);
   }
 
   private static scala.collection.immutable.Map texts() {
@@ -395,10 +291,7 @@ final class ParseError extends ParseException {
 
 /** Any other error of a statement. Clients have a SparkException. */
 final class ExecutionError extends SparkException {
-  private final String message;
-  private final String condition;
-  private final String sqlState;
-  private final Map parameters;
+  // What clients are told of an error.
 
   public ExecutionError(String message, String condition, String sqlState, Map parameters) {
     super(
@@ -407,34 +300,6 @@ final class ExecutionError extends SparkException {
         Option.apply(condition),
         scala.collection.immutable.Map$.MODULE$.empty(),
         new QueryContext[0]);
-    this.message = message;
-    this.condition = condition;
-    this.sqlState = sqlState;
-    this.parameters = parameters;
-  }
-
-  public String getMessage() {
-    return message;
-  }
-
-  public String getCondition() {
-    return condition;
-  }
-
-  public String getErrorClass() {
-    return condition;
-  }
-
-  public String getSqlState() {
-    return sqlState;
-  }
-
-  public Map getMessageParameters() {
-    return parameters;
-  }
-
-  /** Has no trace of calls, which Spark would send to its clients. */
-  public Throwable fillInStackTrace() {
-    return this;
+    tell(message, condition, sqlState, parameters);
   }
 }

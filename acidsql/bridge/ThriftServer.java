@@ -3,13 +3,11 @@ package acidsql.bridge;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.lang.reflect.Method;
 import java.util.Collection;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
@@ -57,7 +55,7 @@ public final class ThriftServer extends ClientStatements {
   public ThriftServer(Asked asked, SparkContext context) {
     super(asked);
     this.context = context;
-    this.sessions = new ClientSessions(asked);
+    this.sessions = new ClientSessions(asked, new SparkSessionOf());
   }
 
   public ClientParser parser(Object session, ParserInterface spark) {
@@ -125,7 +123,7 @@ public final class ThriftServer extends ClientStatements {
   /** Ends the server and the sessions of its clients. */
   public void stop() throws Exception {
     server.stop();
-    sessions.closeAll();
+    sessions.clear();
     isRunning = false;
   }
 }
@@ -150,31 +148,11 @@ final class Lists {
 
 /** Error of a statement, with its condition and SQLSTATE. */
 final class StatementError extends RuntimeException implements SparkThrowable {
-  private final String condition;
-  private final String sqlState;
-  private final Map parameters;
+  // What clients are told of an error.
 
   public StatementError(String message, String condition, String sqlState, Map parameters) {
-    super(message, null, false, false); // the server sends stack traces to its clients
-    this.condition = condition;
-    this.sqlState = sqlState;
-    this.parameters = parameters;
-  }
-
-  public String getCondition() {
-    return condition;
-  }
-
-  public String getErrorClass() {
-    return condition;
-  }
-
-  public String getSqlState() {
-    return sqlState;
-  }
-
-  public Map getMessageParameters() {
-    return parameters;
+    super(message);
+    tell(message, condition, sqlState, parameters);
   }
 
   public QueryContext[] getQueryContext() {
@@ -188,40 +166,13 @@ final class StatementError extends RuntimeException implements SparkThrowable {
   }
 }
 
-/** Spark sessions of the clients, by the handles of the server's. */
-final class ClientSessions extends ConcurrentHashMap {
-  private final Asked acidsql;
-  private final Set known =
-      Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap()));
-
-  ClientSessions(Asked acidsql) {
-    this.acidsql = acidsql;
+/** Finds the Spark session of a client's session, which is an SQLContext before Spark 4. */
+final class SparkSessionOf implements Function {
+  public Object apply(Object session) {
+    return of(session);
   }
 
-  boolean isOfClient(Object session) {
-    return known.contains(session);
-  }
-
-  public Object put(Object handle, Object session) {
-    known.add(sparkSession(session));
-    return super.put(handle, session);
-  }
-
-  public Object remove(Object handle) {
-    Object session = super.remove(handle);
-    if (session != null && known.remove(sparkSession(session))) {
-      acidsql.ask("close", sparkSession(session), null);
-    }
-    return session;
-  }
-
-  void closeAll() {
-    for (Iterator i = keySet().iterator(); i.hasNext(); ) {
-      remove(i.next());
-    }
-  }
-
-  static Object sparkSession(Object session) {
+  static Object of(Object session) {
     return session instanceof SQLContext ? ((SQLContext) session).sparkSession() : session;
   }
 }
@@ -316,7 +267,7 @@ final class Schemas extends SparkGetSchemasOperation {
   }
 
   public void runInternal() throws HiveSQLException {
-    Object spark = ClientSessions.sparkSession(session);
+    Object spark = SparkSessionOf.of(session);
     Iterator rows = Lists.of(server.acidsql, "schemas", spark, new String[] {schema});
     super.runInternal();
     while (rows.hasNext()) {
@@ -350,7 +301,7 @@ final class Tables extends SparkGetTablesOperation {
   }
 
   public void runInternal() throws HiveSQLException {
-    Object spark = ClientSessions.sparkSession(session);
+    Object spark = SparkSessionOf.of(session);
     Iterator rows = Lists.of(server.acidsql, "tables", spark, new String[] {schema, table});
     super.runInternal();
     while (rows.hasNext()) {
@@ -389,7 +340,7 @@ final class Columns extends SparkGetColumnsOperation {
   }
 
   public void runInternal() throws HiveSQLException {
-    Object spark = ClientSessions.sparkSession(session);
+    Object spark = SparkSessionOf.of(session);
     Iterator rows = Lists.of(server.acidsql, "columns", spark, new String[] {schema, table});
     super.runInternal();
     Pattern pattern =

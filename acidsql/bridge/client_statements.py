@@ -30,6 +30,46 @@ _COMMAND_RESULT = "org.apache.spark.sql.catalyst.plans.logical.CommandResult"
 _UTILS = "org.apache.spark.util.Utils"
 # Stands in the shared source for the methods of the interface, which differ between releases.
 _METHODS = "  // The methods of this release's ParserInterface.\n"
+# Stands in the sources for what their exceptions have in common; each has another class above it.
+_ERROR = "  // What clients are told of an error.\n"
+_ERROR_MEMBERS = """
+  private String message;
+  private String condition;
+  private String sqlState;
+  private Map parameters;
+
+  private void tell(String message, String condition, String sqlState, Map parameters) {
+    this.message = message;
+    this.condition = condition;
+    this.sqlState = sqlState;
+    this.parameters = parameters;
+  }
+
+  public String getMessage() {
+    return message;
+  }
+
+  public String getCondition() {
+    return condition;
+  }
+
+  public String getErrorClass() {
+    return condition;
+  }
+
+  public String getSqlState() {
+    return sqlState;
+  }
+
+  public Map getMessageParameters() {
+    return parameters;
+  }
+
+  /** Has no trace of calls, which Spark would send to its clients. */
+  public Throwable fillInStackTrace() {
+    return this;
+  }
+"""
 
 Ask = Callable[[str, JavaObject, str | None], Any]
 """Answers what a server asks: the question, the Java session and a text."""
@@ -66,7 +106,9 @@ class ServerClasses:
                 condition, an SQLSTATE and the parameters.
         """
         self._spark = spark
-        self._loader = _compiled(spark, _shared(spark), _text(source, names))
+        self._loader = _compiled(
+            spark, _shared(spark), _text(source, {**names, _ERROR: _ERROR_MEMBERS})
+        )
         secret = secrets.token_hex(32)
         gateway = spark.sparkContext._gateway
         ensure_callback_server_started(gateway)
