@@ -211,7 +211,6 @@ def decay_command(settings: Settings, scale: float, maintenance: int, rounds: in
 @click.pass_obj
 def serve_command(settings: Settings, rounds: int, *, connect: bool) -> bool:
     """Measure statements by ``acidsql serve``, beside Spark's own server."""
-    settings.data.mkdir(parents=True, exist_ok=True)
     with (
         settings.work() as work,
         spark_session(work / "here", driver_memory=settings.driver_memory) as spark,
@@ -279,10 +278,7 @@ def delete_files_command(settings: Settings, rows: int, rounds: int) -> bool:
 def requests_command(settings: Settings, location: str, given: Sequence[str]) -> bool:
     """Count the requests that statements send to an object store, beside flat ORC there."""
     of_spark = dict(setting.split("=", 1) for setting in given)
-    with (
-        settings.work() as work,
-        spark_session(work, driver_memory=settings.driver_memory, settings=of_spark) as spark,
-    ):
+    with settings.session(of_spark) as (spark, _):
         try:
             results = requests.run(spark, location)
         except requests.NotCountedError as err:
@@ -298,10 +294,7 @@ def requests_command(settings: Settings, location: str, given: Sequence[str]) ->
 def arrow_command(settings: Settings, scale: float, rounds: int) -> bool:
     """Measure reading by Arrow without Spark, beside Arrow on flat ORC."""
     data = settings.dataset(scale)
-    with (
-        settings.work() as work,
-        spark_session(work, driver_memory=settings.driver_memory) as spark,
-    ):
+    with settings.session() as (spark, work):
         results = arrow.run(spark, work, data.parquet("store_sales"), rounds=rounds)
     settings.report("arrow", arrow.sections(results), results)
     return True
@@ -314,10 +307,7 @@ def arrow_command(settings: Settings, scale: float, rounds: int) -> bool:
 def source_command(settings: Settings, scale: float, rounds: int) -> bool:
     """Measure format("acidsql") beside acidsql.table and INSERT INTO."""
     data = settings.dataset(scale)
-    with (
-        settings.work() as work,
-        spark_session(work, driver_memory=settings.driver_memory) as spark,
-    ):
+    with settings.session() as (spark, _):
         results = source.run(spark, data.parquet("store_sales"), rounds=rounds)
     settings.report("source", source.sections(results), results)
     return True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import click
+from pyspark.sql import SparkSession
 
 from tpcds_bench import cases, queries
 from tpcds_bench.data import Dataset, ExtensionMissingError, dataset
@@ -46,6 +47,7 @@ class Settings:
     @contextmanager
     def work(self) -> Iterator[Path]:
         """Make an empty directory, and remove it at the end."""
+        self.data.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as directory:
             yield Path(directory).resolve()
 
@@ -53,10 +55,24 @@ class Settings:
     def start(self, scale: float) -> Iterator[Stage]:
         """Make all that a suite runs in, and remove it at the end."""
         data = self.dataset(scale)
+        with self.session() as (spark, work):
+            yield Stage(spark=spark, data=data, work=work)
+
+    @contextmanager
+    def session(
+        self, settings: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[SparkSession, Path]]:
+        """Start Spark in an empty directory, with its warehouse there, and remove it at the end.
+
+        Args:
+            settings: what Spark is told beside those of all suites.
+        """
         with self.work() as work:
             try:
-                with spark_session(work, driver_memory=self.driver_memory) as spark:
-                    yield Stage(spark=spark, data=data, work=work)
+                with spark_session(
+                    work, driver_memory=self.driver_memory, settings=settings
+                ) as spark:
+                    yield spark, work
             except (CompactionError, cases.AnswerError, queries.LoadError) as err:
                 raise click.ClickException(str(err)) from err
 

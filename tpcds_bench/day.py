@@ -286,5 +286,4 @@ def _ratio(spark: SparkSession, size: Size) -> float:
 
 def _directories(work: Path) -> int:
     """Return the number of bases and deltas of the table."""
-    table = work / "warehouse" / TABLE
-    return sum(path.name.startswith(("base_", "de")) for path in table.glob("branch=*/*"))
+    return product.layout_below(work / "warehouse" / TABLE).directories

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from tpcds_bench import product
 from tpcds_bench.cases import AnswerError
+from tpcds_bench.data import Column
 from tpcds_bench.one_insert import TABLE
 from tpcds_bench.report import Section
 from tpcds_bench.session import spark_session
@@ -54,10 +55,7 @@ def run(work: Path, processes: int, together: int, *, driver_memory: str) -> Res
         subprocess.CalledProcessError: a process failed.
     """
     with spark_session(work, driver_memory=driver_memory) as spark:
-        product.execute(
-            spark,
-            f"CREATE TABLE {TABLE} (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')",
-        )
+        product.create_table(spark, TABLE, [Column(name="id", type="INT")])
     with ThreadPoolExecutor(together) as pool:
         done = [pool.submit(_insert, work, number) for number in range(processes)]
         ended = [future.result() for future in tqdm(done, unit="process")]
@@ -68,7 +66,7 @@ def run(work: Path, processes: int, together: int, *, driver_memory: str) -> Res
     seconds = sorted(taken for taken, _ in ended)
     return Result(
         most_deltas=max(deltas for _, deltas in ended),
-        bases=_directories(work, "base_"),
+        bases=_layout(work).bases,
         seconds=seconds[len(seconds) // 2],
         slowest=seconds[-1],
     )
@@ -97,9 +95,8 @@ def _insert(work: Path, number: int) -> tuple[float, int]:
     begun = time.perf_counter()
     command = [sys.executable, "-m", "tpcds_bench.one_insert", str(work), str(number)]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - begun, _directories(work, "delta_")
+    return time.perf_counter() - begun, _layout(work).deltas
 
 
-def _directories(work: Path, prefix: str) -> int:
-    table = work / "warehouse" / TABLE
-    return sum(path.name.startswith(prefix) for path in table.glob("*"))
+def _layout(work: Path) -> product.Layout:
+    return product.layout_below(work / "warehouse" / TABLE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,11 @@ class Layout:
     deltas: int
     delete_deltas: int
 
+    @property
+    def directories(self) -> int:
+        """Number of all of them."""
+        return self.bases + self.deltas + self.delete_deltas
+
     def __str__(self) -> str:
         return f"{self.bases} + {self.deltas} + {self.delete_deltas}"
 
@@ -137,7 +143,15 @@ def root(spark: SparkSession, table: str) -> Path:
 
 def layout(spark: SparkSession, table: str) -> Layout:
     """Count the directories of a table on the local disk."""
-    names = [path.name for path in root(spark, table).rglob("*") if path.is_dir()]
+    return layout_below(root(spark, table))
+
+
+def layout_below(place: Path) -> Layout:
+    """Count the directories of a table that lies on the local disk, without Spark.
+
+    Others may remove directories meanwhile.
+    """
+    names = [name for _, directories, _ in os.walk(place) for name in directories]
     return Layout(
         bases=sum(name.startswith("base_") for name in names),
         deltas=sum(name.startswith("delta_") for name in names),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tpcds_bench import product
 from tpcds_bench.cases import AnswerError
+from tpcds_bench.data import Column
 from tpcds_bench.measure import cpu_seconds
 from tpcds_bench.report import Section
 
@@ -28,6 +29,11 @@ SETTINGS = {
 }
 """What the session of the suite is told."""
 _TABLE = "streamed"
+_COLUMNS = (
+    Column(name="id", type="BIGINT"),
+    Column(name="n", type="BIGINT"),
+    Column(name="text", type="VARCHAR"),
+)
 _POLL = 1.0
 _GOAL = 0.8
 _MINUTE = 60.0
@@ -90,11 +96,7 @@ def run(spark: SparkSession, work: Path, size: Size) -> Result:
     Raises:
         AnswerError: the table has other rows than the batches.
     """
-    product.execute(
-        spark,
-        f"CREATE TABLE {_TABLE} (id BIGINT, n BIGINT, text STRING) STORED AS ORC"
-        " TBLPROPERTIES ('transactional'='true')",
-    )
+    product.create_table(spark, _TABLE, _COLUMNS)
     born = (
         spark.readStream.format("rate-micro-batch")
         .option("rowsPerBatch", size.rows)
@@ -212,6 +214,4 @@ def _check(spark: SparkSession, size: Size, reported: int) -> None:
 
 def _directories(work: Path) -> int:
     """Return the number of bases and deltas of the table."""
-    return sum(
-        path.name.startswith(("base_", "de")) for path in (work / "warehouse" / _TABLE).glob("*")
-    )
+    return product.layout_below(work / "warehouse" / _TABLE).directories

@@ -12,7 +12,6 @@ from tpcds_bench.command_line import Settings, rounds_option
 from tpcds_bench.day_work import Size
 from tpcds_bench.hive_streaming import HiveStreamingError
 from tpcds_bench.peers import registry
-from tpcds_bench.session import spark_session
 
 
 @click.command("day")
@@ -41,7 +40,6 @@ def day_command(
     Exits with 1 when a statement fails.
     """
     size = Size(statements=statements, processes=processes, rows=rows, rounds=rounds)
-    settings.data.mkdir(parents=True, exist_ok=True)
     with settings.work() as work:
         if engines:
             place = settings.data / "environments"
@@ -67,7 +65,6 @@ def conflicts_command(
     Exits with 1 when one of them fails, conflicts or is lost.
     """
     size = conflicts.Size(updates=updates, writers=writers, rows=rows, rounds=rounds)
-    settings.data.mkdir(parents=True, exist_ok=True)
     with settings.work() as work:
         result = conflicts.run(work, size, driver_memory=settings.driver_memory)
     settings.report("conflicts", conflicts.sections(size, result), result)
@@ -85,17 +82,8 @@ def stream_command(settings: Settings, minutes: int, rows: int, keys: int) -> bo
     Exits with 1 when the table has other rows than the stream.
     """
     size = stream.Size(minutes=minutes, rows=rows, keys=keys)
-    settings.data.mkdir(parents=True, exist_ok=True)
-    with (
-        settings.work() as work,
-        spark_session(
-            work, driver_memory=settings.driver_memory, settings=stream.SETTINGS
-        ) as spark,
-    ):
-        try:
-            result = stream.run(spark, work, size)
-        except cases.AnswerError as err:
-            raise click.ClickException(str(err)) from err
+    with settings.session(stream.SETTINGS) as (spark, work):
+        result = stream.run(spark, work, size)
     settings.report("stream", stream.sections(size, result), result)
     return True
 
@@ -109,7 +97,6 @@ def processes_command(settings: Settings, number: int, together: int) -> bool:
 
     Exits with 1 when a process fails or a row is missing.
     """
-    settings.data.mkdir(parents=True, exist_ok=True)
     with settings.work() as work:
         try:
             result = processes.run(work, number, together, driver_memory=settings.driver_memory)
@@ -130,14 +117,10 @@ def processes_command(settings: Settings, number: int, together: int) -> bool:
 @click.pass_obj
 def ingest_command(settings: Settings, rounds: int, metastore: str | None) -> bool:
     """Measure streaming ingest by the size of its transactions, with dicts and with Arrow."""
-    settings.data.mkdir(parents=True, exist_ok=True)
-    with (
-        settings.work() as work,
-        spark_session(work, driver_memory=settings.driver_memory) as spark,
-    ):
+    with settings.session() as (spark, work):
         try:
             results = ingest.run(spark, work, rounds=rounds, metastore=metastore)
-        except (cases.AnswerError, HiveStreamingError) as err:
+        except HiveStreamingError as err:
             raise click.ClickException(str(err)) from err
     settings.report("ingest", ingest.sections(results), results)
     return True
