@@ -96,6 +96,7 @@ def test_suites_of_ratios_draw_what_they_measured(data: Dataset, tmp_path: Path)
         "deltas": [deltas, f"{deltas} of 30 days", f"{deltas} of 0.1 %"],
         "changes": [
             "UPDATE of one ticket", "DELETE of one ticket", "MERGE of 1.7 % with all branches",
+            "floor of MERGE of 1.7 % with all branches",
         ],
         "compaction": ["minor, four inserts and two deletes"],
     }  # fmt: skip
