@@ -1,7 +1,6 @@
 """Statements of the clients of Spark's servers, which a function in Python runs.
 
-What is added to Spark's classes are Java sources beside this module, which Janino compiles in the
-driver: Spark has it for the code that it generates.
+What is added to Spark's classes are ``java_sources``.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from py4j.clientserver import ClientServer
@@ -19,15 +17,14 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
+from acidsql.bridge.java_sources import PACKAGE, class_loader, compiled, loaded, source_text
 from acidsql.bridge.jvm import JavaObject, LogicalPlan, jvm_class, scala_seq
 from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.errors import AcidAnalysisError
 
 _SHARED = "ClientStatements.java"
-_PACKAGE = "acidsql.bridge"
 _PARSER = "org.apache.spark.sql.catalyst.parser.ParserInterface"
 _COMMAND_RESULT = "org.apache.spark.sql.catalyst.plans.logical.CommandResult"
-_UTILS = "org.apache.spark.util.Utils"
 # Stands in the shared source for the methods of the interface, which differ between releases.
 _METHODS = "  // The methods of this release's ParserInterface.\n"
 # Stands in the sources for what their exceptions have in common; each has another class above it.
@@ -106,9 +103,8 @@ class ServerClasses:
                 condition, an SQLSTATE and the parameters.
         """
         self._spark = spark
-        self._loader = _compiled(
-            spark, _shared(spark), _text(source, {**names, _ERROR: _ERROR_MEMBERS})
-        )
+        text = source_text(source, {**names, _ERROR: _ERROR_MEMBERS})
+        self._loader = compiled(spark, _shared(spark), text)
         secret = secrets.token_hex(32)
         gateway = spark.sparkContext._gateway
         ensure_callback_server_started(gateway)
@@ -118,7 +114,7 @@ class ServerClasses:
 
     def new(self, name: str, *arguments: Any) -> JavaObject:
         """Make an object of one of the compiled classes, which has one constructor."""
-        constructor = self._loader.loadClass(f"{_PACKAGE}.{name}").getDeclaredConstructors()[0]
+        constructor = self._loader.loadClass(f"{PACKAGE}.{name}").getDeclaredConstructors()[0]
         constructor.setAccessible(True)
         # py4j puts no Python object into an array.
         return constructor.newInstance(self.list_of(arguments).toArray())
@@ -190,36 +186,11 @@ def java_error(error: Exception) -> JavaObject | None:
     return getattr(error, "_origin", None)
 
 
-def loaded(spark: SparkSession, name: str) -> JavaObject:
-    """Load a class of Spark's.
-
-    Raises:
-        Py4JJavaError: there is no such class.
-    """
-    loader = jvm_class(spark, _UTILS).getContextOrSparkClassLoader()
-    return loader.loadClass(name)
-
-
-def _text(source: str, names: Mapping[str, str]) -> str:
-    text = Path(__file__).with_name(source).read_text("utf-8")
-    for name, meant in names.items():
-        text = text.replace(name, meant)
-    return text
-
-
 @cached_per_session(1)
 def _shared(spark: SparkSession) -> JavaObject:
     """Return the loader of the classes that the servers share."""
     methods = "\n".join(_parser_methods(spark))
-    loader = jvm_class(spark, _UTILS).getContextOrSparkClassLoader()
-    return _compiled(spark, loader, _text(_SHARED, {_METHODS: methods}))
-
-
-def _compiled(spark: SparkSession, parent: JavaObject, text: str) -> JavaObject:
-    compiler = jvm_class(spark, "org.codehaus.janino.SimpleCompiler")()
-    compiler.setParentClassLoader(parent)
-    compiler.cook(text)
-    return compiler.getClassLoader()
+    return compiled(spark, class_loader(spark), source_text(_SHARED, {_METHODS: methods}))
 
 
 def _parser_methods(spark: SparkSession) -> Iterator[str]:

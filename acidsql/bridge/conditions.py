@@ -16,11 +16,9 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 from acidsql.bridge.jvm import (
     CATALYST,
     Expression,
-    JavaObject,
     alias,
     elements,
     jvm_class,
-    scala_map,
     scala_seq,
     simple_name,
 )
@@ -38,13 +36,13 @@ class Conjunct:
 
     Attributes:
         expression: Catalyst expression of type BOOLEAN.
-        columns: Catalyst attributes in the expression, by name.
+        columns: SQL types of the columns in the expression, by their names.
         coarse: whether row groups alone are to be compared with the condition, since it may hold of
             most rows and comparing each would be wasted.
     """
 
     expression: Expression
-    columns: Mapping[str, Expression]
+    columns: Mapping[str, str]
     coarse: bool = False
 
 
@@ -59,20 +57,17 @@ def split_and(condition: Expression) -> Iterator[Expression]:
 
 def conjunct(expression: Expression, *, coarse: bool = False) -> Conjunct:
     """Build a ``Conjunct`` of a deterministic expression without subqueries."""
-    columns = {str(a.name()): a for a in elements(expression.references().toSeq())}
+    columns = {name: str(a.dataType().sql()) for name, a in attributes_in(expression).items()}
     return Conjunct(expression=expression, columns=columns, coarse=coarse)
 
 
-def without_coarse_mark(condition: Expression) -> tuple[Expression, bool]:
-    """Return a condition without the mark of ``mark_coarse``, and whether it had one."""
-    is_coarse = simple_name(condition) == _COARSE
-    return (condition.child() if is_coarse else condition), is_coarse
+def attributes_in(expression: Expression) -> dict[str, Expression]:
+    """Return the attributes in an expression by their names."""
+    return {str(a.name()): a for a in elements(expression.references().toSeq())}
 
 
 def mark_coarse(spark: SparkSession, condition: Expression) -> Expression:
-    """Mark a condition, so that ``planning.plan_requirements`` makes a coarse ``Conjunct`` of
-    it.
-    """
+    """Mark a condition, so that ``plan_outline`` makes a coarse ``Conjunct`` of it."""
     return jvm_class(spark, f"{CATALYST}.expressions.{_COARSE}")(condition)
 
 
@@ -92,34 +87,6 @@ def conditions_text(conditions: Sequence[Sequence[Conjunct]]) -> str:
     if len(alternatives) == 1:
         return alternatives[0]
     return " OR ".join(f"({one})" for one in dict.fromkeys(alternatives))
-
-
-def rebound(
-    spark: SparkSession, expression: Expression, output: JavaObject, other: JavaObject
-) -> Expression:
-    """Replace the attributes of an output in an expression by those at the same positions of
-    another.
-
-    One attribute may occur in an expression in several forms, of other case, qualifier or
-    nullability; all of them are replaced.
-
-    Args:
-        output: Scala ``Seq`` of attributes, which the expression refers to.
-        other: Scala ``Seq`` of attributes, as many.
-    """
-    catalyst = f"{CATALYST}.expressions"
-    place = jvm_class(spark, f"{catalyst}.BoundReference")
-    columns, others = (
-        jvm_class(spark, f"{catalyst}.package$AttributeSeq")(seq) for seq in (output, other)
-    )
-    binding = jvm_class(spark, f"{catalyst}.BindReferences")
-    bound = binding.bindReference(expression, columns, False)
-    pairs = []
-    for attribute in elements(expression.references().toSeq()):
-        i = columns.indexOf(attribute.exprId())
-        own = columns.apply(i)
-        pairs.append((place(i, attribute.dataType(), own.nullable()), others.apply(i)))
-    return bound.transform(scala_map(spark, pairs))
 
 
 def matching_rows(
@@ -146,12 +113,13 @@ def matching_rows(
     )
     output = elements(logical_plan(typed).output())
     by_name = dict(zip(schema.names, output[1:], strict=True))
+    whole = all_of(spark, conjuncts)
     renamed = [
         alias(spark, by_name[name], name, attribute.exprId())
-        for name, attribute in {n: a for c in conjuncts for n, a in c.columns.items()}.items()
+        for name, attribute in attributes_in(whole).items()
     ]
     logical = f"{CATALYST}.plans.logical"
     columns = scala_seq(spark, [output[0], *renamed])
     project = jvm_class(spark, f"{logical}.Project")(columns, logical_plan(typed))
-    filtered = jvm_class(spark, f"{logical}.Filter")(all_of(spark, conjuncts), project)
+    filtered = jvm_class(spark, f"{logical}.Filter")(whole, project)
     return [row[0] for row in frame_of(spark, filtered).select("position").collect()]

@@ -9,7 +9,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.client_statements import Ask, ServerClasses, check_threads, java_error, loaded
+from acidsql.bridge.client_statements import Ask, ServerClasses, check_threads, java_error
+from acidsql.bridge.java_sources import loaded
 from acidsql.bridge.jobs import root_message
 from acidsql.bridge.jvm import jvm_class
 from acidsql.errors import AcidAnalysisError, AcidSqlError

@@ -10,9 +10,6 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pyspark.sql import SparkSession
-
-from acidsql.bridge.jvm import JavaObject, jvm_class
 from acidsql.format.protobuf import write_integer, write_octets
 
 _STATUS = "org.apache.hadoop.fs.FileStatus"
@@ -34,14 +31,6 @@ class ScanFile(NamedTuple):
     path: str
     size: int
     ordinal: int = 0
-
-
-def file_statuses(spark: SparkSession, files: Sequence[ScanFile]) -> JavaObject:
-    """Build a Java array of ``FileStatus``; the ordinal is the time of modification."""
-    stream = jvm_class(spark, "java.io.ByteArrayInputStream")(encode(files))
-    data = jvm_class(spark, "java.io.DataInputStream")(stream)
-    conf = jvm_class(spark, "org.apache.hadoop.conf.Configuration")(False)
-    return jvm_class(spark, "org.apache.hadoop.io.ObjectWritable").readObject(data, conf)
 
 
 def encode(files: Sequence[ScanFile]) -> bytes:

@@ -113,13 +113,22 @@ def scala_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObje
     The pairs are not given as a ``dict``, which would call the JVM for the hash of each Java
     object.
     """
+    return jvm_class(spark, _PYTHON).toScalaMap(_java_map(spark, pairs))
+
+
+def java_map(spark: SparkSession, texts: Mapping[str, str]) -> JavaObject:
+    """Build a Java ``Map`` of texts; one call for up to ten pairs, else a call for each."""
+    return _java_map(spark, list(texts.items()))
+
+
+def _java_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObject:
     if len(pairs) <= _FEW:
         flat = [part for pair in pairs for part in pair]
-        return jvm_class(spark, _PYTHON).toScalaMap(jvm_class(spark, "java.util.Map").of(*flat))
-    java_map = jvm_class(spark, "java.util.HashMap")()
+        return jvm_class(spark, "java.util.Map").of(*flat)
+    made = jvm_class(spark, "java.util.HashMap")()
     for key, value in pairs:
-        java_map[key] = value
-    return jvm_class(spark, _PYTHON).toScalaMap(java_map)
+        made[key] = value
+    return made
 
 
 def java_strings(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
@@ -153,7 +162,12 @@ def elements(seq: JavaObject) -> list[Any]:
 
 def java_type(spark: SparkSession, schema: StructType) -> JavaObject:
     """Return the Java ``StructType`` of a schema."""
-    return jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(schema.json())
+    return _java_type(spark, schema.json())
+
+
+@cached_per_session(256)
+def _java_type(spark: SparkSession, json_text: str) -> JavaObject:
+    return jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(json_text)
 
 
 @cached_per_session(1)

@@ -15,17 +15,20 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True, eq=False)
 class JvmCache:
-    """Cache of one owner: a Spark session, its Spark context, or its AcidSession.
+    """Cache of one owner: a Spark session, its Spark context, the gateway to the JVM, or an
+    AcidSession.
 
     Attributes:
         classes: of the JVM, by their full names.
-        objects: singletons of Scala, by the full names of their classes.
+        objects: singletons, by the full names of their classes.
+        loaders: class loaders of compiled Java sources, by their texts.
         fields: the names of the constructor arguments of a case class, by its full name.
         results: LRU caches of the functions that are ``cached_per_session``.
     """
 
     classes: dict[str, Any] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
+    loaders: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, list[str]] = field(default_factory=dict)
     results: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
 

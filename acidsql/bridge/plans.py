@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
@@ -26,6 +28,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_planning import jvm_planning, text_of_parts
 from acidsql.bridge.spark_versions import differences
 
 
@@ -65,11 +68,14 @@ def substitute_ctes(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
 
 def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
     """Return the unresolved relations of a plan and of all its subqueries."""
-    trees = [plan, *elements(plan.subqueriesAll())]
-    if alias_shows_hidden(spark):
-        leaves = [leaf for tree in trees for leaf in elements(tree.collectLeaves())]
-        return [found for leaf in leaves for found in _references_of(spark, leaf)]
-    return [reference for tree in trees for reference in _aliased_references(spark, tree)]
+    # Before Spark 4.3 an alias does not show the hidden columns of what is below it, so that the
+    # alias has to be replaced too.
+    java = jvm_planning(spark).references(plan, not alias_shows_hidden(spark))
+    return [
+        found
+        for number, told in enumerate(json.loads(text_of_parts(java)))
+        for found in _references_of(spark, java.node(number), told)
+    ]
 
 
 def unqualified_functions(plan: LogicalPlan) -> list[tuple[str, int]]:
@@ -106,64 +112,46 @@ def is_session_function(spark: SparkSession, name: str) -> bool:
     return bool(session_state(spark).catalog().isRegisteredFunction(identifier))
 
 
-def _references_of(spark: SparkSession, leaf: LogicalPlan) -> list[Reference]:
+def _references_of(
+    spark: SparkSession, node: LogicalPlan, told: Mapping[str, Any]
+) -> list[Reference]:
     """Return the reference that a leaf is, if it is one.
 
     The leaf ``RelationTimeTravel`` of VERSION and TIMESTAMP AS OF hides the relation in it, as does
     ``RelationChanges`` of CHANGES.
+
+    Args:
+        node: the leaf, or the alias over it.
+        told: what is known of the relation.
     """
-    kind = simple_name(leaf)
-    if kind == "UnresolvedRelation":
-        return [_reference(leaf)]
+    alias, kind = told["alias"], told["kind"]
     if kind == "UnresolvedTableValuedFunction":
+        leaf = node if alias is None else node.child()
         name = table_of_changes(spark, leaf)
-        return [Reference(name, None, None, leaf, changes=leaf)] if name else []
-    if kind == "RelationChanges" and simple_name(leaf.relation()) == "UnresolvedRelation":
-        return [replace(_reference(leaf.relation()), node=leaf, changes=leaf)]
-    if kind != "RelationTimeTravel" or simple_name(leaf.relation()) != "UnresolvedRelation":
-        return []
+        return [Reference(name, None, None, node, alias, changes=leaf)] if name else []
+    start, stop = told["start"], told["stop"]
+    is_known = start is not None and stop is not None
+    found = Reference(
+        parts=tuple(told["parts"]),
+        start=start if is_known else None,
+        end=stop + 1 if is_known else None,
+        node=node,
+        alias=alias,
+        options=told["options"],
+    )
+    if kind == "UnresolvedRelation":
+        return [found]
+    leaf = node if alias is None else node.child()
+    if kind == "RelationChanges":
+        return [replace(found, changes=leaf)]
     versions, times = defined(leaf.version()), defined(leaf.timestamp())
     return [
         replace(
-            _reference(leaf.relation()),
-            node=leaf,
+            found,
             version=str(versions[0]) if versions else None,
             timestamp=times[0] if times else None,
         )
     ]
-
-
-def _reference(leaf: LogicalPlan) -> Reference:
-    origin = leaf.origin()
-    start, stop = origin.startIndex(), origin.stopIndex()
-    known = start.isDefined() and stop.isDefined()
-    return Reference(
-        parts=tuple(elements(leaf.multipartIdentifier())),
-        start=start.get() if known else None,
-        end=stop.get() + 1 if known else None,
-        node=leaf,
-        options={} if leaf.options().isEmpty() else _options(leaf),
-    )
-
-
-def _options(relation: LogicalPlan) -> dict[str, str]:
-    return {str(key).lower(): str(value) for key, value in relation.options().items()}
-
-
-def _aliased_references(spark: SparkSession, tree: LogicalPlan) -> list[Reference]:
-    """Return the references of a tree, each with the alias over it.
-
-    Before Spark 4.3 an alias does not show the hidden columns of what is below it, so that the
-    alias has to be replaced too.
-    """
-    found = _references_of(spark, tree)
-    if found:
-        return found
-    if simple_name(tree) == "SubqueryAlias":
-        below = _references_of(spark, tree.child())
-        if below:
-            return [replace(r, node=tree, alias=str(tree.alias())) for r in below]
-    return [r for child in elements(tree.children()) for r in _aliased_references(spark, child)]
 
 
 _MORE_THAN_ALL = 2**30  # tasks

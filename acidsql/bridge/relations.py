@@ -13,23 +13,22 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from acidsql.bridge.file_splits import even_share
-from acidsql.bridge.file_statuses import ScanFile, file_statuses
+from acidsql.bridge.file_statuses import ScanFile, encode
 from acidsql.bridge.jvm import (
     SOURCES,
     JavaObject,
     cloned_session,
+    java_map,
     java_type,
     jvm_class,
-    scala_map,
     scala_object,
-    scala_seq,
 )
+from acidsql.bridge.jvm_planning import jvm_planning
 from acidsql.bridge.relation_statistics import RelationStatistics, relation_with_statistics
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
 # SQL expression for the ordinal (``ScanFile.ordinal``) of the file that a scanned row comes from.
 FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
-_UNBOUNDED = 2**62  # bytes
 _LISTENER_MILLISECONDS = 5_000
 _NEVER_LISTED = "_acidsql_snapshot"
 _TASK_BYTES = "spark.sql.files.maxPartitionBytes"
@@ -159,33 +158,16 @@ def file_relation(
         session: Java session whose settings apply to the scan, by default that of ``spark``.
         file_format: class of the format, relative to Spark's package of data sources.
     """
-    session = session or spark._jsparkSession
-    # Spark's shared cache may be disabled, or evict a listing before the index takes it.
-    cache = jvm_class(spark, f"{SOURCES}.SharedInMemoryCache")(_UNBOUNDED, -1).createForNewClient()
-    roots = [jvm_class(spark, "org.apache.hadoop.fs.Path")(_root(files))] if files else []
-    for root in roots:
-        cache.putLeafFiles(root, file_statuses(spark, files))
-    nothing = scala_object(spark, "scala.None")
-    index = jvm_class(spark, f"{SOURCES}.InMemoryFileIndex")(
-        session,
-        scala_seq(spark, roots),
-        # Take all cached files of a root, in whatever directories they are.
-        scala_map(spark, [("recursiveFileLookup", "true")]),
-        jvm_class(spark, "scala.Some")(java_type(spark, schema)),
-        cache,
-        nothing,
-        nothing,
-    )
-    relation = jvm_class(spark, f"{SOURCES}.HadoopFsRelation")(
-        index,
-        java_type(spark, partitions),
+    relation = jvm_planning(spark).relation(
+        session or spark._jsparkSession,
+        _root(files) if files else None,
+        encode(files),
         java_type(spark, schema),
-        nothing,
-        jvm_class(spark, f"{SOURCES}.{file_format}")(),
-        scala_map(spark, list(options.items())),
-        session,
+        java_type(spark, partitions),
+        f"{SOURCES}.{file_format}",
+        java_map(spark, options),
     )
-    return relation, index
+    return relation, relation.location()
 
 
 class Watch:

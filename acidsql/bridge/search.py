@@ -12,7 +12,7 @@ from functools import reduce
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.conditions import Conjunct, all_of
+from acidsql.bridge.conditions import Conjunct, all_of, attributes_in
 from acidsql.bridge.jvm import (
     CATALYST,
     SOURCES,
@@ -83,9 +83,9 @@ def search_options(
 
 def _filter(spark: SparkSession, conjunct: Conjunct, names: Mapping[str, str]) -> JavaObject | None:
     """Translate a conjunct to a ``sources.Filter``; None if Spark has none for it."""
-    others = [(a, a.withName(names[n])) for n, a in conjunct.columns.items() if names[n] != n]
     expression = conjunct.expression
-    if others:
+    if any(names[n] != n for n in conjunct.columns):
+        others = [(a, a.withName(names[n])) for n, a in attributes_in(expression).items()]
         expression = expression.transform(scala_map(spark, others))
     strategy = scala_object(spark, f"{SOURCES}.DataSourceStrategy")
     found = strategy.translateFilter(expression, False)
@@ -168,7 +168,7 @@ def finds_rows(spark: SparkSession, conditions: Sequence[Sequence[Conjunct]]) ->
 def _rules_out(spark: SparkSession, conditions: Sequence[Conjunct], name: str) -> bool:
     """Return whether conjuncts exclude the value that ORC leaves in place of NULL in a column."""
     own = [c for c in conditions if name in c.columns]
-    left = _LEFT_BY_NULL.get(str(own[0].columns[name].dataType().sql())) if own else None
+    left = _LEFT_BY_NULL.get(own[0].columns[name]) if own else None
     if left is None:
         return False
     value = session_state(spark).sqlParser().parseExpression(left)

@@ -51,12 +51,6 @@ class DynamicPruning:
     key: Expression
 
 
-def has_subquery(spark: SparkSession, expression: Expression) -> bool:
-    """Return whether an expression has a subquery in it."""
-    subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
-    return bool(subqueries.hasSubquery(expression))
-
-
 def subqueries_in(spark: SparkSession, expression: Expression) -> list[Subquery]:
     """Return the innermost expressions with a plan, of an expression that has some."""
     pattern = scala_object(spark, f"{CATALYST}.trees.TreePattern").PLAN_EXPRESSION()
@@ -73,16 +67,8 @@ def _innermost(expression: Expression, pattern: JavaObject) -> list[Expression]:
     return [found for c in inner for found in _innermost(c, pattern)] if inner else [expression]
 
 
-def has_dynamic_pruning(spark: SparkSession, plan: LogicalPlan) -> bool:
-    """Return whether an optimised plan has dynamic partition pruning."""
-    pattern = scala_object(spark, f"{CATALYST}.trees.TreePattern").DYNAMIC_PRUNING_SUBQUERY()
-    return bool(plan.containsPattern(pattern))
-
-
-def dynamic_pruning(spark: SparkSession, condition: Expression) -> DynamicPruning | None:
-    """Return the dynamic pruning that a conjunct of a filter is; None for other conditions."""
-    if simple_name(condition) != "DynamicPruningSubquery":
-        return None
+def dynamic_pruning(spark: SparkSession, condition: Expression) -> DynamicPruning:
+    """Return the dynamic pruning that a ``DynamicPruningSubquery`` is."""
     keys = condition.buildKeys()
     if differences(spark).has_several_pruning_keys:
         key = keys.apply(condition.broadcastKeyIndices().head())

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.client_statements import Ask, ServerClasses, check_threads, loaded
+from acidsql.bridge.client_statements import Ask, ServerClasses, check_threads
+from acidsql.bridge.java_sources import loaded
 from acidsql.bridge.jobs import root_message
 from acidsql.bridge.jvm import JavaObject, jvm_class
 from acidsql.errors import AcidAnalysisError

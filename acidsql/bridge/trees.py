@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,43 +17,15 @@ from acidsql.bridge.jvm import (
     elements,
     jvm_class,
     scala_map,
-    scala_object,
     scala_seq,
     session_state,
-    simple_name,
 )
 from acidsql.bridge.plans import frame_of
 
 Node = TypeVar("Node", LogicalPlan, Expression)
 
-_NODE_LINE = re.compile(r"^(\d+) [ :+|-]*(\w+)", re.MULTILINE)
-# An attribute as Spark prints it: its name, the expression id, and L for BIGINT.
-_ATTRIBUTE_LINE = re.compile(r"^(.*)#\d+L?$", re.MULTILINE)
 # Where Spark keeps the declared type of a CHAR or VARCHAR column.
 _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
-
-
-@dataclass(frozen=True)
-class AggregateFunction:
-    """Aggregate function in an ``Aggregate``.
-
-    Attributes:
-        name: of its class, such as ``Max``.
-        is_distinct: whether it has DISTINCT.
-    """
-
-    name: str
-    is_distinct: bool
-
-
-def children(node: Node) -> list[Node]:
-    """Return the children of a plan or an expression, from left to right."""
-    return elements(node.children())
-
-
-def child(plan: LogicalPlan) -> LogicalPlan:
-    """Return the only child of a plan."""
-    return plan.child()
 
 
 def operands(expression: Expression) -> tuple[Expression, Expression]:
@@ -63,46 +33,9 @@ def operands(expression: Expression) -> tuple[Expression, Expression]:
     return expression.left(), expression.right()
 
 
-def leaves(plan: LogicalPlan) -> list[LogicalPlan]:
-    """Return the leaves of a plan, without those of its subqueries."""
-    return elements(plan.collectLeaves())
-
-
-def with_subqueries(plan: LogicalPlan) -> list[LogicalPlan]:
-    """Return a plan and the plans of all its subqueries."""
-    return [plan, *elements(plan.subqueriesAll())]
-
-
-def has_subqueries(plan: LogicalPlan) -> bool:
-    """Return whether an expression of a plan has a subquery."""
-    return not plan.subqueriesAll().isEmpty()
-
-
-def nodes_of_kind(plan: LogicalPlan, kind: str) -> Iterator[LogicalPlan]:
-    """Yield the nodes of a kind, in subqueries too.
-
-    Nodes are found in the plan's text, where a literal with line breaks can hide those after it.
-    """
-    lines = _NODE_LINE.findall(str(plan.numberedTreeString()))
-    for number in sorted({int(n) for n, name in lines if name == kind}):
-        node = plan.apply(number)
-        if node is not None and simple_name(node) == kind:
-            yield node
-
-
 def is_deterministic(node: Node) -> bool:
     """Return whether Spark takes a plan or an expression to be deterministic."""
     return bool(node.deterministic())
-
-
-def filter_condition(plan: LogicalPlan) -> Expression:
-    """Return the condition of a ``Filter``."""
-    return plan.condition()
-
-
-def is_empty_projection(plan: LogicalPlan) -> bool:
-    """Return whether a plan is a ``Project`` to no columns."""
-    return simple_name(plan) == "Project" and bool(plan.projectList().isEmpty())
 
 
 def attributes_of(plan: LogicalPlan) -> list[Expression]:
@@ -120,27 +53,6 @@ def data_type_of(expression: Expression) -> str:
     return str(expression.dataType().sql())
 
 
-def column_names(node: Node) -> list[str]:
-    """Return the names of the attributes that a plan's own expressions, or an expression, refer
-    to.
-    """
-    return [str(a.name()) for a in elements(node.references().toSeq())]
-
-
-def required_columns(node: LogicalPlan, relation: LogicalPlan) -> list[str]:
-    """Return the names of those columns of a relation that a plan's own expressions refer to."""
-    columns = relation.outputSet()
-    return [str(a.name()) for a in elements(node.references().toSeq()) if columns.contains(a)]
-
-
-def names_referred_to(nodes: Sequence[LogicalPlan]) -> frozenset[str]:
-    """Return the names of the attributes that the own expressions of plans refer to, in lower
-    case; few calls for many names.
-    """
-    text = "\n".join(str(node.references().toSeq().mkString("\n")) for node in nodes)
-    return frozenset(name.lower() for name in _ATTRIBUTE_LINE.findall(text))
-
-
 def refers_to_columns(node: Node) -> bool:
     """Return whether a plan's own expressions, or an expression, refer to any attribute."""
     return not node.references().isEmpty()
@@ -155,48 +67,6 @@ def has_char_columns(expression: Expression) -> bool:
     """Return whether an expression refers to CHAR or VARCHAR columns."""
     columns = elements(expression.references().toSeq())
     return any(a.metadata().contains(_CHAR_VARCHAR_KEY) for a in columns)
-
-
-def is_file_relation(plan: LogicalPlan) -> bool:
-    """Return whether a node is a relation over files."""
-    if simple_name(plan) != "LogicalRelation":
-        return False
-    return simple_name(plan.relation()) == "HadoopFsRelation"
-
-
-def relation_option(relation: LogicalPlan, key: str) -> str | None:
-    """Return an option of a relation over files."""
-    value = relation.relation().options().get(key)
-    return str(value.get()) if value.isDefined() else None
-
-
-def partition_column_names(relation: LogicalPlan) -> list[str]:
-    """Return the names of the partition columns of a relation over files."""
-    return [str(name) for name in relation.relation().partitionSchema().fieldNames()]
-
-
-def first_column_id(relation: LogicalPlan) -> int:
-    """Return the expression id of the first column, which differs between copies of a relation."""
-    return int(relation.output().head().exprId().id())
-
-
-def aggregate_functions(spark: SparkSession, aggregate: LogicalPlan) -> list[AggregateFunction]:
-    """Return the aggregate functions of an ``Aggregate``, without those in its subqueries."""
-    pattern = scala_object(spark, f"{CATALYST}.trees.TreePattern").AGGREGATE_EXPRESSION()
-    values = elements(aggregate.aggregateExpressions())
-    return [
-        AggregateFunction(simple_name(found.aggregateFunction()), bool(found.isDistinct()))
-        for value in values
-        for found in _with_pattern(value, pattern, "AggregateExpression")
-    ]
-
-
-def _with_pattern(expression: Expression, pattern: JavaObject, kind: str) -> Iterator[Expression]:
-    if simple_name(expression) == kind:
-        yield expression
-    elif expression.containsPattern(pattern):
-        for inner in children(expression):
-            yield from _with_pattern(inner, pattern, kind)
 
 
 def parse_expression(spark: SparkSession, text: str) -> Expression:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit, raise_error
@@ -23,6 +22,7 @@ from acidsql.bridge.jvm import (
     session_state,
 )
 from acidsql.bridge.jvm_cache import cached_per_session
+from acidsql.bridge.jvm_planning import jvm_planning
 from acidsql.bridge.plans import (
     alias_shows_hidden,
     aliases_are_fresh,
@@ -198,18 +198,6 @@ def hide_columns(rows: UnresolvedPlan, hidden: int, name: Sequence[str]) -> Logi
         hidden: number of columns to hide.
         name: parts of the table's name, which qualifies the columns.
     """
-    spark, plan = rows.spark, rows.analyzed()
-    alias = jvm_class(spark, f"{CATALYST}.AliasIdentifier")(
-        name[-1], scala_seq(spark, list(name[:-1]))
-    )
-    named = partial(jvm_class(spark, f"{_LOGICAL}.SubqueryAlias"), alias)
-    output = plan.output()
-    if not alias_shows_hidden(spark):
-        # Join hints look for the alias, the columns for their qualifiers.
-        qualifier = scala_seq(spark, list(name))
-        output = scala_seq(spark, [a.withQualifier(qualifier) for a in elements(output)])
-        plan = named(plan)
-    project = jvm_class(spark, f"{_LOGICAL}.Project")(output.dropRight(hidden), plan)
-    tag = scala_object(spark, f"{_LOGICAL}.Project").hiddenOutputTag()
-    project.setTagValue(tag, output)
-    return named(project) if alias_shows_hidden(spark) else project
+    spark, parts = rows.spark, "\0".join(name)
+    shows = alias_shows_hidden(spark)
+    return jvm_planning(spark).hideColumns(rows.analyzed(), hidden, parts, shows)

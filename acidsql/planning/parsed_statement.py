@@ -45,8 +45,9 @@ def parse_and_resolve(
         ParseException: the text is not a statement.
     """
     found = parse(session, bridge.substitute_variables(session.spark, text))
-    names = {r.parts: find(session, r.parts, temporary, database) for r in found.references}
-    tables = {parts: table for parts, table in names.items() if table}
+    names = dict.fromkeys(r.parts for r in found.references)
+    looked_up = {parts: find(session, parts, temporary, database) for parts in names}
+    tables = {parts: table for parts, table in looked_up.items() if table}
     return replace(found, tables=tables, temporary=temporary, database=database)
 
 

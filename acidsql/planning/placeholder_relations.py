@@ -41,26 +41,34 @@ def _without_files(
     return bridge.file_relation(spark, [], schema, options, partitions)[0]
 
 
-def occurrence_of(leaf: bridge.LogicalPlan) -> Occurrence | None:
-    """Return the occurrence that a placeholder stands for, None for other leaves."""
-    if not bridge.is_file_relation(leaf):
+def outline(spark: SparkSession, plan: bridge.LogicalPlan) -> bridge.PlanOutline:
+    """Describe an optimised plan over placeholders."""
+    return bridge.outline(spark, plan, _OCCURRENCE)
+
+
+def occurrence_of(leaf: bridge.PlanNode) -> Occurrence | None:
+    """Return the occurrence that a placeholder stands for, None for other nodes."""
+    if leaf.relation is None or leaf.relation.option is None:
         return None
-    occurrence = bridge.relation_option(leaf, _OCCURRENCE)
-    return tuple(map(int, occurrence.split("."))) if occurrence is not None else None
+    return tuple(map(int, leaf.relation.option.split(".")))
 
 
-def identity(leaf: bridge.LogicalPlan) -> int:
+def identity(relation: bridge.FileRelation) -> int:
     """Return what tells the copies of a placeholder apart."""
-    return bridge.first_column_id(leaf)
+    return relation.first_column_id
 
 
-def partition_names(leaf: bridge.LogicalPlan) -> set[str]:
+def partition_names(relation: bridge.FileRelation) -> set[str]:
     """Return the names of a placeholder's partition columns, in lower case."""
-    return {name.lower() for name in bridge.partition_column_names(leaf)}
+    return {name.lower() for name in relation.partitions}
 
 
-def filters(plan: bridge.LogicalPlan) -> Iterator[bridge.LogicalPlan]:
-    """Yield the filters directly above relations over files, in subqueries too."""
-    for node in bridge.nodes_of_kind(plan, "Filter"):
-        if bridge.is_file_relation(bridge.child(node)):
-            yield node
+def filters(
+    plan: bridge.PlanOutline,
+) -> Iterator[tuple[bridge.PlanNode, bridge.PlanNode, bridge.FileRelation]]:
+    """Yield the filters directly above relations over files, in subqueries too, each with the node
+    of the relation and the relation.
+    """
+    for node in plan.walk():
+        if node.kind == "Filter" and node.child.relation is not None:
+            yield node, node.child, node.child.relation

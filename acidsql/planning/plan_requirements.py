@@ -6,7 +6,7 @@ Spark's optimizer pushes conditions, also those of joins and subqueries, down to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
@@ -72,40 +72,36 @@ def required_of_placeholders(
     optimized = current.optimize(plan)
     if optimized is None:
         return PlanRequirements(copies={})
-    plan, pruning = without_pruning(spark, optimized)
-    copies = _copies(plan)
+    outlined, pruning = without_pruning(spark, optimized)
+    copies = _copies(outlined)
     found: dict[Occurrence, list[PlaceholderCopy]] = {}
-    for node in filters(plan):
-        leaf = bridge.child(node)
-        occurrence = copies.get(identity(leaf))
+    for node, _, relation in filters(outlined):
+        occurrence = copies.get(identity(relation))
         if occurrence is None:
             continue
-        # An attribute in a condition has the case of the statement's text, not that of the column.
-        columns = bridge.output_of(leaf)
-        condition = bridge.rebound(spark, bridge.filter_condition(node), columns, columns)
-        conjuncts, compared = _told(spark, leaf, condition)
-        copy = PlaceholderCopy(conjuncts, (*compared, *pruning.get(identity(leaf), ())))
+        conjuncts, compared = _told(spark, node, relation)
+        copy = PlaceholderCopy(conjuncts, (*compared, *pruning.get(identity(relation), ())))
         if copy.conjuncts or copy.lookups:
             found.setdefault(occurrence, []).append(copy)
     counts = Counter(copies.values())
 
-    def with_all_copies(leaves: Iterable[bridge.LogicalPlan]) -> frozenset[Occurrence]:
-        """Return the occurrences all of whose copies are among some leaves."""
-        own = Counter(copies.get(identity(leaf)) for leaf in leaves)
+    def with_all_copies(relations: Iterable[bridge.FileRelation]) -> frozenset[Occurrence]:
+        """Return the occurrences all of whose copies are among some relations."""
+        own = Counter(copies.get(identity(relation)) for relation in relations)
         return frozenset(
             occurrence for occurrence in counts if own[occurrence] == counts[occurrence]
         )
 
-    aggregates = list(bridge.nodes_of_kind(plan, "Aggregate"))
+    aggregates = [node for node in outlined.walk() if node.kind == "Aggregate"]
     return PlanRequirements(
         copies={o: own for o, own in found.items() if len(own) == counts[o]},
         count_only=with_all_copies(_counted(aggregates)),
-        distinct_partitions_only=with_all_copies(_distinct_partitions(spark, aggregates)),
-        columns=_required_columns(plan, copies),
+        distinct_partitions_only=with_all_copies(_distinct_partitions(aggregates)),
+        columns=_required_columns(outlined, copies),
     )
 
 
-def _copies(plan: bridge.LogicalPlan) -> dict[int, Occurrence]:
+def _copies(plan: bridge.PlanOutline) -> dict[int, Occurrence]:
     """Find the placeholders in a plan and its subqueries.
 
     Returns:
@@ -114,18 +110,18 @@ def _copies(plan: bridge.LogicalPlan) -> dict[int, Occurrence]:
     """
     found: dict[int, Occurrence] = {}
     repeated: set[Occurrence] = set()
-    for tree in bridge.with_subqueries(plan):
-        for leaf in bridge.leaves(tree):
-            occurrence = occurrence_of(leaf)
-            if occurrence is not None:
-                repeated |= {occurrence} if identity(leaf) in found else set()
-                found[identity(leaf)] = occurrence
+    for leaf in plan.walk():
+        occurrence = occurrence_of(leaf)
+        if leaf.relation is not None and occurrence is not None:
+            copy = identity(leaf.relation)
+            repeated |= {occurrence} if copy in found else set()
+            found[copy] = occurrence
     # Conditions cannot be assigned to copies with the same identity.
     return {copy: occurrence for copy, occurrence in found.items() if occurrence not in repeated}
 
 
 def _required_columns(
-    plan: bridge.LogicalPlan, copies: Mapping[int, Occurrence]
+    plan: bridge.PlanOutline, copies: Mapping[int, Occurrence]
 ) -> dict[Occurrence, frozenset[str]]:
     """Find the columns that a plan requires of its placeholders.
 
@@ -134,53 +130,62 @@ def _required_columns(
     """
     required: dict[Occurrence, frozenset[str]] = {}
     projected: Counter[Occurrence] = Counter()
-    for node in bridge.nodes_of_kind(plan, "Project"):
-        above, leaf = [node], bridge.child(node)
-        while bridge.simple_name(leaf) == "Filter":
-            above.append(leaf)
-            leaf = bridge.child(leaf)
-        occurrence = copies.get(identity(leaf)) if bridge.is_file_relation(leaf) else None
+    for node in plan.walk():
+        if node.kind != "Project":
+            continue
+        above, leaf = _down(node, ("Filter",))
+        occurrence = None if leaf.relation is None else copies.get(identity(leaf.relation))
         if occurrence is not None:
             projected[occurrence] += 1
             known = required.get(occurrence, frozenset())
-            required[occurrence] = known | bridge.names_referred_to(above)
+            required[occurrence] = known | _names_referred_to(above)
     counts = Counter(copies.values())
     return {o: names for o, names in required.items() if projected[o] == counts[o]}
 
 
-def _counted(aggregates: Iterable[bridge.LogicalPlan]) -> Iterator[bridge.LogicalPlan]:
+def _down(
+    node: bridge.PlanNode, kinds: Container[str]
+) -> tuple[list[bridge.PlanNode], bridge.PlanNode]:
+    """Return a node with those of some kinds below it, and the first one of another kind."""
+    above, below = [node], node.child
+    while below.kind in kinds:
+        above.append(below)
+        below = below.child
+    return above, below
+
+
+def _names_referred_to(nodes: Iterable[bridge.PlanNode]) -> frozenset[str]:
+    return frozenset(name.lower() for node in nodes for name in node.references.values())
+
+
+def _counted(aggregates: Iterable[bridge.PlanNode]) -> Iterator[bridge.FileRelation]:
     """Yield the relations whose rows are aggregated without reading any column.
 
     Relations with only a projection above them do not count: Spark can add columns, which a later
     step on a DataFrame names, below projections, but not below aggregates.
     """
     for node in aggregates:
-        leaf = bridge.child(node)
-        if bridge.is_empty_projection(leaf):
-            leaf = bridge.child(leaf)
-        is_plain = not bridge.refers_to_columns(node) and bridge.is_deterministic(node)
-        if is_plain and bridge.is_file_relation(leaf):
-            yield leaf
+        leaf = node.child.child if node.child.is_empty else node.child
+        if not node.references and node.is_deterministic and leaf.relation is not None:
+            yield leaf.relation
 
 
 def _distinct_partitions(
-    spark: SparkSession, aggregates: Iterable[bridge.LogicalPlan]
-) -> Iterator[bridge.LogicalPlan]:
+    aggregates: Iterable[bridge.PlanNode],
+) -> Iterator[bridge.FileRelation]:
     """Yield the relations whose partition columns alone are aggregated, by functions for which
     equal rows count once.
     """
     for node in aggregates:
-        above, leaf = [node], bridge.child(node)
-        while bridge.simple_name(leaf) in ("Project", "Filter"):
-            above.append(leaf)
-            leaf = bridge.child(leaf)
-        if not bridge.is_file_relation(leaf) or not bridge.is_deterministic(node):
+        above, leaf = _down(node, ("Project", "Filter"))
+        if leaf.relation is None or not node.is_deterministic:
             continue
-        required = {name.lower() for n in above for name in bridge.required_columns(n, leaf)}
-        if not required or not required <= partition_names(leaf):
+        names = {i: name.lower() for n in above for i, name in n.references.items()}
+        required = {names[i] for i in leaf.relation.columns if i in names}
+        if not required or not required <= partition_names(leaf.relation):
             continue
-        if all(map(_ignores_repetition, bridge.aggregate_functions(spark, node))):
-            yield leaf
+        if all(map(_ignores_repetition, node.functions)):
+            yield leaf.relation
 
 
 def _ignores_repetition(function: bridge.AggregateFunction) -> bool:
@@ -191,20 +196,18 @@ def _ignores_repetition(function: bridge.AggregateFunction) -> bool:
 
 
 def _told(
-    spark: SparkSession, leaf: bridge.LogicalPlan, condition: bridge.Expression
+    spark: SparkSession, node: bridge.PlanNode, relation: bridge.FileRelation
 ) -> tuple[tuple[bridge.Conjunct, ...], tuple[Lookup, ...]]:
-    """Split the conjuncts of a condition on a placeholder into those with known values, and those
+    """Split the conjuncts of a filter on a placeholder into those with known values, and those
     with values of subqueries; others are left out.
     """
     conjuncts, compared = [], []
-    for part in bridge.split_and(condition):
-        expression, is_coarse = bridge.without_coarse_mark(part)
-        if not bridge.is_deterministic(expression):
+    for part in node.conjuncts:
+        if not part.is_deterministic:
             continue
-        if bridge.has_subquery(spark, expression):
-            found = comparison(spark, leaf, expression)
+        if part.has_subquery:
+            found = comparison(spark, relation, part)
             compared += [found] if found else []
-        else:
-            told = bridge.conjunct(expression, coarse=is_coarse)
-            conjuncts += [told] if told.columns else []
+        elif part.columns:
+            conjuncts.append(part.conjunct())
     return tuple(conjuncts), tuple(compared)

@@ -19,6 +19,7 @@ from acidsql.planning.placeholder_relations import (
     filters,
     identity,
     occurrence_of,
+    outline,
     partition_names,
 )
 from acidsql.planning.value_predicates import is_plain, one_of, only_one
@@ -76,38 +77,38 @@ Lookup = Membership | Comparison
 
 def without_pruning(
     spark: SparkSession, plan: bridge.LogicalPlan
-) -> tuple[bridge.LogicalPlan, Mapping[int, Sequence[Membership]]]:
+) -> tuple[bridge.PlanOutline, Mapping[int, Sequence[Membership]]]:
     """Remove Spark's dynamic pruning subqueries from a plan.
 
     Returns:
-        The plan; and the conditions of the subqueries that can be run ahead, by the identity of the
-        placeholder that they filter.
+        The outline of the plan; and the conditions of the subqueries that can be run ahead, by the
+        identity of the placeholder that they filter.
     """
-    if not bridge.has_dynamic_pruning(spark, plan):
-        return plan, {}
+    whole = outline(spark, plan)
     found: dict[int, list[Membership]] = {}
     dropped: list[bridge.Expression] = []
-    for node in filters(plan):
-        relation = bridge.child(node)
-        for part in bridge.split_and(bridge.filter_condition(node)):
-            pruning = bridge.dynamic_pruning(spark, part)
-            if pruning is None:
+    for node, leaf, relation in filters(whole):
+        for part in node.conjuncts:
+            if part.kind != "DynamicPruningSubquery":
                 continue
-            dropped.append(part)
-            query = _query(pruning.plan)
+            dropped.append(part.condition)
+            pruning = bridge.dynamic_pruning(spark, part.condition)
+            query = _query(spark, pruning.plan)
             if query:
                 member = Membership(
                     value=pruning.value,
-                    columns=bridge.output_of(relation),
+                    columns=bridge.output_of(leaf.plan),
                     query=query,
                     key=pruning.key,
                 )
                 found.setdefault(identity(relation), []).append(member)
-    return bridge.without_conditions(spark, plan, dropped), found
+    if not dropped:
+        return whole, {}
+    return outline(spark, bridge.without_conditions(spark, plan, dropped)), found
 
 
 def comparison(
-    spark: SparkSession, leaf: bridge.LogicalPlan, condition: bridge.Expression
+    spark: SparkSession, relation: bridge.FileRelation, condition: bridge.FilterConjunct
 ) -> Comparison | None:
     """Build the ``Comparison`` of a condition with subqueries.
 
@@ -115,48 +116,40 @@ def comparison(
         None if other columns than partition columns are compared, or a subquery is not scalar or
         cannot be run ahead.
     """
-    columns = {name.lower() for name in bridge.column_names(condition)}
-    if not columns or not columns <= partition_names(leaf):
+    columns = {name.lower() for name in condition.columns}
+    if not columns or not columns <= partition_names(relation):
         return None
     values: list[tuple[bridge.Expression, Query]] = []
-    for subquery in bridge.subqueries_in(spark, condition):
-        query = _query(subquery.scalar) if subquery.scalar is not None else None
+    for subquery in bridge.subqueries_in(spark, condition.expression):
+        query = _query(spark, subquery.scalar) if subquery.scalar is not None else None
         if query is None or not is_plain(bridge.attributes_of(query.plan)[0]):
             return None
         if not any(bridge.same(subquery.node, other) for other, _ in values):
             values.append((subquery.node, query))
-    return Comparison(condition, values)
+    return Comparison(condition.expression, values)
 
 
-def _query(plan: bridge.LogicalPlan) -> Query | None:
+def _query(spark: SparkSession, plan: bridge.LogicalPlan) -> Query | None:
     """Return the query of a subquery's plan; None if it may return other rows each time."""
+    whole = outline(spark, plan)
     found = {}
-    for leaf in bridge.leaves(plan):
-        occurrence = occurrence_of(leaf)
-        if occurrence is not None:
-            found[identity(leaf)] = leaf, occurrence
-        elif bridge.simple_name(leaf) not in _CONSTANT:
+    for node in whole.root.walk():
+        occurrence = occurrence_of(node)
+        if node.relation is not None and occurrence is not None:
+            found[identity(node.relation)] = node.plan, occurrence
+        elif not node.children and node.kind not in _CONSTANT:
             return None
-    if not found or bridge.has_subqueries(plan) or not _is_repeatable(plan):
+    if not found or whole.subqueries or not all(map(_is_repeatable, whole.root.walk())):
         return None
     return Query(plan, tuple(found.values()))
 
 
-def _is_repeatable(plan: bridge.LogicalPlan) -> bool:
-    """Return whether a plan returns the same rows each time.
+def _is_repeatable(node: bridge.PlanNode) -> bool:
+    """Return whether a node returns the same rows each time if those below it do.
 
     It need not if rows are chosen by their order, or if floating-point numbers are summed.
     """
-    kind = bridge.simple_name(plan)
-    if kind == "Aggregate" and any(
-        bridge.data_type_of(a) in ("FLOAT", "DOUBLE") for a in bridge.attributes_of(plan)
-    ):
-        return False
-    return (
-        kind in _REPEATABLE
-        and bridge.is_deterministic(plan)
-        and all(map(_is_repeatable, bridge.children(plan)))
-    )
+    return node.kind in _REPEATABLE and node.is_deterministic and not node.has_fractions
 
 
 def evaluate(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import (
     BooleanType,
     ByteType,
@@ -72,7 +72,9 @@ class SearchArgument:
     used: Conditions
 
 
-def _orc_type(declared: DataType) -> OrcType | None:
+@bridge.cached_per_session(1024)
+def _orc_type(spark: SparkSession, text: str) -> OrcType | None:
+    declared = bridge.parse_type(spark, text)
     if isinstance(declared, DecimalType):
         return OrcType(kind="decimal", precision=declared.precision, scale=declared.scale)
     if isinstance(declared, CharType | VarcharType):
@@ -90,7 +92,7 @@ def compared_types(session: AcidSession, table: Table, needed: Conditions) -> di
     """
     named = {name for one in needed for c in one for name in c.columns}
     declared = {
-        i: _orc_type(bridge.parse_type(session.spark, column.type))
+        i: _orc_type(session.spark, column.type)
         for i, column in enumerate(table.columns)
         if column.name in named
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql.types import StructType
 
 from acidsql.bridge.file_statuses import (
     IS_FILE,
@@ -18,8 +19,8 @@ from acidsql.bridge.file_statuses import (
     TYPE,
     ScanFile,
     encode,
-    file_statuses,
 )
+from acidsql.bridge.relations import file_relation
 from acidsql.format.protobuf import integer, octets, read_fields
 
 if TYPE_CHECKING:
@@ -72,9 +73,11 @@ def test_files_arrive_in_the_jvm(spark: SparkSession) -> None:
         ScanFile("file:/w/t/p=a b%2Fé😀/base_0000001/bucket_00000", 2**40, 7),
         ScanFile("hdfs://h:9000/w/t/delta_0000002_0000002_0000/bucket_00001", 0, 0),
     ]
+    _, index = file_relation(spark, files, StructType(), {}, StructType())
+    found = index.allFiles()
     arrived = [
         (status.getPath().toString(), status.getLen(), status.getModificationTime())
-        for status in file_statuses(spark, files)
+        for status in (found.apply(i) for i in range(found.size()))
         if status.isFile()
     ]
     assert arrived == [tuple(file) for file in files]

@@ -1,0 +1,464 @@
+package acidsql.bridge;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.ObjectWritable;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.AliasIdentifier;
+import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.KnownNullable;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Project$;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.execution.datasources.FileStatusCache;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.SharedInMemoryCache;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.collection.JavaConverters;
+import scala.collection.Seq;
+
+/**
+ * Parts of planning, each of which is one call from Python: a call for every node of a plan would
+ * take longer than what Spark does.
+ *
+ * <p>Janino, which Spark compiles its generated code with, compiles this text.
+ */
+public final class Planning {
+  private static final long UNBOUNDED = 1L << 62; // bytes
+
+  public Planning() {}
+
+  /** Describes a plan and its subqueries. */
+  public Outline outline(LogicalPlan plan, String option) throws Exception {
+    return new Outline(plan, option);
+  }
+
+  /** Finds the leaves of an unresolved plan and of its subqueries that may name a table. */
+  public References references(LogicalPlan plan, boolean withAliases) throws Exception {
+    return new References(plan, withAliases);
+  }
+
+  /** Replaces the attributes of an output by those at the same positions of another. */
+  public Expression rebound(Expression expression, Seq output, Seq other) {
+    return Trees.rebound(expression, output, other);
+  }
+
+  /**
+   * Hides the last columns of a resolved plan.
+   *
+   * @param name parts of the table's name, with NUL between them
+   * @param aliasShowsHidden whether the hidden columns can be found through an alias
+   */
+  public LogicalPlan hideColumns(LogicalPlan plan, int hidden, String name, boolean aliasShowsHidden) {
+    List parts = Arrays.asList(name.split("\0"));
+    int last = parts.size() - 1;
+    AliasIdentifier alias =
+        new AliasIdentifier((String) parts.get(last), Trees.scala(parts.subList(0, last)));
+    List output = Trees.list(plan.output());
+    if (!aliasShowsHidden) {
+      // Join hints look for the alias, the columns for their qualifiers.
+      for (int i = 0; i < output.size(); i++) {
+        output.set(i, ((Attribute) output.get(i)).withQualifier(Trees.scala(parts)));
+      }
+      plan = new SubqueryAlias(alias, plan);
+    }
+    List shown = output.subList(0, output.size() - hidden);
+    Project project = new Project(Trees.scala(shown), plan);
+    project.setTagValue(Project$.MODULE$.hiddenOutputTag(), Trees.scala(output));
+    return aliasShowsHidden ? (LogicalPlan) new SubqueryAlias(alias, project) : (LogicalPlan) project;
+  }
+
+  /**
+   * Returns a relation over some files, which are given and not listed.
+   *
+   * @param session Java session whose settings apply to the scan
+   * @param root root path of all files, null if there are none
+   * @param statuses what Hadoop's ObjectWritable has written of an array of FileStatus
+   * @param schema columns of the files
+   * @param format name of the class of the file format
+   */
+  public HadoopFsRelation relation(
+      Object session,
+      String root,
+      byte[] statuses,
+      StructType schema,
+      StructType partitions,
+      String format,
+      Map options)
+      throws Exception {
+    // Spark's shared cache may be disabled, or evict a listing before the index takes it.
+    FileStatusCache cache = new SharedInMemoryCache(UNBOUNDED, -1L).createForNewClient();
+    List roots = new ArrayList();
+    if (root != null) {
+      DataInputStream data = new DataInputStream(new ByteArrayInputStream(statuses));
+      roots.add(new Path(root));
+      cache.putLeafFiles(
+          (Path) roots.get(0), (FileStatus[]) ObjectWritable.readObject(data, new Configuration(false)));
+    }
+    // Take all cached files of a root, in whatever directories they are.
+    Map recursive = Collections.singletonMap("recursiveFileLookup", "true");
+    Option none = Option.apply(null);
+    // By reflection, since releases have other classes of sessions.
+    Object index =
+        InMemoryFileIndex.class.getConstructors()[0].newInstance(
+            new Object[] {
+              session, Trees.scala(roots), Trees.scala(recursive), Option.apply(schema), cache, none, none
+            });
+    Object reader = index.getClass().getClassLoader().loadClass(format).getConstructor(new Class[0]).newInstance(new Object[0]);
+    return (HadoopFsRelation)
+        HadoopFsRelation.class.getConstructors()[0].newInstance(
+            new Object[] {index, partitions, schema, none, reader, Trees.scala(options), session});
+  }
+}
+
+/** Description of a plan as JSON: a list of its nodes, each before its children. */
+public final class Outline {
+  private final List nodes = new ArrayList();
+  private final List described = new ArrayList();
+  private final String option;
+  private final String text;
+
+  /** @param option the option of a relation over files that is told. */
+  public Outline(LogicalPlan plan, String option) throws Exception {
+    this.option = option;
+    List trees = Trees.list(plan.subqueriesAll());
+    trees.add(0, plan);
+    List roots = new ArrayList();
+    for (int i = 0; i < trees.size(); i++) {
+      roots.add(Integer.valueOf(describe((LogicalPlan) trees.get(i))));
+    }
+    Map whole = new HashMap();
+    whole.put("roots", roots);
+    whole.put("nodes", described);
+    text = Trees.JSON.writeValueAsString(whole);
+  }
+
+  /** Returns a part of the text that starts at an offset, "" at the end. */
+  public String text(int start) {
+    return Trees.part(text, start);
+  }
+
+  /** Returns a node, or an expression that was described, by its number. */
+  public Object node(int number) {
+    return nodes.get(number);
+  }
+
+  private Integer numbered(Object node, Map description) {
+    nodes.add(node);
+    described.add(description);
+    return Integer.valueOf(nodes.size() - 1);
+  }
+
+  private int describe(LogicalPlan plan) {
+    Map description = new LinkedHashMap();
+    Integer number = numbered(plan, description);
+    description.put("kind", plan.getClass().getSimpleName());
+    description.put("deterministic", Boolean.valueOf(plan.deterministic()));
+    List children = Trees.list(plan.children());
+    List numbers = new ArrayList();
+    for (int i = 0; i < children.size(); i++) {
+      numbers.add(Integer.valueOf(describe((LogicalPlan) children.get(i))));
+    }
+    description.put("children", numbers);
+    HadoopFsRelation relation = Trees.files(plan);
+    if (relation != null) {
+      Option value = relation.options().get(option);
+      description.put("option", value.isDefined() ? value.get() : null);
+      List ids = new ArrayList();
+      List columns = Trees.list(plan.output());
+      for (int i = 0; i < columns.size(); i++) {
+        ids.add(Long.valueOf(((Attribute) columns.get(i)).exprId().id()));
+      }
+      description.put("columns", ids);
+      description.put("partitions", Arrays.asList(relation.partitionSchema().fieldNames()));
+    }
+    if (plan instanceof Aggregate) {
+      description.put("fractions", Boolean.valueOf(hasFractions(plan)));
+    }
+    if (isAboveFiles(plan)) {
+      describeReferences(plan, description);
+      if (plan instanceof Filter) {
+        describeConjuncts((Filter) plan, description);
+      } else if (plan instanceof Project) {
+        description.put("empty", Boolean.valueOf(((Project) plan).projectList().isEmpty()));
+      } else {
+        describeFunctions((Aggregate) plan, description);
+      }
+    }
+    return number.intValue();
+  }
+
+  /**
+   * Returns whether a node is a filter, projection or aggregate, with nothing but filters and
+   * projections between it and a relation over files.
+   */
+  private static boolean isAboveFiles(LogicalPlan plan) {
+    if (!(plan instanceof Filter || plan instanceof Project || plan instanceof Aggregate)) {
+      return false;
+    }
+    LogicalPlan below = (LogicalPlan) plan.children().head();
+    while (below instanceof Filter || below instanceof Project) {
+      below = (LogicalPlan) below.children().head();
+    }
+    return Trees.files(below) != null;
+  }
+
+  private static boolean hasFractions(LogicalPlan plan) {
+    List output = Trees.list(plan.output());
+    for (int i = 0; i < output.size(); i++) {
+      DataType type = ((Attribute) output.get(i)).dataType();
+      if (type instanceof FloatType || type instanceof DoubleType) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static void describeReferences(LogicalPlan plan, Map description) {
+    List told = new ArrayList();
+    List attributes = Trees.list(plan.references().toSeq());
+    for (int i = 0; i < attributes.size(); i++) {
+      Attribute attribute = (Attribute) attributes.get(i);
+      told.add(Arrays.asList(new Object[] {Long.valueOf(attribute.exprId().id()), attribute.name()}));
+    }
+    description.put("references", told);
+  }
+
+  /** Describes the conjuncts of a filter directly above a relation over files. */
+  private void describeConjuncts(Filter filter, Map description) {
+    if (Trees.files(filter.child()) == null) {
+      return;
+    }
+    List parts = new ArrayList();
+    split(filter.condition(), parts);
+    List conjuncts = new ArrayList();
+    for (int i = 0; i < parts.size(); i++) {
+      Expression part = (Expression) parts.get(i);
+      Map conjunct = new LinkedHashMap();
+      conjunct.put("kind", part.getClass().getSimpleName());
+      conjunct.put("condition", numbered(part, null));
+      boolean isMarked = part instanceof KnownNullable;
+      Seq output = filter.child().output();
+      Expression own = isMarked ? ((KnownNullable) part).child() : part;
+      // An attribute in a condition has the case of the statement's text, not that of the column.
+      own = Trees.rebound(own, output, output);
+      conjunct.put("expression", numbered(own, null));
+      conjunct.put("coarse", Boolean.valueOf(isMarked));
+      conjunct.put("deterministic", Boolean.valueOf(own.deterministic()));
+      conjunct.put("subquery", Boolean.valueOf(SubqueryExpression$.MODULE$.hasSubquery(own)));
+      Map columns = new LinkedHashMap();
+      List named = Trees.list(own.references().toSeq());
+      for (int j = 0; j < named.size(); j++) {
+        Attribute column = (Attribute) named.get(j);
+        columns.put(column.name(), column.dataType().sql());
+      }
+      conjunct.put("columns", columns);
+      conjuncts.add(conjunct);
+    }
+    description.put("conjuncts", conjuncts);
+  }
+
+  private static void split(Expression condition, List parts) {
+    if (condition instanceof And) {
+      split(((And) condition).left(), parts);
+      split(((And) condition).right(), parts);
+    } else {
+      parts.add(condition);
+    }
+  }
+
+  private static void describeFunctions(Aggregate aggregate, Map description) {
+    List functions = new ArrayList();
+    List values = Trees.list(aggregate.aggregateExpressions());
+    for (int i = 0; i < values.size(); i++) {
+      collect((Expression) values.get(i), functions);
+    }
+    description.put("functions", functions);
+  }
+
+  private static void collect(Expression expression, List functions) {
+    if (expression instanceof AggregateExpression) {
+      AggregateExpression found = (AggregateExpression) expression;
+      Map function = new LinkedHashMap();
+      function.put("name", found.aggregateFunction().getClass().getSimpleName());
+      function.put("distinct", Boolean.valueOf(found.isDistinct()));
+      functions.add(function);
+      return;
+    }
+    List children = Trees.list(expression.children());
+    for (int i = 0; i < children.size(); i++) {
+      collect((Expression) children.get(i), functions);
+    }
+  }
+}
+
+/** References of an unresolved plan, as JSON. */
+public final class References {
+  private final List nodes = new ArrayList();
+  private final List found = new ArrayList();
+  private final boolean withAliases;
+  private final String text;
+
+  /** @param withAliases whether an alias directly over a reference is part of it. */
+  public References(LogicalPlan plan, boolean withAliases) throws Exception {
+    this.withAliases = withAliases;
+    List trees = Trees.list(plan.subqueriesAll());
+    trees.add(0, plan);
+    for (int i = 0; i < trees.size(); i++) {
+      find((LogicalPlan) trees.get(i));
+    }
+    text = Trees.JSON.writeValueAsString(found);
+  }
+
+  /** Returns a part of the text that starts at an offset, "" at the end. */
+  public String text(int start) {
+    return Trees.part(text, start);
+  }
+
+  /** Returns the node of the reference with a number: the leaf, or the alias over it. */
+  public LogicalPlan node(int number) {
+    return (LogicalPlan) nodes.get(number);
+  }
+
+  private void find(LogicalPlan plan) throws Exception {
+    if (plan.children().isEmpty()) {
+      describe(plan, plan, null);
+      return;
+    }
+    if (withAliases && plan instanceof SubqueryAlias) {
+      SubqueryAlias alias = (SubqueryAlias) plan;
+      if (alias.child().children().isEmpty()) {
+        describe(alias.child(), alias, alias.alias());
+        return;
+      }
+    }
+    List children = Trees.list(plan.children());
+    for (int i = 0; i < children.size(); i++) {
+      find((LogicalPlan) children.get(i));
+    }
+  }
+
+  private void describe(LogicalPlan leaf, LogicalPlan node, String alias) throws Exception {
+    String kind = leaf.getClass().getSimpleName();
+    LogicalPlan relation = leaf;
+    if (kind.equals("RelationTimeTravel")) {
+      relation = ((RelationTimeTravel) leaf).relation();
+    } else if (kind.equals("RelationChanges")) { // from Spark 4.3 on
+      relation = (LogicalPlan) leaf.getClass().getMethod("relation", new Class[0]).invoke(leaf, new Object[0]);
+    }
+    Map description = new LinkedHashMap();
+    description.put("kind", kind);
+    description.put("alias", alias);
+    if (relation instanceof UnresolvedRelation) {
+      UnresolvedRelation named = (UnresolvedRelation) relation;
+      description.put("parts", Trees.list(named.multipartIdentifier()));
+      Option start = named.origin().startIndex();
+      Option stop = named.origin().stopIndex();
+      description.put("start", start.isDefined() ? start.get() : null);
+      description.put("stop", stop.isDefined() ? stop.get() : null);
+      description.put("options", new LinkedHashMap(named.options()));
+    } else if (!kind.equals("UnresolvedTableValuedFunction")) {
+      return;
+    }
+    nodes.add(node);
+    found.add(description);
+  }
+}
+
+/** Access to Scala's collections and Catalyst's trees. */
+final class Trees {
+  /** Has caches, and may be used by several threads. Its texts are ASCII. */
+  static final ObjectMapper JSON =
+      new ObjectMapper().configure(JsonGenerator.Feature.ESCAPE_NON_ASCII, true);
+
+  /** Characters that the buffers of the gateway hold. */
+  private static final int SHORT = 4000;
+
+  private Trees() {}
+
+  /** Returns a Java list that can be changed, with the elements of a Scala sequence. */
+  static List list(Seq elements) {
+    return new ArrayList((java.util.Collection) JavaConverters.seqAsJavaListConverter(elements).asJava());
+  }
+
+  static scala.collection.immutable.Map scala(Map entries) {
+    return PythonUtils.toScalaMap(entries);
+  }
+
+  static scala.collection.immutable.List scala(List elements) {
+    return ((Seq) JavaConverters.asScalaBufferConverter(new ArrayList(elements)).asScala()).toList();
+  }
+
+  /**
+   * Returns the part of a text that starts at an offset. It is so short that the gateway hands it to
+   * the socket at once: of a longer one the end would wait 40 ms for the acknowledgement of the rest.
+   */
+  static String part(String text, int start) {
+    return text.substring(start, Math.min(start + SHORT, text.length()));
+  }
+
+  /** Returns the relation over files that a node is, or null. */
+  static HadoopFsRelation files(QueryPlan plan) {
+    if (!(plan instanceof LogicalRelation)) {
+      return null;
+    }
+    Object relation = ((LogicalRelation) plan).relation();
+    return relation instanceof HadoopFsRelation ? (HadoopFsRelation) relation : null;
+  }
+
+  /**
+   * Replaces the attributes of an output by those at the same positions of another; one may occur in
+   * several forms, of other case, qualifier or nullability.
+   */
+  static Expression rebound(Expression expression, Seq output, Seq other) {
+    Map places = new HashMap();
+    // The other may be shorter, where the last columns are not in the expression.
+    for (int i = 0; i < output.size() && i < other.size(); i++) {
+      places.put(((Attribute) output.apply(i)).exprId(), other.apply(i));
+    }
+    Map pairs = new HashMap();
+    find(expression, places, pairs);
+    if (pairs.isEmpty()) {
+      return expression;
+    }
+    return (Expression) expression.transform((scala.PartialFunction) JavaConverters.mapAsScalaMapConverter(pairs).asScala());
+  }
+
+  private static void find(Expression expression, Map places, Map pairs) {
+    if (expression instanceof Attribute && places.containsKey(((Attribute) expression).exprId())) {
+      pairs.put(expression, places.get(((Attribute) expression).exprId()));
+    }
+    List children = list(expression.children());
+    for (int i = 0; i < children.size(); i++) {
+      find((Expression) children.get(i), places, pairs);
+    }
+  }
+}
