@@ -1,6 +1,5 @@
 package acidsql.bridge;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
@@ -161,9 +160,8 @@ public final class Outline {
     text = Trees.JSON.writeValueAsString(whole);
   }
 
-  /** Returns a part of the text that starts at an offset, "" at the end. */
-  public String text(int start) {
-    return Trees.part(text, start);
+  public String text() {
+    return text;
   }
 
   /** Returns a node, or an expression that was described, by its number. */
@@ -338,9 +336,8 @@ public final class References {
     text = Trees.JSON.writeValueAsString(found);
   }
 
-  /** Returns a part of the text that starts at an offset, "" at the end. */
-  public String text(int start) {
-    return Trees.part(text, start);
+  public String text() {
+    return text;
   }
 
   /** Returns the node of the reference with a number: the leaf, or the alias over it. */
@@ -395,12 +392,8 @@ public final class References {
 
 /** Access to Scala's collections and Catalyst's trees. */
 final class Trees {
-  /** Has caches, and may be used by several threads. Its texts are ASCII. */
-  static final ObjectMapper JSON =
-      new ObjectMapper().configure(JsonGenerator.Feature.ESCAPE_NON_ASCII, true);
-
-  /** Characters that the buffers of the gateway hold. */
-  private static final int SHORT = 4000;
+  /** Has caches, and may be used by several threads. */
+  static final ObjectMapper JSON = new ObjectMapper();
 
   private Trees() {}
 
@@ -415,14 +408,6 @@ final class Trees {
 
   static scala.collection.immutable.List scala(List elements) {
     return ((Seq) JavaConverters.asScalaBufferConverter(new ArrayList(elements)).asScala()).toList();
-  }
-
-  /**
-   * Returns the part of a text that starts at an offset. It is so short that the gateway hands it to
-   * the socket at once: of a longer one the end would wait 40 ms for the acknowledgement of the rest.
-   */
-  static String part(String text, int start) {
-    return text.substring(start, Math.min(start + SHORT, text.length()));
   }
 
   /** Returns the relation over files that a node is, or null. */

@@ -2,8 +2,8 @@
 
 ``spark_versions`` has the differences between releases. Code outside this package hands Java
 objects on and calls none of their methods. A Scala ``Map`` serves as the partial function of plan
-transformations, so that they need no callback from the JVM into Python; the Thrift server alone
-makes such calls.
+transformations, so that they need no callback from the JVM into Python; the servers alone make
+such calls. What has to walk over a plan is Java (``java_sources``), so that it takes one call.
 """
 
 from py4j.protocol import Py4JError as GatewayError
@@ -28,6 +28,7 @@ from acidsql.bridge.conditions import (
 from acidsql.bridge.connect_server import ConnectServer, start_connect_server
 from acidsql.bridge.current_values import CurrentValues
 from acidsql.bridge.file_statuses import ScanFile
+from acidsql.bridge.gateway import send_answers_at_once
 from acidsql.bridge.hadoop import (
     FoundPath,
     append_bytes,
@@ -378,6 +379,7 @@ __all__ = [
     "same",
     "search_options",
     "select",
+    "send_answers_at_once",
     "session_key",
     "session_of",
     "set_long",

@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any
 
 from py4j.clientserver import ClientServer
-from py4j.java_gateway import JavaObject as GatewayObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
+from acidsql.bridge.gateway import gateway_server
 from acidsql.bridge.java_sources import PACKAGE, class_loader, compiled, loaded, source_text
 from acidsql.bridge.jvm import JavaObject, LogicalPlan, jvm_class, scala_seq
 from acidsql.bridge.jvm_cache import cached_per_session
@@ -108,7 +108,7 @@ class ServerClasses:
         secret = secrets.token_hex(32)
         gateway = spark.sparkContext._gateway
         ensure_callback_server_started(gateway)
-        python = GatewayObject("GATEWAY_SERVER", gateway._gateway_client).getCallbackClient()
+        python = gateway_server(spark).getCallbackClient()
         answers = _answers(secret, partial(_answer, self, ask, error_class))
         self.asked = self.new("Asked", answers, secret, python)
 

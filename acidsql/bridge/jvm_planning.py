@@ -34,14 +34,6 @@ def jvm_planning(spark: SparkSession) -> JavaObject:
     return known[_CLASS]
 
 
-def text_of_parts(described: JavaObject) -> str:
-    """Return the text of what ``jvm_planning`` has described, which comes in short parts."""
-    text = ""
-    while part := str(described.text(len(text))):
-        text += part
-    return text
-
-
 def rebound(
     spark: SparkSession, expression: Expression, output: JavaObject, other: JavaObject
 ) -> Expression:

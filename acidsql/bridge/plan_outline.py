@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from acidsql.bridge.conditions import Conjunct
 from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan
-from acidsql.bridge.jvm_planning import jvm_planning, text_of_parts
+from acidsql.bridge.jvm_planning import jvm_planning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ def outline(spark: SparkSession, plan: LogicalPlan, option: str) -> PlanOutline:
         option: the option of relations over files that is told.
     """
     java = jvm_planning(spark).outline(plan, option)
-    told = json.loads(text_of_parts(java))
+    told = json.loads(java.text())
     nodes: dict[int, PlanNode] = {}
     # Backwards, so that children come before their parents, however deep the plan is.
     for number in reversed(range(len(told["nodes"]))):

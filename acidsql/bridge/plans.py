@@ -28,7 +28,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
-from acidsql.bridge.jvm_planning import jvm_planning, text_of_parts
+from acidsql.bridge.jvm_planning import jvm_planning
 from acidsql.bridge.spark_versions import differences
 
 
@@ -73,7 +73,7 @@ def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
     java = jvm_planning(spark).references(plan, not alias_shows_hidden(spark))
     return [
         found
-        for number, told in enumerate(json.loads(text_of_parts(java)))
+        for number, told in enumerate(json.loads(java.text()))
         for found in _references_of(spark, java.node(number), told)
     ]
 

@@ -68,6 +68,7 @@ class AcidSession:
 
     def __init__(self, spark: SparkSession) -> None:
         bridge.warn_if_untried(spark.version)
+        bridge.send_answers_at_once(spark)
         self._process = os.getpid()
         self.spark = _other_handle(spark)
         # Handles of the same session, by which the user may call again.
