@@ -3,6 +3,7 @@ package acidsql.bridge;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -76,7 +77,8 @@ public final class Planning {
    * @param name parts of the table's name, with NUL between them
    * @param aliasShowsHidden whether the hidden columns can be found through an alias
    */
-  public LogicalPlan hideColumns(LogicalPlan plan, int hidden, String name, boolean aliasShowsHidden) {
+  public LogicalPlan hideColumns(
+      LogicalPlan plan, int hidden, String name, boolean aliasShowsHidden) {
     List parts = Arrays.asList(name.split("\0"));
     int last = parts.size() - 1;
     AliasIdentifier alias =
@@ -92,7 +94,10 @@ public final class Planning {
     List shown = output.subList(0, output.size() - hidden);
     Project project = new Project(Trees.scala(shown), plan);
     project.setTagValue(Project$.MODULE$.hiddenOutputTag(), Trees.scala(output));
-    return aliasShowsHidden ? (LogicalPlan) new SubqueryAlias(alias, project) : (LogicalPlan) project;
+    if (aliasShowsHidden) {
+      return new SubqueryAlias(alias, project);
+    }
+    return project;
   }
 
   /**
@@ -118,9 +123,10 @@ public final class Planning {
     List roots = new ArrayList();
     if (root != null) {
       DataInputStream data = new DataInputStream(new ByteArrayInputStream(statuses));
-      roots.add(new Path(root));
-      cache.putLeafFiles(
-          (Path) roots.get(0), (FileStatus[]) ObjectWritable.readObject(data, new Configuration(false)));
+      Object read = ObjectWritable.readObject(data, new Configuration(false));
+      Path path = new Path(root);
+      roots.add(path);
+      cache.putLeafFiles(path, (FileStatus[]) read);
     }
     // Take all cached files of a root, in whatever directories they are.
     Map recursive = Collections.singletonMap("recursiveFileLookup", "true");
@@ -129,16 +135,33 @@ public final class Planning {
     Object index =
         InMemoryFileIndex.class.getConstructors()[0].newInstance(
             new Object[] {
-              session, Trees.scala(roots), Trees.scala(recursive), Option.apply(schema), cache, none, none
+              session,
+              Trees.scala(roots),
+              Trees.scala(recursive),
+              Option.apply(schema),
+              cache,
+              none,
+              none
             });
-    Object reader = index.getClass().getClassLoader().loadClass(format).getConstructor(new Class[0]).newInstance(new Object[0]);
+    Class reader = index.getClass().getClassLoader().loadClass(format);
     return (HadoopFsRelation)
         HadoopFsRelation.class.getConstructors()[0].newInstance(
-            new Object[] {index, partitions, schema, none, reader, Trees.scala(options), session});
+            new Object[] {
+              index,
+              partitions,
+              schema,
+              none,
+              reader.getConstructor(new Class[0]).newInstance(new Object[0]),
+              Trees.scala(options),
+              session
+            });
   }
 }
 
-/** Description of a plan as JSON: a list of its nodes, each before its children. */
+/**
+ * Description of a plan as JSON: its nodes, each before its children, null for expressions, and
+ * the numbers of the roots of the plan and of its subqueries.
+ */
 public final class Outline {
   private final List nodes = new ArrayList();
   private final List described = new ArrayList();
@@ -245,7 +268,8 @@ public final class Outline {
     List attributes = Trees.list(plan.references().toSeq());
     for (int i = 0; i < attributes.size(); i++) {
       Attribute attribute = (Attribute) attributes.get(i);
-      told.add(Arrays.asList(new Object[] {Long.valueOf(attribute.exprId().id()), attribute.name()}));
+      Long id = Long.valueOf(attribute.exprId().id());
+      told.add(Arrays.asList(new Object[] {id, attribute.name()}));
     }
     description.put("references", told);
   }
@@ -369,7 +393,8 @@ public final class References {
     if (kind.equals("RelationTimeTravel")) {
       relation = ((RelationTimeTravel) leaf).relation();
     } else if (kind.equals("RelationChanges")) { // from Spark 4.3 on
-      relation = (LogicalPlan) leaf.getClass().getMethod("relation", new Class[0]).invoke(leaf, new Object[0]);
+      Method found = leaf.getClass().getMethod("relation", new Class[0]);
+      relation = (LogicalPlan) found.invoke(leaf, new Object[0]);
     }
     Map description = new LinkedHashMap();
     description.put("kind", kind);
@@ -399,7 +424,8 @@ final class Trees {
 
   /** Returns a Java list that can be changed, with the elements of a Scala sequence. */
   static List list(Seq elements) {
-    return new ArrayList((java.util.Collection) JavaConverters.seqAsJavaListConverter(elements).asJava());
+    List found = (List) JavaConverters.seqAsJavaListConverter(elements).asJava();
+    return new ArrayList(found);
   }
 
   static scala.collection.immutable.Map scala(Map entries) {
@@ -407,7 +433,8 @@ final class Trees {
   }
 
   static scala.collection.immutable.List scala(List elements) {
-    return ((Seq) JavaConverters.asScalaBufferConverter(new ArrayList(elements)).asScala()).toList();
+    Seq found = (Seq) JavaConverters.asScalaBufferConverter(new ArrayList(elements)).asScala();
+    return found.toList();
   }
 
   /** Returns the relation over files that a node is, or null. */
@@ -420,8 +447,8 @@ final class Trees {
   }
 
   /**
-   * Replaces the attributes of an output by those at the same positions of another; one may occur in
-   * several forms, of other case, qualifier or nullability.
+   * Replaces the attributes of an output by those at the same positions of another; one may occur
+   * in several forms, of other case, qualifier or nullability.
    */
   static Expression rebound(Expression expression, Seq output, Seq other) {
     Map places = new HashMap();
@@ -434,7 +461,7 @@ final class Trees {
     if (pairs.isEmpty()) {
       return expression;
     }
-    return (Expression) expression.transform((scala.PartialFunction) JavaConverters.mapAsScalaMapConverter(pairs).asScala());
+    return (Expression) expression.transform(scala(pairs));
   }
 
   private static void find(Expression expression, Map places, Map pairs) {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,20 @@ def test_a_round_that_fails_exits_1(home: Path) -> None:
     assert _queue(home) == [(CompactionType.MAJOR, CompactionState.FAILED)]
 
 
+@pytest.fixture
+def process() -> Iterator[None]:
+    """Have the loggers and the handlers of signals afterwards as they were."""
+    root, own = logging.getLogger(), logging.getLogger("acidsql")
+    handlers, level = root.handlers[:], own.level
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    root.handlers[:] = handlers
+    own.setLevel(level)
+    for number, handler in signals.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
