@@ -171,8 +171,7 @@ public final class Outline {
   /** @param option the option of a relation over files that is told. */
   public Outline(LogicalPlan plan, String option) throws Exception {
     this.option = option;
-    List trees = Trees.list(plan.subqueriesAll());
-    trees.add(0, plan);
+    List trees = Trees.withSubqueries(plan);
     List roots = new ArrayList();
     for (int i = 0; i < trees.size(); i++) {
       roots.add(Integer.valueOf(describe((LogicalPlan) trees.get(i))));
@@ -352,8 +351,7 @@ public final class References {
   /** @param withAliases whether an alias directly over a reference is part of it. */
   public References(LogicalPlan plan, boolean withAliases) throws Exception {
     this.withAliases = withAliases;
-    List trees = Trees.list(plan.subqueriesAll());
-    trees.add(0, plan);
+    List trees = Trees.withSubqueries(plan);
     for (int i = 0; i < trees.size(); i++) {
       find((LogicalPlan) trees.get(i));
     }
@@ -426,6 +424,13 @@ final class Trees {
   static List list(Seq elements) {
     List found = (List) JavaConverters.seqAsJavaListConverter(elements).asJava();
     return new ArrayList(found);
+  }
+
+  /** Returns a plan and the plans of all its subqueries. */
+  static List withSubqueries(LogicalPlan plan) {
+    List found = list(plan.subqueriesAll());
+    found.add(0, plan);
+    return found;
   }
 
   static scala.collection.immutable.Map scala(Map entries) {

@@ -19,7 +19,6 @@ from pyspark.sql import DataFrame, SparkSession
 from acidsql.bridge.gateway import gateway_server
 from acidsql.bridge.java_sources import PACKAGE, class_loader, compiled, loaded, source_text
 from acidsql.bridge.jvm import JavaObject, LogicalPlan, jvm_class, scala_seq
-from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.errors import AcidAnalysisError
 
 _SHARED = "ClientStatements.java"
@@ -186,7 +185,6 @@ def java_error(error: Exception) -> JavaObject | None:
     return getattr(error, "_origin", None)
 
 
-@cached_per_session(1)
 def _shared(spark: SparkSession) -> JavaObject:
     """Return the loader of the classes that the servers share."""
     methods = "\n".join(_parser_methods(spark))

@@ -55,10 +55,10 @@ def split_and(condition: Expression) -> Iterator[Expression]:
         yield condition
 
 
-def conjunct(expression: Expression, *, coarse: bool = False) -> Conjunct:
+def conjunct(expression: Expression) -> Conjunct:
     """Build a ``Conjunct`` of a deterministic expression without subqueries."""
     columns = {name: str(a.dataType().sql()) for name, a in attributes_in(expression).items()}
-    return Conjunct(expression=expression, columns=columns, coarse=coarse)
+    return Conjunct(expression=expression, columns=columns)
 
 
 def attributes_in(expression: Expression) -> dict[str, Expression]:

@@ -34,6 +34,7 @@ from acidsql.bridge.jvm import (
     JavaObject,
     column,
     expression_of,
+    java_type,
     jvm_class,
     scala_seq,
 )
@@ -119,16 +120,15 @@ def _decimal_octets(spark: SparkSession, value: Column) -> Column:
     object_type = jvm_class(spark, "org.apache.spark.sql.types.ObjectType")
     java = _invoke(spark, expression_of(spark, value), "toJavaBigDecimal", object_type(big))
     made = _static_expression(spark, _DECIMAL, "create", object_type(hive), [java])
-    binary = jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson('"binary"')
-    return column(spark, _invoke(spark, made, "bigIntegerBytes", binary))
+    return column(spark, _invoke(spark, made, "bigIntegerBytes", java_type(spark, BinaryType())))
 
 
 def _static(
     spark: SparkSession, owner: str, method: str, result: DataType, *arguments: Column
 ) -> Column:
-    java_type = jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(result.json())
     expressions = [expression_of(spark, a) for a in arguments]
-    return column(spark, _static_expression(spark, owner, method, java_type, expressions))
+    made = _static_expression(spark, owner, method, java_type(spark, result), expressions)
+    return column(spark, made)
 
 
 def _static_expression(

@@ -5,13 +5,15 @@ Spark has Janino for the code that it generates, so no jar is needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.jvm import JavaObject, jvm_class
+from acidsql.bridge.jvm import JavaObject, jvm_class, simple_name
 from acidsql.bridge.jvm_cache import JvmCache
+from acidsql.bridge.spark_versions import missing_internal
 
 PACKAGE = "acidsql.bridge"
 _UTILS = "org.apache.spark.util.Utils"
@@ -52,11 +54,44 @@ def compiled(spark: SparkSession, parent: JavaObject, text: str) -> JavaObject:
 
     Args:
         parent: loader of the classes that the text names.
+
+    Raises:
+        AcidAnalysisError: this release of Spark lacks what the text uses
+            (UNSUPPORTED_SPARK_VERSION).
     """
     known = JvmCache.of(spark.sparkContext._gateway).loaders
     if text not in known:
         compiler = jvm_class(spark, "org.codehaus.janino.SimpleCompiler")()
         compiler.setParentClassLoader(parent)
-        compiler.cook(text)
+        try:
+            compiler.cook(text)
+        except Py4JJavaError as error:
+            if simple_name(error.java_exception) != "CompileException":
+                raise
+            lacking = str(error.java_exception.getMessage())
+            what = f"class or method that a Java source uses ({lacking})"
+            raise missing_internal(spark.version, what) from error
         known[text] = compiler.getClassLoader()
     return known[text]
+
+
+def only_object(
+    spark: SparkSession, source: str, name: str, arguments: Sequence[JavaObject] = ()
+) -> JavaObject:
+    """Return the object of a class in a source, of which there is one in each JVM.
+
+    Args:
+        source: file name; its text names classes of Spark and py4j alone.
+        name: of the class, without its package; it has one constructor.
+        arguments: what the constructor takes.
+
+    Raises:
+        AcidAnalysisError: see ``compiled``.
+    """
+    known = JvmCache.of(spark.sparkContext._gateway).objects
+    if name not in known:
+        loader = compiled(spark, class_loader(spark), source_text(source, {}))
+        constructor = loader.loadClass(f"{PACKAGE}.{name}").getConstructors()[0]
+        listed = jvm_class(spark, "java.util.List").of(*arguments)
+        known[name] = constructor.newInstance(listed.toArray())
+    return known[name]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NewType
 from py4j.java_gateway import JavaClass, JavaMember
 from py4j.protocol import STATIC_PREFIX
 from pyspark.sql import Column, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType
 
 from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
 from acidsql.bridge.spark_versions import differences, missing_internal
@@ -113,15 +113,13 @@ def scala_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObje
     The pairs are not given as a ``dict``, which would call the JVM for the hash of each Java
     object.
     """
-    return jvm_class(spark, _PYTHON).toScalaMap(_java_map(spark, pairs))
+    return jvm_class(spark, _PYTHON).toScalaMap(java_map(spark, pairs))
 
 
-def java_map(spark: SparkSession, texts: Mapping[str, str]) -> JavaObject:
-    """Build a Java ``Map`` of texts; one call for up to ten pairs, else a call for each."""
-    return _java_map(spark, list(texts.items()))
-
-
-def _java_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObject:
+def java_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObject:
+    """Build a Java ``Map`` of pairs as ``scala_map`` takes them; one call for up to ten, else a
+    call for each.
+    """
     if len(pairs) <= _FEW:
         flat = [part for pair in pairs for part in pair]
         return jvm_class(spark, "java.util.Map").of(*flat)
@@ -160,9 +158,9 @@ def elements(seq: JavaObject) -> list[Any]:
     return [seq.apply(i) for i in range(seq.size())]
 
 
-def java_type(spark: SparkSession, schema: StructType) -> JavaObject:
-    """Return the Java ``StructType`` of a schema."""
-    return _java_type(spark, schema.json())
+def java_type(spark: SparkSession, data_type: DataType) -> JavaObject:
+    """Return the Java ``DataType`` of a type, or the ``StructType`` of a schema."""
+    return _java_type(spark, data_type.json())
 
 
 @cached_per_session(256)

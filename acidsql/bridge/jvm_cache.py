@@ -20,7 +20,7 @@ class JvmCache:
 
     Attributes:
         classes: of the JVM, by their full names.
-        objects: singletons, by the full names of their classes.
+        objects: singletons, by the names of their classes.
         loaders: class loaders of compiled Java sources, by their texts.
         fields: the names of the constructor arguments of a case class, by its full name.
         results: LRU caches of the functions that are ``cached_per_session``.

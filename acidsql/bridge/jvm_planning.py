@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.java_sources import PACKAGE, class_loader, compiled, source_text
-from acidsql.bridge.jvm import Expression, JavaObject, simple_name
-from acidsql.bridge.jvm_cache import JvmCache
-from acidsql.bridge.spark_versions import missing_internal
-
-_SOURCE = "Planning.java"
-_CLASS = f"{PACKAGE}.Planning"
+from acidsql.bridge.java_sources import only_object
+from acidsql.bridge.jvm import Expression, JavaObject
 
 
 def jvm_planning(spark: SparkSession) -> JavaObject:
-    """Return the object whose methods they are; it is compiled once for each JVM.
+    """Return the object whose methods they are.
 
     Raises:
-        AcidAnalysisError: this release of Spark lacks what it uses (UNSUPPORTED_SPARK_VERSION).
+        AcidAnalysisError: this release of Spark lacks what they use (UNSUPPORTED_SPARK_VERSION).
     """
-    known = JvmCache.of(spark.sparkContext._gateway).objects
-    if _CLASS not in known:
-        try:
-            loader = compiled(spark, class_loader(spark), source_text(_SOURCE, {}))
-        except Py4JJavaError as error:
-            if simple_name(error.java_exception) != "CompileException":
-                raise
-            lacking = str(error.java_exception.getMessage())
-            what = f"class or method that {_SOURCE} uses ({lacking})"
-            raise missing_internal(spark.version, what) from error
-        known[_CLASS] = loader.loadClass(_CLASS).getConstructors()[0].newInstance(None)
-    return known[_CLASS]
+    return only_object(spark, "Planning.java", "Planning")
 
 
 def rebound(
@@ -45,6 +28,7 @@ def rebound(
 
     Args:
         output: Scala ``Seq`` of attributes, which the expression refers to.
-        other: Scala ``Seq`` of attributes, as many.
+        other: Scala ``Seq`` of attributes, as many; where the expression does not refer to the
+            last ones, it may be shorter.
     """
     return jvm_planning(spark).rebound(expression, output, other)

@@ -125,33 +125,35 @@ def _references_of(
         told: what is known of the relation.
     """
     alias, kind = told["alias"], told["kind"]
+    if kind == "UnresolvedRelation":
+        return [_reference(node, told)]
+    leaf = node if alias is None else node.child()
     if kind == "UnresolvedTableValuedFunction":
-        leaf = node if alias is None else node.child()
         name = table_of_changes(spark, leaf)
         return [Reference(name, None, None, node, alias, changes=leaf)] if name else []
-    start, stop = told["start"], told["stop"]
-    is_known = start is not None and stop is not None
-    found = Reference(
-        parts=tuple(told["parts"]),
-        start=start if is_known else None,
-        end=stop + 1 if is_known else None,
-        node=node,
-        alias=alias,
-        options=told["options"],
-    )
-    if kind == "UnresolvedRelation":
-        return [found]
-    leaf = node if alias is None else node.child()
     if kind == "RelationChanges":
-        return [replace(found, changes=leaf)]
+        return [replace(_reference(node, told), changes=leaf)]
     versions, times = defined(leaf.version()), defined(leaf.timestamp())
     return [
         replace(
-            found,
+            _reference(node, told),
             version=str(versions[0]) if versions else None,
             timestamp=times[0] if times else None,
         )
     ]
+
+
+def _reference(node: LogicalPlan, told: Mapping[str, Any]) -> Reference:
+    start, stop = told["start"], told["stop"]
+    is_known = start is not None and stop is not None
+    return Reference(
+        parts=tuple(told["parts"]),
+        start=start if is_known else None,
+        end=stop + 1 if is_known else None,
+        node=node,
+        alias=told["alias"],
+        options=told["options"],
+    )
 
 
 _MORE_THAN_ALL = 2**30  # tasks

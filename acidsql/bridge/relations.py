@@ -165,7 +165,7 @@ def file_relation(
         java_type(spark, schema),
         java_type(spark, partitions),
         f"{SOURCES}.{file_format}",
-        java_map(spark, options),
+        java_map(spark, list(options.items())),
     )
     return relation, relation.location()
 

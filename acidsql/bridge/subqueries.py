@@ -39,13 +39,11 @@ class DynamicPruning:
     """Subquery that Spark's dynamic partition pruning has added to a filter.
 
     Attributes:
-        node: its expression.
         value: expression over the filtered relation that is looked for.
         plan: plan of the query.
         key: expression over the query's attributes that gives the values.
     """
 
-    node: Expression
     value: Expression
     plan: LogicalPlan
     key: Expression
@@ -74,7 +72,7 @@ def dynamic_pruning(spark: SparkSession, condition: Expression) -> DynamicPrunin
         key = keys.apply(condition.broadcastKeyIndices().head())
     else:
         key = keys.apply(condition.broadcastKeyIndex())
-    return DynamicPruning(condition, condition.pruningKey(), condition.buildQuery(), key)
+    return DynamicPruning(condition.pruningKey(), condition.buildQuery(), key)
 
 
 def without_conditions(
