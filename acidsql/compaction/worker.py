@@ -279,7 +279,11 @@ def partition_of(session: AcidSession, table: Table, name: str | None) -> Partit
 def _snapshot(
     session: AcidSession, table: Table, compaction: Compaction, txn_id: int
 ) -> TableSnapshot:
-    """Take the snapshot that a compactor merges: everything below the lowest open write id."""
+    """Take the snapshot that a compactor merges: everything below the lowest open write id.
+
+    As Hive's compactor it leaves out transactions that opened after its own: a reader of Hive sees
+    its result as soon as it sees the compactor's transaction, and must see all that is merged.
+    """
     metastore = session.metastore
     place = partition_of(session, table, compaction.partition)
     if place is None:
@@ -288,7 +292,7 @@ def _snapshot(
             f"{table.full_name} has no partition {compaction.partition} any more: compact another "
             "one",
         )
-    txns = metastore.valid_txns(txn_id)
+    txns = metastore.valid_txns(txn_id).up_to(txn_id)
     txns = metastore.hold_back_cleaner(txn_id, table.database, table.name, txns)
     listings = Listings(session.files, txn_id)
     listings.fetch([place.location])

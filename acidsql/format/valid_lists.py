@@ -72,6 +72,14 @@ class ValidTxnList(_ValidIds):
         aborted: ids not above it that were aborted.
     """
 
+    def up_to(self, txn_id: int) -> ValidTxnList:
+        """Return the transactions up to one of them."""
+        return ValidTxnList(
+            high_water_mark=min(self.high_water_mark, txn_id),
+            open=frozenset(number for number in self.open if number <= txn_id),
+            aborted=frozenset(number for number in self.aborted if number <= txn_id),
+        )
+
     def to_string(self) -> str:
         """Return Hive's text, ``hwm:minOpen:open,…:aborted,…``.
 

@@ -128,7 +128,9 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
         """Return the current snapshot: open and aborted transactions up to the highest id.
 
-        With ``txn_id`` the snapshot ends at that id, and that transaction itself counts as valid.
+        With ``txn_id`` that transaction itself counts as valid. The snapshot does not end there, as
+        Hive's does: a transaction that opened later may have committed before one that opened
+        earlier, and whoever sees the second commit must see the first.
         """
 
     def open_txns(self) -> tuple[TxnInfo, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
-from acidsql.metastore.model import LockType, Operation
+from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
 from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.as_of_block import refuse_in_block
@@ -153,27 +153,53 @@ def _begin_exclusive(
     """Get exclusive locks, then the snapshot, then write ids.
 
     Locks come first because the wait may be long: the write ids are then above those of every
-    earlier writer. A Hive Metastore is told the operations afterwards, by locks that it grants at
-    once.
+    earlier writer.
 
     Returns:
         None if the transaction must begin anew.
     """
     metastore = opened.session.metastore
     requests = [i.request() for i in intents]
-    quiet = [replace(r, operation=Operation.SELECT, dynamic_partitions=False) for r in requests]
-    told_later = metastore.capabilities.learns_writes_from_locks
-    first = quiet if told_later else requests
-    waited = opened.wait_for_locks(first, timeout)
+    waited = opened.wait_for_locks(without_operations(opened, requests), timeout)
     changes = any(i.operation in (Operation.UPDATE, Operation.DELETE) for i in intents)
     if waited and changes and metastore.waiting_may_conflict:
         return None
     txns = metastore.valid_txns()
     write_ids = allocate(opened, intents)
-    told = [replace(r, type=LockType.SHARED_READ) for r in requests if r not in quiet]
-    if told_later and told:
-        metastore.lock(opened.txn_id, told)
+    tell_operations(opened, requests)
     return OpenedTransaction(transaction=opened, txns=txns, write_ids=write_ids, seen={})
+
+
+def without_operations(
+    opened: Transaction, requests: Sequence[LockRequest]
+) -> Sequence[LockRequest]:
+    """Return requests for locks to acquire before the transaction has write ids.
+
+    A Hive Metastore records an operation together with the write id that the transaction has when
+    it requests the lock. So it learns the operations later, by ``tell_operations``.
+    """
+    if not opened.session.metastore.capabilities.learns_writes_from_locks:
+        return requests
+    return [replace(r, operation=Operation.SELECT, dynamic_partitions=False) for r in requests]
+
+
+def tell_operations(opened: Transaction, requests: Sequence[LockRequest]) -> None:
+    """Tell a Hive Metastore what a transaction does under locks that it holds, now that it has its
+    write ids.
+
+    The request counts, whether it is granted or not. It waits if somebody waits for this
+    transaction, and is withdrawn then.
+    """
+    metastore = opened.session.metastore
+    told = [replace(r, type=LockType.SHARED_READ) for r in requests if _has_operation(r)]
+    if not told or not metastore.capabilities.learns_writes_from_locks:
+        return
+    if metastore.lock(opened.txn_id, told) is LockState.WAITING:
+        metastore.withdraw_locks(opened.txn_id)
+
+
+def _has_operation(request: LockRequest) -> bool:
+    return request.operation is not Operation.SELECT or request.dynamic_partitions
 
 
 def allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:

@@ -31,7 +31,13 @@ from acidsql.session.settings import Isolation
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.transactions import current as open_transactions
-from acidsql.transactions.begin import OpenedTransaction, allocate, checked_isolation
+from acidsql.transactions.begin import (
+    OpenedTransaction,
+    allocate,
+    checked_isolation,
+    tell_operations,
+    without_operations,
+)
 from acidsql.transactions.comparison import Watch, comparison, deleted_rows
 from acidsql.transactions.held_locks import HeldLocks
 from acidsql.transactions.merged_changes import merged
@@ -199,10 +205,17 @@ class ExplicitTransaction:
         self, part: StatementPart, intents: Sequence[WriteIntent], isolation: Isolation
     ) -> OpenedTransaction:
         self._number += 1
+        requests = [intent.request() for intent in intents]
+        # Locks come before the write id of a table: a base by somebody who had the table meanwhile
+        # must not be above it.
+        first = [r for r, i in zip(requests, intents, strict=True) if not self._has_write_id(i)]
+        self.locks.acquire(part, without_operations(part, first))
+        write_ids = allocate(part, intents)
         for intent in intents:
             self._know(intent.table)
-        write_ids = allocate(part, intents)
-        self.locks.acquire(part, [intent.request() for intent in intents])
+        tell_operations(part, first)
+        self.locks.held.update(first)
+        self.locks.acquire(part, requests)
         return OpenedTransaction(
             transaction=part,
             txns=self.txns,
@@ -212,6 +225,9 @@ class ExplicitTransaction:
             number=self._number,
             earlier=dict(self.written),
         )
+
+    def _has_write_id(self, intent: WriteIntent) -> bool:
+        return intent.table.full_name in self.tables
 
     def _know(self, table: Table) -> None:
         """Have the staging of the table's statements deleted when the transaction ends."""

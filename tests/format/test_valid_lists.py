@@ -140,6 +140,13 @@ def test_ranges_agree_with_their_ids(write_ids: ValidWriteIdList, low: int, widt
     assert write_ids.range_aborted(*bounds) == _share([write_ids.is_aborted(i) for i in ids])
 
 
+def test_transactions_up_to_one_of_them() -> None:
+    txns = ValidTxnList.from_string("12:5:5,9:7,11")
+    assert txns.up_to(9).to_string() == "9:5:5,9:7"
+    assert txns.up_to(4).to_string() == f"4:{2**63 - 1}::"
+    assert txns.up_to(12) == txns.up_to(13) == txns
+
+
 @given(write_id_lists())
 def test_a_compactor_sees_nothing_open(write_ids: ValidWriteIdList) -> None:
     compactor = compactor_write_ids(write_ids)

@@ -38,8 +38,9 @@ class ModelTxn:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Snapshot with the write ids that it saw when it was taken."""
+    """Snapshot of a transaction with the write ids that it saw when it was taken."""
 
+    of: int
     txns: ValidTxnList
     seen: dict[str, frozenset[int]]
 
@@ -122,6 +123,7 @@ class MetastoreMachine(RuleBasedStateMachine):
     @rule(target=snapshots, txn_id=open_txns)
     def take_snapshot(self, txn_id: int) -> Snapshot:
         return Snapshot(
+            of=txn_id,
             txns=self.store.valid_txns(txn_id),
             seen={table: self.visible_to(txn_id, table) for table in TABLES},
         )
@@ -130,7 +132,7 @@ class MetastoreMachine(RuleBasedStateMachine):
     @rule(snapshot=consumes(snapshots))
     def look_again(self, snapshot: Snapshot) -> None:
         """Check that a snapshot still sees the same, beside later writes of its own transaction."""
-        own = self.txns[snapshot.txns.high_water_mark]
+        own = self.txns[snapshot.of]
         for table in TABLES:
             seen = self.seen(table, snapshot.txns)
             assert seen == snapshot.seen[table] | {own.write_ids.get(table, 0)} - {0}
@@ -166,7 +168,7 @@ class MetastoreMachine(RuleBasedStateMachine):
             txn.write_ids[table]
             for other, txn in self.txns.items()
             if table in txn.write_ids
-            and (other == txn_id or (other < txn_id and txn.state is TxnState.COMMITTED))
+            and (other == txn_id or txn.state is TxnState.COMMITTED)
         }
 
     def seen(self, table: str, txns: ValidTxnList) -> frozenset[int]:

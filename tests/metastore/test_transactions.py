@@ -78,8 +78,17 @@ def test_snapshot_names_open_and_aborted_transactions(metastore: Metastore) -> N
         high_water_mark=later, open=frozenset({other, own, later}), aborted=frozenset({aborted})
     )
     assert metastore.valid_txns(own) == ValidTxnList(
-        high_water_mark=own, open=frozenset({other}), aborted=frozenset({aborted})
+        high_water_mark=later, open=frozenset({other, later}), aborted=frozenset({aborted})
     )
+
+
+def test_snapshot_sees_every_commit_before_one_that_it_sees(metastore: Metastore) -> None:
+    """Of a transaction that opened earlier and one that opened later, the later committed first."""
+    earlier, own, later = (opened(metastore) for _ in range(3))
+    metastore.commit_txn(later)
+    metastore.commit_txn(earlier)
+    snapshot = metastore.valid_txns(own)
+    assert [snapshot.is_valid(txn_id) for txn_id in (earlier, own, later)] == [True, True, True]
 
 
 def test_snapshot_text(metastore: Metastore) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,12 @@ from pyspark.errors import PySparkException
 import acidsql
 from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import decode_statement
-from acidsql.metastore.model import TxnState, TxnType
+from acidsql.metastore.model import LockState, TxnState, TxnType
 from acidsql.storage.filesystem import FileSystem
-from acidsql.transactions import write_transaction
+from acidsql.transactions import begin, write_transaction
+from acidsql.transactions.begin import allocate
 from acidsql.transactions.current import transaction_mark
+from acidsql.transactions.transaction import Transaction
 from tests.limits import set_limits
 
 if TYPE_CHECKING:
@@ -191,6 +194,30 @@ def test_the_first_to_commit_wins(lab: Lab, other: Lab) -> None:
     assert condition_of(lambda: lab.sql("ROLLBACK")) == "NO_ACTIVE_TRANSACTION"
     assert not [name for name in lab.directories(t) if "0000002_0000002" in name]
     assert writers(lab) == 0
+
+
+def test_a_statement_that_waits_for_an_overwrite_writes_beside_its_base(
+    lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id INT", values="(1)")
+    has_lock = threading.Event()
+
+    def allocate_when_somebody_waits(opened: Transaction, intents: Any) -> dict[str, int]:
+        has_lock.set()
+        while all(lock.state is LockState.ACQUIRED for lock in lab.session.metastore.locks()):
+            time.sleep(0.01)
+        return allocate(opened, intents)
+
+    monkeypatch.setattr(begin, "allocate", allocate_when_somebody_waits)
+    overwrite = threading.Thread(target=other.sql, args=[f"INSERT OVERWRITE {t} VALUES (2)"])
+    with acidsql.transaction(lab.spark) as txn:
+        overwrite.start()
+        assert has_lock.wait(60)
+        txn.sql(f"INSERT INTO {t} VALUES (3)")
+        overwrite.join()
+        assert sorted(map(tuple, txn.table(t).collect())) == [(1,), (3,)]
+    assert {"base_0000002", "delta_0000003_0000003_0000"} < set(lab.directories(t))
+    assert lab.rows(t) == [(2,), (3,)]
 
 
 def test_what_cannot_be_taken_back_is_refused(lab: Lab) -> None:

@@ -122,13 +122,10 @@ def heartbeat(
 
 def valid_txns(connection: sqlite3.Connection, txn_id: int | None) -> ValidTxnList:
     """Return the snapshot (``Metastore.valid_txns``, TxnCommonUtils.createValidReadTxnList)."""
-    high_water_mark = highest_txn_id(connection)
-    if txn_id is not None:
-        high_water_mark = min(high_water_mark, txn_id)
     return ValidTxnList(
-        high_water_mark=high_water_mark,
-        open=_ids_in(connection, TxnState.OPEN, high_water_mark) - {txn_id},
-        aborted=_ids_in(connection, TxnState.ABORTED, high_water_mark) - {txn_id},
+        high_water_mark=highest_txn_id(connection),
+        open=_ids_in(connection, TxnState.OPEN) - {txn_id},
+        aborted=_ids_in(connection, TxnState.ABORTED) - {txn_id},
     )
 
 
@@ -165,8 +162,6 @@ def clients_at_work(connection: sqlite3.Connection) -> frozenset[str]:
     return frozenset(row[0] for row in rows)
 
 
-def _ids_in(connection: sqlite3.Connection, state: TxnState, up_to: int) -> frozenset[int]:
-    rows = connection.execute(
-        "SELECT txn_id FROM txns WHERE state = ? AND txn_id <= ?", (state.value, up_to)
-    )
+def _ids_in(connection: sqlite3.Connection, state: TxnState) -> frozenset[int]:
+    rows = connection.execute("SELECT txn_id FROM txns WHERE state = ?", (state.value,))
     return frozenset(row[0] for row in rows)

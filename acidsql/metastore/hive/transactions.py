@@ -210,11 +210,10 @@ def valid_txns(server: Server, txn_id: int | None) -> ValidTxnList:
     Hive 4 leaves open readers out of its list: they write nothing.
     """
     answer = server.call("get_open_txns")
-    mark = answer.txn_high_water_mark if txn_id is None else min(answer.txn_high_water_mark, txn_id)
     aborted = set(_marked(answer.open_txns, answer.abortedBits))
-    listed = {t for t in answer.open_txns if t <= mark and t != txn_id}
+    listed = set(answer.open_txns) - {txn_id}
     return ValidTxnList(
-        high_water_mark=mark,
+        high_water_mark=answer.txn_high_water_mark,
         open=frozenset(listed - aborted),
         aborted=frozenset(listed & aborted),
     )
