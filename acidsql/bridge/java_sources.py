@@ -59,20 +59,25 @@ def compiled(spark: SparkSession, parent: JavaObject, text: str) -> JavaObject:
         AcidAnalysisError: this release of Spark lacks what the text uses
             (UNSUPPORTED_SPARK_VERSION).
     """
-    known = JvmCache.of(spark.sparkContext._gateway).loaders
-    if text not in known:
-        compiler = jvm_class(spark, "org.codehaus.janino.SimpleCompiler")()
-        compiler.setParentClassLoader(parent)
-        try:
-            compiler.cook(text)
-        except Py4JJavaError as error:
-            if simple_name(error.java_exception) != "CompileException":
-                raise
-            lacking = str(error.java_exception.getMessage())
-            what = f"class or method that a Java source uses ({lacking})"
-            raise missing_internal(spark.version, what) from error
-        known[text] = compiler.getClassLoader()
-    return known[text]
+    cache = JvmCache.of(spark.sparkContext._gateway)
+    with cache.mutex:
+        if text not in cache.loaders:
+            cache.loaders[text] = _compile(spark, parent, text)
+        return cache.loaders[text]
+
+
+def _compile(spark: SparkSession, parent: JavaObject, text: str) -> JavaObject:
+    compiler = jvm_class(spark, "org.codehaus.janino.SimpleCompiler")()
+    compiler.setParentClassLoader(parent)
+    try:
+        compiler.cook(text)
+    except Py4JJavaError as error:
+        if simple_name(error.java_exception) != "CompileException":
+            raise
+        lacking = str(error.java_exception.getMessage())
+        what = f"class or method that a Java source uses ({lacking})"
+        raise missing_internal(spark.version, what) from error
+    return compiler.getClassLoader()
 
 
 def only_object(
@@ -88,10 +93,11 @@ def only_object(
     Raises:
         AcidAnalysisError: see ``compiled``.
     """
-    known = JvmCache.of(spark.sparkContext._gateway).objects
-    if name not in known:
-        loader = compiled(spark, class_loader(spark), source_text(source, {}))
-        constructor = loader.loadClass(f"{PACKAGE}.{name}").getConstructors()[0]
-        listed = jvm_class(spark, "java.util.List").of(*arguments)
-        known[name] = constructor.newInstance(listed.toArray())
-    return known[name]
+    cache = JvmCache.of(spark.sparkContext._gateway)
+    with cache.mutex:
+        if name not in cache.objects:
+            loader = compiled(spark, class_loader(spark), source_text(source, {}))
+            constructor = loader.loadClass(f"{PACKAGE}.{name}").getConstructors()[0]
+            listed = jvm_class(spark, "java.util.List").of(*arguments)
+            cache.objects[name] = constructor.newInstance(listed.toArray())
+        return cache.objects[name]

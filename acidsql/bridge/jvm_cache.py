@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
@@ -24,6 +25,7 @@ class JvmCache:
         loaders: class loaders of compiled Java sources, by their texts.
         fields: the names of the constructor arguments of a case class, by its full name.
         results: LRU caches of the functions that are ``cached_per_session``.
+        mutex: held while something is made of which there may be one only.
     """
 
     classes: dict[str, Any] = field(default_factory=dict)
@@ -31,6 +33,7 @@ class JvmCache:
     loaders: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, list[str]] = field(default_factory=dict)
     results: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
+    mutex: threading.RLock = field(default_factory=threading.RLock)
 
     _caches: ClassVar[WeakKeyDictionary[Any, JvmCache]] = WeakKeyDictionary()
 

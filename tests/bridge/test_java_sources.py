@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +13,8 @@ from acidsql.errors import AcidAnalysisError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from acidsql.bridge import JavaObject
 
 pytestmark = pytest.mark.spark
 
@@ -22,7 +26,14 @@ def test_what_a_release_of_spark_lacks_is_named(spark: SparkSession) -> None:
     assert raised.value.getCondition() == "UNSUPPORTED_SPARK_VERSION"
 
 
-def test_a_text_is_compiled_once(spark: SparkSession) -> None:
-    text = "public class Once {}"
-    loader = compiled(spark, class_loader(spark), text)
-    assert compiled(spark, class_loader(spark), text) is loader
+def test_a_text_is_compiled_once_by_all_threads(spark: SparkSession) -> None:
+    text, parent = "public class Once {}", class_loader(spark)
+    together = Barrier(4)
+
+    def compile_it() -> JavaObject:
+        together.wait()
+        return compiled(spark, parent, text)
+
+    with ThreadPoolExecutor(4) as pool:
+        loaders = [pool.submit(compile_it) for _ in range(4)]
+    assert len({id(loader.result()) for loader in loaders}) == 1
