@@ -167,8 +167,7 @@ class MetastoreMachine(RuleBasedStateMachine):
         return frozenset(self.seeded[table]) | {
             txn.write_ids[table]
             for other, txn in self.txns.items()
-            if table in txn.write_ids
-            and (other == txn_id or txn.state is TxnState.COMMITTED)
+            if table in txn.write_ids and (other == txn_id or txn.state is TxnState.COMMITTED)
         }
 
     def seen(self, table: str, txns: ValidTxnList) -> frozenset[int]:
