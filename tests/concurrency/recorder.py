@@ -10,7 +10,7 @@ import io
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -54,12 +54,16 @@ class Notes:
     writes: dict[str, Write] = field(default_factory=dict)
     last_seen: dict[str, Counter[Values]] = field(default_factory=dict)
 
-    def seen_of_others(self) -> tuple[tuple[str, Snapshot], ...]:
-        """Return the snapshots without what the transaction saw of its own."""
-        own = {table: {write.write_id} for table, write in self.writes.items()}
+    def seen_of_others(self, own: Mapping[str, int]) -> tuple[tuple[str, Snapshot], ...]:
+        """Return the snapshots without what the transaction saw of its own.
+
+        Args:
+            own: its write ids, by table, also of tables in which its statements failed.
+        """
+        hidden = {table: {write_id} for table, write_id in own.items()}
         return tuple(
             dict.fromkeys(
-                (table, replace(seen, hidden=seen.hidden | own.get(table, set())))
+                (table, replace(seen, hidden=seen.hidden | hidden.get(table, set())))
                 for table, seen in self.snapshots
             )
         )
@@ -132,7 +136,7 @@ def run(spark: SparkSession, by: str, change: Change, metastore: Path) -> Statem
         began=began,
         ended=last_commit(metastore),
         txn_id=notes.txn_id,
-        snapshots=notes.seen_of_others(),
+        snapshots=notes.seen_of_others(_write_ids(metastore, notes.txn_id)),
         writes=notes.writes,
         last_seen=notes.last_seen,
         failure=failure,
@@ -199,6 +203,17 @@ def commits_after(metastore: Path, number: int) -> tuple[Commit, ...]:
         Commit(number=at, txn_id=txn_id, write_ids=write_ids)
         for (at, txn_id), write_ids in sorted(found.items())
     )
+
+
+def _write_ids(metastore: Path, txn_id: int | None) -> dict[str, int]:
+    """Return the write ids of a transaction, by table."""
+    with closing(_connect(metastore)) as connection:
+        rows = connection.execute(
+            "SELECT table_name, write_id FROM write_ids JOIN tables"
+            " ON tables.table_id = write_ids.table_id WHERE txn_id = ?",
+            (txn_id,),
+        )
+        return dict(rows.fetchall())
 
 
 def _connect(metastore: Path) -> sqlite3.Connection:

@@ -1,0 +1,41 @@
+"""Tests of what is recorded of transactions in which a statement fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import acidsql
+from tests.concurrency import recorder
+from tests.concurrency.changes import Fail, Insert, Some, Table
+from tests.concurrency.several import Several
+from tests.concurrency.warehouses import LocalWarehouse
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_transaction_does_not_see_its_own_write_ids(empty: SparkSession, tmp_path: Path) -> None:
+    """Also not that of a table in which its only statement has failed."""
+    a, b = Table(name="recorded_a"), Table(name="recorded_b")
+    for table in (a, b):
+        for text in table.ddl():
+            acidsql.sql(empty, text)
+        acidsql.sql(empty, Insert(table=table, rows=((1, 1, 0),)).sql)
+    metastore = tmp_path / "metastore.sqlite"
+    before = recorder.last_commit(metastore)
+    failing = Fail(table=b, where=Some(modulus=1, rest=0))
+    work = Several(parts=(Insert(table=a, rows=((2, 2, 0),)), failing), read=(a, b))
+    with recorder.recording(LocalWarehouse(tmp_path)):
+        statement = recorder.run(empty, "writer", work, metastore)
+    (commit,) = recorder.commits_after(metastore, before)
+    assert commit.write_ids == {a.name: 2, b.name: 2}
+    assert {(table, seen.sees(1), seen.sees(2)) for table, seen in statement.snapshots} == {
+        (a.name, True, False),
+        (b.name, True, False),
+    }
+    assert statement.writes.keys() == {a.name}
