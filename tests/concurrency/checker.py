@@ -332,9 +332,13 @@ def _overlap(earlier: Write, later: Write, unit: Unit) -> bool:
     """Return whether two writes to a table change the same unit.
 
     What replaces all rows of a partition excludes every other write to it, also those that only
-    insert.
+    insert. After it, only a transaction of several statements may insert without having seen it:
+    with a higher write id its rows stand beside the new ones.
     """
-    if earlier.replaced & later.touched or later.replaced & earlier.touched:
+    is_hidden = later.write_id < earlier.write_id
+    if earlier.replaced & (later.touched if is_hidden else later.changed):
+        return True
+    if later.replaced & earlier.touched:
         return True
     if unit is Unit.ROW:
         return bool(earlier.deleted & later.deleted)

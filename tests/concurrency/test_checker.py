@@ -155,6 +155,7 @@ def test_an_insert_that_an_overwrite_has_not_seen_is_lost() -> None:
     for unit in Unit:
         assert rules(verdict(insert(2), overwrite, unit=unit)) == [Rule.CONFLICT]
         assert rules(verdict(overwrite, insert(2), unit=unit)) == [Rule.CONFLICT]
+        assert rules(verdict(overwrite, insert(4), unit=unit)) == []
     assert rules(verdict(insert(2, (9, 90, 1)), overwrite)) == []
 
 

@@ -196,10 +196,11 @@ def test_the_first_to_commit_wins(lab: Lab, other: Lab) -> None:
     assert writers(lab) == 0
 
 
-def test_a_statement_that_waits_for_an_overwrite_writes_beside_its_base(
-    lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    t = lab.create("id INT", values="(1)")
+@pytest.fixture
+def overwrites(lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Return what begins an INSERT OVERWRITE of a table by (2) in a thread, which goes on when
+    somebody waits for it, and returns the function that waits for its end.
+    """
     has_lock = threading.Event()
 
     def allocate_when_somebody_waits(opened: Transaction, intents: Any) -> dict[str, int]:
@@ -208,16 +209,40 @@ def test_a_statement_that_waits_for_an_overwrite_writes_beside_its_base(
             time.sleep(0.01)
         return allocate(opened, intents)
 
-    monkeypatch.setattr(begin, "allocate", allocate_when_somebody_waits)
-    overwrite = threading.Thread(target=other.sql, args=[f"INSERT OVERWRITE {t} VALUES (2)"])
-    with acidsql.transaction(lab.spark) as txn:
-        overwrite.start()
+    def start(table: str) -> Callable[[], None]:
+        monkeypatch.setattr(begin, "allocate", allocate_when_somebody_waits)
+        text = f"INSERT OVERWRITE {table} VALUES (2)"
+        thread = threading.Thread(target=other.sql, args=[text])
+        thread.start()
         assert has_lock.wait(60)
+        return thread.join
+
+    return start
+
+
+def test_an_insert_that_waits_for_an_overwrite_writes_beside_its_base(
+    lab: Lab, overwrites: Callable[[str], Any]
+) -> None:
+    t = lab.create("id INT", values="(1)")
+    with acidsql.transaction(lab.spark) as txn:
+        end = overwrites(t)
         txn.sql(f"INSERT INTO {t} VALUES (3)")
-        overwrite.join()
+        end()
         assert sorted(map(tuple, txn.table(t).collect())) == [(1,), (3,)]
     assert {"base_0000002", "delta_0000003_0000003_0000"} < set(lab.directories(t))
     assert lab.rows(t) == [(2,), (3,)]
+
+
+def test_a_change_that_waits_for_an_overwrite_is_a_conflict(
+    lab: Lab, overwrites: Callable[[str], Any]
+) -> None:
+    t = lab.create("id INT", values="(1)")
+    lab.sql("START TRANSACTION")
+    end = overwrites(t)
+    lab.sql(f"DELETE FROM {t}")
+    end()
+    assert condition_of(lambda: lab.sql("COMMIT")) == "CONCURRENT_WRITE"
+    assert lab.rows(t) == [(2,)]
 
 
 def test_what_cannot_be_taken_back_is_refused(lab: Lab) -> None:
