@@ -152,11 +152,11 @@ def test_write_ids_may_be_in_another_order_than_transactions(metastore: Metastor
 
 
 def test_old_snapshot_stays_right_when_others_have_long_committed(metastore: Metastore) -> None:
+    """As long as its reader is open; a server forgets what only others need."""
     before = [written(metastore)[0] for _ in range(2)]
     metastore.commit_txn(before[0])
     reader = opened(metastore)
     snapshot = metastore.valid_txns(reader)
-    metastore.commit_txn(reader)
     metastore.commit_txn(before[1])
     for _ in range(5):
         metastore.commit_txn(written(metastore)[0])

@@ -144,6 +144,23 @@ def test_high_water_mark_is_that_of_the_snapshot(store: EmbeddedMetastore) -> No
     assert snapshot.to_string() == "db.t:2:9223372036854775807::"
 
 
+def test_a_snapshot_stays_right_after_its_reader_has_ended(store: EmbeddedMetastore) -> None:
+    writers = [store.open_txn("ann", "host") for _ in range(2)]
+    for txn_id in writers:
+        store.allocate_write_id(txn_id, "db", "t")
+    store.commit_txn(writers[0])
+    reader = store.open_txn("ann", "host", TxnType.READ_ONLY)
+    txns = store.valid_txns(reader)
+    store.commit_txn(reader)
+    store.commit_txn(writers[1])
+    for _ in range(5):
+        txn_id = store.open_txn("ann", "host")
+        store.allocate_write_id(txn_id, "db", "t")
+        store.commit_txn(txn_id)
+    seen = store.valid_write_ids("db", "t", txns)
+    assert [w for w in range(1, 8) if seen.is_valid(w)] == [1]
+
+
 # -- what is kept -----------------------------------------------------------------------------
 
 
