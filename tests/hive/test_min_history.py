@@ -95,6 +95,20 @@ def test_a_reader_of_what_is_compacted_holds_nothing_back(ours: Ours, hive: Hive
     assert sorted(frame.collect()) == [(0,), (1,), (2,)]
 
 
+def test_a_warning_names_the_setting(
+    ours: Ours, hive: Hive, t: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server's housekeeper forgets the write ids of open transactions."""
+    two_rows(ours, t)
+    caplog.clear()
+    session = Ours(ours.spark, hive)
+    for _ in range(2):
+        assert session.sql(f"SELECT * FROM {t}") == [(0,), (1,)]
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "metastore.txn.use.minhistorywriteid" in record.message
+
+
 def test_the_calls_of_a_query(ours: Ours, t: str, monkeypatch: pytest.MonkeyPatch) -> None:
     two_rows(ours, t)
     ours.sql(f"SELECT * FROM {t}")

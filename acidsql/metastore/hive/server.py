@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from functools import cached_property
@@ -13,6 +14,8 @@ from acidsql.errors import MetastoreError
 from acidsql.limits import limits
 from acidsql.metastore.hive.connection import ConnectionLostError, Connections
 from acidsql.metastore.hive.idl import hms
+
+logger = logging.getLogger(__name__)
 
 # The only catalog that acidsql works in.
 CATALOG = "hive"
@@ -142,10 +145,20 @@ class Server:
     def cleans_below_min_history(self) -> bool:
         """Return whether the cleaner heeds what readers registered, not all open transactions.
 
-        That is a setting of Hive 4 (TXN_USE_MIN_HISTORY_WRITE_ID).
+        That is a setting of Hive 4 (TXN_USE_MIN_HISTORY_WRITE_ID). With it Hive 4.0 and 4.1 forget
+        the write ids of open transactions too (CompactionTxnHandler.cleanTxnToWriteIdTable), and
+        then tell every client that they are valid.
         """
         name = "hive.txn.use.minhistorywriteid"
-        return self.is_hive4 and self.setting(name, "false").lower() == "true"
+        is_set = self.is_hive4 and self.setting(name, "false").lower() == "true"
+        if is_set:
+            logger.warning(
+                "%r has the setting metastore.txn.use.minhistorywriteid: when its housekeeper has "
+                "run, it shows what open transactions write to everybody, Hive included "
+                "(HIVE-25346); set it to false",
+                self.connections,
+            )
+        return is_set
 
     @cached_property
     def compares_before_alter(self) -> bool:
