@@ -205,17 +205,16 @@ class ExplicitTransaction:
         self, part: StatementPart, intents: Sequence[WriteIntent], isolation: Isolation
     ) -> OpenedTransaction:
         self._number += 1
-        requests = [intent.request() for intent in intents]
         # Locks come before the write id of a table: a base by somebody who had the table meanwhile
         # must not be above it.
-        first = [r for r, i in zip(requests, intents, strict=True) if not self._has_write_id(i)]
+        first = [i.request() for i in intents if i.table.full_name not in self.tables]
         self.locks.acquire(part, without_operations(part, first))
         write_ids = allocate(part, intents)
         for intent in intents:
             self._know(intent.table)
         tell_operations(part, first)
         self.locks.held.update(first)
-        self.locks.acquire(part, requests)
+        self.locks.acquire(part, [intent.request() for intent in intents])
         return OpenedTransaction(
             transaction=part,
             txns=self.txns,
@@ -225,9 +224,6 @@ class ExplicitTransaction:
             number=self._number,
             earlier=dict(self.written),
         )
-
-    def _has_write_id(self, intent: WriteIntent) -> bool:
-        return intent.table.full_name in self.tables
 
     def _know(self, table: Table) -> None:
         """Have the staging of the table's statements deleted when the transaction ends."""

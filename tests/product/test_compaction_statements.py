@@ -163,7 +163,6 @@ def test_a_failed_compaction_is_in_the_history(lab: Lab, new_lab: Callable[..., 
     assert lab.rows(t) == [(1,), (2,)]
 
 
-@pytest.mark.slow
 def test_a_compaction_leaves_out_writers_that_opened_after_it(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +182,7 @@ def test_a_compaction_leaves_out_writers_that_opened_after_it(
     assert lab.rows(t, "id") == [(1,), (2,), (3,)]
 
 
+@pytest.mark.slow
 def test_old_directories_wait_for_readers(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     lab.insert(t, "(2)")

@@ -11,6 +11,7 @@ from acidsql.errors import (
     TransactionStateError,
     WriteConflictError,
 )
+from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import (
     CompactionState,
@@ -107,7 +108,7 @@ def test_seeded_transaction_ids_count_as_committed(store: EmbeddedMetastore) -> 
     store.seed_txn_id(5)
     assert store.valid_txns().high_water_mark == 1000
     assert store.valid_txns().open == {early}
-    assert store.valid_txns(early).open == frozenset()
+    assert store.valid_txns(early) == ValidTxnList(high_water_mark=1000)
     assert store.open_txn("ann", "host") == 1001
     assert store.valid_txns(1001).is_valid(1000)
 
