@@ -13,23 +13,25 @@ import pytest
 from pyspark.sql import SparkSession
 
 from acidsql.session.acid_session import AcidSession
+from tests import class_data
+from tests.durations import recorder
 from tests.java_tools import JavaSetupError
 from tests.requirements import require_tools, unavailable
 from tests.s3.jars import class_path
 
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # for workers that run Python functions
-# For every JVM that spark-submit starts here. Spark makes a program of its own for nearly every
-# small query; the optimizing compiler would take a third of all processor time for nothing.
-os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
-)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", class_data.java_options())
 
 
 # How long an example takes says more about the machine than about the code.
 hypothesis.settings.register_profile("tests", deadline=None)
 hypothesis.settings.load_profile("tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Record how long tests take, where that is wanted."""
+    recorder.register(config)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -61,6 +63,7 @@ def spark(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkSession]:
     """Yield a local session whose warehouse and metastore are deleted with the test run."""
+    class_data.use_archive()
     home: Path = tmp_path_factory.mktemp("spark")
     jars = ""
     if any(item.get_closest_marker("s3") for item in request.session.items):

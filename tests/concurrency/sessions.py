@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from tests import class_data
 from tests.concurrency.warehouses import warehouse_of
 
 METASTORE = "metastore.sqlite"
@@ -24,10 +25,7 @@ def open_session(home: Path, name: str, txn_timeout: float = 120) -> SparkSessio
     """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault(
-        "SPARK_SUBMIT_OPTS",
-        "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
-    )
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", class_data.java_options())
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     warehouse = warehouse_of(home)
     spark = (

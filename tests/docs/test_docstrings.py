@@ -51,25 +51,28 @@ def is_property(node: references.Documented) -> bool:
     return is_function(node) and any(ast.unparse(d).endswith("property") for d in decorators)
 
 
-@pytest.mark.parametrize("path", [*_MODULES, *sorted(_OTHERS)], ids=name_of)
-def test_docstrings_begin_with_a_verb_or_a_noun(path: Path) -> None:
+def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
     wrong = []
-    for node, text in references.documented(path):
-        no_first = _NO_VERBS if is_function(node) else _NO_NOUNS
-        if is_property(node):
-            no_first = _NO_NOUNS - {"Whether"}
-        if text.split()[0].strip(",:;") in no_first:
-            wrong.append(text.splitlines()[0])
+    for path in [*_MODULES, *sorted(_OTHERS)]:
+        for node, text in references.documented(path):
+            no_first = _NO_VERBS if is_function(node) else _NO_NOUNS
+            if is_property(node):
+                no_first = _NO_NOUNS - {"Whether"}
+            if text.split()[0].strip(",:;") in no_first:
+                wrong.append((name_of(path), text.splitlines()[0]))
     assert not wrong
 
 
-@pytest.mark.parametrize("path", _MODULES, ids=name_of)
-def test_names_in_docstrings_exist(path: Path) -> None:
-    texts = [text for _, text in references.documented(path)]
-    dotted = {name for text in texts for name in references.dotted_names(text)}
-    assert not {name for name in dotted if not references.exists(name)}
-    words = {name for text in texts for name in references.snake_case_names(text)}
-    assert not words - references.words_of_the_code()
+def test_names_in_docstrings_exist() -> None:
+    missing = []
+    for path in _MODULES:
+        texts = [text for _, text in references.documented(path)]
+        dotted = {name for text in texts for name in references.dotted_names(text)}
+        words = {name for text in texts for name in references.snake_case_names(text)}
+        unknown = {name for name in dotted if not references.exists(name)}
+        unknown |= words - references.words_of_the_code()
+        missing += [(name_of(path), name) for name in sorted(unknown)]
+    assert not missing
 
 
 def test_names_that_do_not_exist_are_found() -> None:

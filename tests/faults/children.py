@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from tests import class_data
 from tests.faults.campaign import Fault, Options
 
 ROOT = Path(__file__).parent.parent.parent
@@ -123,7 +124,7 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_SUBMIT_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "SPARK_SUBMIT_OPTS": class_data.java_options(),
         **variables,
     }
 

@@ -4,13 +4,14 @@ one.
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.seeds import seeds
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -20,12 +21,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 Row = tuple[int, int, int]
 _STEPS = 9
 _IDS = range(1, 7)
-
-
-def _seeds() -> list[int]:
-    """Return the seeds that are given as ``ACIDSQL_SEEDS=first:end``, else one."""
-    first, _, end = os.environ.get("ACIDSQL_SEEDS", "1:2").partition(":")
-    return [*range(int(first), int(end))]
 
 
 class History:
@@ -160,7 +155,7 @@ class History:
         assert told == sorted(changes, key=repr), (first, last, net)
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@pytest.mark.parametrize("seed", seeds(1, 4))
 def test_changes_make_the_later_version_of_the_earlier_one(lab: Lab, seed: int) -> None:
     history = History(lab, seed)
     while len(history.versions) <= _STEPS:

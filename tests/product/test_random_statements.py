@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from tests.arrow_reader.beside_spark import assert_read_as_by_spark
 from tests.limits import set_limits
 from tests.product.random_expressions import Table
 from tests.product.random_sql import Statements
+from tests.seeds import seeds
 
 pytestmark = pytest.mark.spark
 
@@ -81,19 +81,6 @@ ROWS = {
     "days": f"SELECT id, h % 9 AS n, {_WORD} AS s, {_DAY} AS day "
     f"FROM (SELECT {_HASHED.format(rows=60)})",
 }
-
-
-def _seeds(few: int, many: int) -> list[Any]:
-    """Return the seeds of a run.
-
-    By default ``few``, those up to ``many`` under a mark; or the range in ACIDSQL_SEEDS, such as
-    1000:2000.
-    """
-    first, _, end = os.environ.get("ACIDSQL_SEEDS", "").partition(":")
-    if end:
-        return list(range(int(first), int(end)))
-    marked = [pytest.param(seed, marks=pytest.mark.random) for seed in range(few, many)]
-    return [*range(few), *marked]
 
 
 @dataclass(frozen=True)
@@ -282,14 +269,14 @@ def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", _seeds(10, 18))
+@pytest.mark.parametrize("seed", seeds(10, 18))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:
     pair.check(Statements(Random(seed), SOURCES).query())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", _seeds(2, 6))
+@pytest.mark.parametrize("seed", seeds(2, 6))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_events(
     pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -305,7 +292,7 @@ def _compaction(random: Random) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", _seeds(1, 4))
+@pytest.mark.parametrize("seed", seeds(1, 4))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_random_changes_give_the_rows_of_plain_tables(
     spark: SparkSession, tmp_path: Path, seed: int

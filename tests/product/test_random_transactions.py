@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import PySparkException
 
 import acidsql
+from tests.seeds import seeds
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -25,14 +25,6 @@ _LAYOUTS = (
     ("id INT, v INT", "p INT", ""),
     ("id INT, v INT, p INT", "", "(id) INTO 3 BUCKETS"),
 )
-
-
-def _seeds() -> list[Any]:
-    """Return one seed, others under a mark; or the range in ACIDSQL_SEEDS, such as 1000:2000."""
-    first, _, end = os.environ.get("ACIDSQL_SEEDS", "").partition(":")
-    if end:
-        return list(range(int(first), int(end)))
-    return [0, *[pytest.param(seed, marks=pytest.mark.random) for seed in range(1, 5)]]
 
 
 @dataclass
@@ -97,7 +89,7 @@ class Model:
         return f"INSERT INTO {table} (id, v, p) SELECT id + 50, v, p FROM {table} WHERE {text}"
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@pytest.mark.parametrize("seed", seeds(1, 5))
 def test_transactions_are_those_of_the_model(lab: Lab, other: Lab, seed: int) -> None:
     random = Random(seed)
     tables = []
