@@ -84,7 +84,7 @@ def _alike(ours: Any, theirs: Any, kind: DataType) -> Any:
     return ours
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("dialect", "group"),
     [

@@ -34,7 +34,7 @@ from tests.product.independent_reader import events_of
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("golden", parameters(GOLDEN))
 def test_what_hive_wrote_reads_as_in_hive(
     empty: SparkSession, tmp_path: Path, golden: HiveTable
@@ -56,7 +56,7 @@ def test_what_hive_wrote_reads_as_in_hive(
         assert _counted(empty, golden) in (len(found), None)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("golden", parameters(DELETING))
 def test_the_deleted_rows_are_all_others_in_the_files(
     empty: SparkSession, tmp_path: Path, golden: HiveTable

@@ -40,7 +40,7 @@ NO_VALUES = {
 }
 
 
-@pytest.mark.sample("parent", "quotes", "longest")
+@pytest.mark.sample("parent", "quotes")
 @pytest.mark.parametrize(("value", "directory"), VALUES.values(), ids=VALUES)
 def test_values_that_are_spelled_in_another_way(lab: Lab, value: str, directory: str) -> None:
     t = lab.create("id INT", partitioned="p STRING")
@@ -66,7 +66,7 @@ def test_values_that_are_spelled_in_another_way(lab: Lab, value: str, directory:
     assert sorted(path.name for path in lab.root(t).parent.iterdir()) == above
 
 
-@pytest.mark.sample("NUL", "long")
+@pytest.mark.sample("NUL")
 @pytest.mark.parametrize("value", NO_VALUES.values(), ids=NO_VALUES)
 def test_values_that_no_directory_can_have(lab: Lab, value: str) -> None:
     t = lab.create("id INT", partitioned="p STRING")

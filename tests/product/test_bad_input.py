@@ -270,7 +270,7 @@ def test_malformed_texts_that_can_only_be_ours(
     assert (lab.tree("bad"), lab.sql("SHOW TABLES"), lab.sql("SHOW TRANSACTIONS")) == before
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
     "wrapped", ["{}", "array<{}>", "map<string, {}>", "struct<a: struct<b: {}>>"]

@@ -48,7 +48,8 @@ _ALL = [
 ]
 
 
-@pytest.mark.parametrize("partitioned", ["", "p INT"])
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("partitioned", ["p INT", ""])
 @pytest.mark.parametrize("packed_bits", [63, 1])
 def test_deleted_rows_have_the_write_id_that_deleted_them(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str, packed_bits: int

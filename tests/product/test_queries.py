@@ -149,7 +149,7 @@ ORDERED = [
 ]
 
 
-@pytest.mark.sample("joins", "common table expressions")
+@pytest.mark.sample("joins")
 @pytest.mark.parametrize("topic", QUERIES)
 def test_queries_answer_as_over_plain_tables(pair: Pair, topic: str) -> None:
     for text in QUERIES[topic]:

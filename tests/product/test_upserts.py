@@ -199,7 +199,7 @@ KEYS = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("chosen", ["id IN (77, 78, 90, 7, 9050)", "id % 3 = 1"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_keys_of_any_type_find_their_rows(
