@@ -1,7 +1,7 @@
 """Archive of the classes of Spark, by which the JVMs of the tests start at half the cost.
 
-The archive is Java's (class data sharing). It is made once for each virtual environment, inside it, by
-a short program; a JVM with another class path ignores it.
+The archive is Java's (class data sharing). It is made once for each virtual environment, inside
+it, by a short program; a JVM with another class path ignores it.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from acidsql.session.as_of_block import refuse_in_block
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.settings import Isolation, isolation, retries
 from acidsql.session.table_owner import check_owner
+from acidsql.transactions.injection_points import Point, reach
 from acidsql.transactions.recorded import recorded
 from acidsql.transactions.transaction import Transaction, transaction
 from acidsql.transactions.write_intent import WriteIntent
@@ -204,6 +205,7 @@ def _has_operation(request: LockRequest) -> bool:
 
 def allocate(opened: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
     """Allocate the write ids of a transaction in the tables that it is going to write."""
+    reach(Point.BEFORE_WRITE_IDS, opened)
     allocate_one = opened.session.metastore.allocate_write_id
     for intent in intents:
         check_owner(opened.session, intent.table)

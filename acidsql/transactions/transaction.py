@@ -32,6 +32,7 @@ from acidsql.metastore.model import (
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.transactions.current import refuse_in_transaction
+from acidsql.transactions.injection_points import Point, reach
 from acidsql.transactions.locking import wait_for_locks
 
 logger = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class Transaction:
             check: see ``locking.wait_for_locks``.
         """
         timeout = self.session.settings.lock_timeout if timeout is None else timeout
+        reach(Point.BEFORE_LOCKS, self)
         with phase(Phase.LOCK_WAIT):
             return wait_for_locks(
                 self.session.metastore, self.txn_id, requests, timeout, check=check
@@ -114,6 +116,7 @@ class Transaction:
             MetastoreError: METASTORE_AUTHENTICATION, the transaction is open; otherwise it is
                 unknown whether it has committed.
         """
+        reach(Point.BEFORE_COMMIT, self)
         if changes:
             self.session.metastore.prepare_commit(self.txn_id, changes)
         while self.status is Status.OPEN:
@@ -121,6 +124,8 @@ class Transaction:
             self.status = Status.COMMITTING
             try:
                 done = self.session.metastore.commit_txn(self.txn_id, compared)
+                if done:
+                    reach(Point.COMMITTED, self)
             except (WriteConflictError, TransactionStateError):
                 self.status = Status.ABORTED
                 raise

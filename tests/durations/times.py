@@ -105,7 +105,9 @@ def table_of(lanes: Iterable[Lane]) -> str:
     for lane in lanes:
         lines.append(f"{lane.name}\t{lane.seconds:.0f}\t")
         slow = [(s, f) for f, s in lane.functions.items() if s >= _LEAST_SECONDS]
-        lines += [f"{lane.name}\t{s:.1f}\t{f}" for s, f in sorted(slow, key=lambda p: (-p[0], p[1]))]
+        lines += [
+            f"{lane.name}\t{s:.1f}\t{f}" for s, f in sorted(slow, key=lambda p: (-p[0], p[1]))
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -7,10 +7,10 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.comparison import Compared
-from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileSystem, child
+from acidsql.transactions.injection_points import Point
+from tests.injection import failing
 from tests.limits import set_limits
 from tests.product.test_filesystem import file_operations, odd_names
 from tests.scenario import core, listing
@@ -88,22 +88,16 @@ def test_many_stripes_and_deletes_on_hdfs(
     acidsql.sql(hdfs_spark, "DROP TABLE stripes")
 
 
-def test_a_failed_write_leaves_nothing_on_hdfs(
-    hdfs_spark: SparkSession, hdfs_uri: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_nothing_on_hdfs(hdfs_spark: SparkSession, hdfs_uri: str) -> None:
     files = AcidSession.of(hdfs_spark).files
     place = _TABLE.format(location=f"{hdfs_uri}/failed")
     acidsql.sql(hdfs_spark, f"CREATE TABLE failed (id INT) PARTITIONED BY (p INT, q INT) {place}")
     acidsql.sql(hdfs_spark, "INSERT INTO failed VALUES (1, 1, 1), (2, 2, 2)")
     before = tree(files, f"{hdfs_uri}/failed")
 
-    def refuse(metastore: EmbeddedMetastore, txn_id: int, _: Compared) -> None:
-        raise RuntimeError(f"no commit of {txn_id} in {metastore}")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(EmbeddedMetastore, "commit_txn", refuse)
-        with pytest.raises(RuntimeError, match="no commit"):
-            acidsql.sql(hdfs_spark, "UPDATE failed SET p = 8, q = id WHERE id = 1")
+    refused = failing(Point.BEFORE_COMMIT, RuntimeError("no commit"))
+    with refused, pytest.raises(RuntimeError, match="no commit"):
+        acidsql.sql(hdfs_spark, "UPDATE failed SET p = 8, q = id WHERE id = 1")
     assert tree(files, f"{hdfs_uri}/failed") == before
     assert [r[0] for r in acidsql.sql(hdfs_spark, "SHOW PARTITIONS failed").collect()] == [
         "p=1/q=1",

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.metastore.comparison import Compared
-from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.session.acid_session import AcidSession
+from acidsql.transactions.injection_points import Point, attached
+from acidsql.transactions.transaction import Transaction
 from tests.hdfs.conftest import hdfs  # noqa: F401 - a fixture
 from tests.hive.agreement import OPPOSITE_MODES, plain_rows_of_hive, rows_of_hive
 from tests.hive.hive import Hive, running
@@ -87,21 +87,16 @@ class Ours:
         return found
 
     @contextmanager
-    def before_commit(
-        self, monkeypatch: pytest.MonkeyPatch, then: Callable[[int], object]
-    ) -> Iterator[None]:
+    def before_commit(self, then: Callable[[int], object]) -> Iterator[None]:
         """Have something happen just before the next commit of a writer, with its transaction."""
-        commit = HiveMetastore.commit_txn
+        planned = [then]
 
-        def late(store: HiveMetastore, txn_id: int, compared: Compared | None = None) -> bool:
-            if txn_id not in self.session.leases._leases:
-                monkeypatch.setattr(HiveMetastore, "commit_txn", commit)
-                then(txn_id)
-            return commit(store, txn_id, compared)
+        def act(transaction: Transaction) -> None:
+            if planned:
+                planned.pop()(transaction.txn_id)
 
-        monkeypatch.setattr(HiveMetastore, "commit_txn", late)
-        yield
-        monkeypatch.setattr(HiveMetastore, "commit_txn", commit)
+        with attached(Point.BEFORE_COMMIT, act):
+            yield
 
 
 @pytest.fixture

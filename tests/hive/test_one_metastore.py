@@ -142,9 +142,7 @@ def waiting_for_a_lock(ours: Ours) -> None:
         time.sleep(0.1)
 
 
-def test_hive_waits_for_us_and_nothing_is_lost(
-    ours: Ours, hive: Hive, t: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hive_waits_for_us_and_nothing_is_lost(ours: Ours, hive: Hive, t: str) -> None:
     """Check that Hive's UPDATE with an EXCL_WRITE lock waits, and then sees our rows."""
     hive.run("SET hive.txn.xlock.write=true", session="excluding")
     ours.sql(f"CREATE TABLE {t} (id INT, n INT) PARTITIONED BY (p INT) {ACID}")
@@ -157,7 +155,7 @@ def test_hive_waits_for_us_and_nothing_is_lost(
             theirs.append(pool.submit(hive.run, update, session="excluding"))
             waiting_for_a_lock(ours)
 
-        with ours.before_commit(monkeypatch, start):
+        with ours.before_commit(start):
             ours.sql(f"UPDATE {t} SET n = n + 1 WHERE p = 1")
         theirs[0].result(_WAITING_SECONDS)
     assert rows(hive, f"SELECT id, n FROM {t}") == [("1", "11"), ("2", "0")]
@@ -181,9 +179,7 @@ def test_we_wait_for_hive_and_nothing_is_lost(ours: Ours, hive: Hive, t: str) ->
     assert rows(hive, f"SELECT n FROM {t}") == [("11",)]
 
 
-def test_later_committer_loses_where_neither_waits(
-    ours: Ours, hive: Hive, t: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_later_committer_loses_where_neither_waits(ours: Ours, hive: Hive, t: str) -> None:
     """Check Hive's default, ``hive.txn.xlock.write`` false: both take the same lock."""
     ours.sql(f"CREATE TABLE {t} (id INT, n INT) PARTITIONED BY (p INT) {ACID}")
     ours.sql(f"INSERT INTO {t} VALUES (1, 0, 1), (2, 0, 2)")
@@ -192,7 +188,7 @@ def test_later_committer_loses_where_neither_waits(
         hive.run(f"UPDATE {t} SET n = n + 10 WHERE p = 1", session="sharing")
 
     with (
-        ours.before_commit(monkeypatch, overtake),
+        ours.before_commit(overtake),
         pytest.raises(WriteConflictError, match=rf"default\.{t}/p=1 .*by transaction \d+"),
     ):
         ours.sql(f"UPDATE {t} SET n = n + 1 WHERE p = 1")
@@ -207,7 +203,7 @@ def test_later_committer_loses_where_neither_waits(
 
 
 def test_what_a_dead_client_left_is_nothing_to_hive(
-    ours: Ours, hive: Hive, t: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ours: Ours, hive: Hive, t: str, tmp_path: Path
 ) -> None:
     """Check directories of a transaction that was aborted as the reaper does it."""
     ours.sql(f"CREATE TABLE {t} (id INT, v STRING) PARTITIONED BY (p INT) {ACID}")
@@ -227,7 +223,7 @@ def test_what_a_dead_client_left_is_nothing_to_hive(
     )
     for statement in statements:
         with (
-            ours.before_commit(monkeypatch, die),
+            ours.before_commit(die),
             pytest.raises(TransactionStateError, match="TXN_ABORTED"),
         ):
             ours.sql(statement)
@@ -247,12 +243,10 @@ def test_what_a_dead_client_left_is_nothing_to_hive(
     assert [p.name[:12] for p in (place / "p=1").iterdir()] == ["base_0000006"]
 
 
-def test_inserts_of_both_never_conflict(
-    ours: Ours, hive: Hive, t: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_inserts_of_both_never_conflict(ours: Ours, hive: Hive, t: str) -> None:
     ours.sql(f"CREATE TABLE {t} (id INT) {ACID}")
     insert = f"INSERT INTO {t} VALUES (2)"
-    with ours.before_commit(monkeypatch, lambda _: hive.run(insert)):
+    with ours.before_commit(lambda _: hive.run(insert)):
         ours.sql(f"INSERT INTO {t} VALUES (1)")
     assert rows(hive, f"SELECT * FROM {t}") == [("1",), ("2",)]
 

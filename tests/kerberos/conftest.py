@@ -61,9 +61,7 @@ def gssapi() -> str:
     try:
         return gssapi_package.import_path()
     except gssapi_package.NoGssapiError as error:
-        # Also where ACIDSQL_REQUIRE is set: it takes a compiler, and headers that only root may
-        # install.
-        pytest.skip(str(error))
+        unavailable(str(error))
 
 
 @pytest.fixture(scope="session")

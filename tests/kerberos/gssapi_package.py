@@ -53,7 +53,12 @@ def _compile(work: Path) -> None:
 def _fetched_headers(headers: Path) -> dict[str, str]:
     """Unpack Debian's headers, and return the variables that gssapi's build finds them by."""
     headers.mkdir()
-    run_tool(["apt-get", "-q", "download", *_HEADERS], headers)
+    download = ["apt-get", "-q", "download", *_HEADERS]
+    try:
+        run_tool(download, headers)
+    except JavaSetupError:  # a new machine has no list of packages yet
+        run_tool(["apt-get", "-q", "update"], headers)
+        run_tool(download, headers)
     for package in headers.glob("*.deb"):
         run_tool(["dpkg-deb", "-x", str(package), str(headers)], headers)
     include = headers / "usr" / "include"

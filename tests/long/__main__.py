@@ -7,7 +7,7 @@ exit status is 1 if a part failed, and the command that repeats it is printed.
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 import os
 import shlex
 import subprocess
@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "parts", nargs="*", metavar="PART", choices=[*names, []], help=", ".join(names)
     )
-    today = f"{datetime.datetime.now(datetime.UTC):%Y%m%d}"
+    today = f"{dt.datetime.now(dt.UTC):%Y%m%d}"
     parser.add_argument("--seed", type=int, default=int(today), help="today's date by default")
     return parser
 

@@ -54,12 +54,8 @@ def _seeds_of_tests(seed: int) -> Mapping[str, str]:
 
 
 def _family(name: str, count: int) -> Part:
-    return Part(
-        name=f"faults-{name}",
-        arguments=lambda seed: (
-            "-m", "tests.faults", name, "--count", str(count), "--seed", str(seed),
-        ),
-    )  # fmt: skip
+    counted = ("-m", "tests.faults", name, "--count", str(count))
+    return Part(name=f"faults-{name}", arguments=lambda seed: (*counted, "--seed", str(seed)))
 
 
 def _soak(name: str, *options: str) -> Part:
@@ -85,9 +81,10 @@ PARTS = (
     Part(
         name="histories",
         arguments=lambda seed: (
-            "-m", "tests.hive.run_histories", "--count", "16", "--first-seed", str(seed),
+            *("-m", "tests.hive.run_histories", "--count", "16"),
+            *("--first-seed", str(seed)),
         ),
-    ),  # fmt: skip
+    ),
     _soak("soak", "--minutes", "10"),
     _soak("soak-rows", "--minutes", "5", "--unit", "row"),
     _soak("soak-s3", "--minutes", "4", "--filesystem", "s3"),

@@ -18,7 +18,8 @@ import acidsql
 from acidsql.format.names import OWNER_FILE
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.session.acid_session import AcidSession
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.injection_points import Point
+from tests.injection import Plan, once
 
 _numbers = itertools.count()
 # operation, originalTransaction, bucket, rowId, currentTransaction
@@ -265,15 +266,7 @@ def other(new_lab: Callable[..., Lab]) -> Lab:
 
 
 @pytest.fixture
-def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+def before_commit() -> Iterator[Plan]:
     """Do something once, when the next transaction has published and not yet committed."""
-    original = WriteTransaction.commit
-    waiting: list[Callable[[], Any]] = []
-
-    def commit(transaction: WriteTransaction, *arguments: Any) -> None:
-        if waiting:
-            waiting.pop()()
-        original(transaction, *arguments)
-
-    monkeypatch.setattr(WriteTransaction, "commit", commit)
-    return waiting.append
+    with once(Point.BEFORE_COMMIT) as plan:
+        yield plan

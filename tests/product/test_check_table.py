@@ -17,8 +17,10 @@ from acidsql.format.bucket_codec import encode
 from acidsql.metastore.changes import RecordStatistics
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition
+from acidsql.transactions.injection_points import Point
 from acidsql.transactions.transaction import transaction
 from acidsql.transactions.write_intent import insert_intent
+from tests.injection import failing
 from tests.limits import set_limits
 from tests.product.conditions import condition
 from tests.product.conftest import Lab
@@ -444,20 +446,14 @@ def test_a_repair_waits_for_writers(lab: Lab, table: str, monkeypatch: pytest.Mo
     metastore.abort_txn(other)
 
 
-def test_a_repair_that_fails_puts_everything_back(
-    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repair_that_fails_puts_everything_back(lab: Lab, table: str) -> None:
     DAMAGES["no key index"].make(lab.root(table))
     (lab.root(table) / "_acidsql_staging_9999999").mkdir()
     before, content = lab.tree(table), (lab.root(table) / ADDED / FILE).read_bytes()
 
-    def fail(*_: object, **__: object) -> None:
-        raise OSError("no space")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(lab.session.metastore), "commit_txn", fail)
-        with pytest.raises(OSError, match="no space"):
-            lab.sql(f"CHECK TABLE {table} REPAIR")
+    full = failing(Point.BEFORE_COMMIT, OSError("no space"))
+    with full, pytest.raises(OSError, match="no space"):
+        lab.sql(f"CHECK TABLE {table} REPAIR")
     left = [name for name in lab.tree(table) if not name.startswith("_acidsql_aside")]
     assert left == before
     assert (lab.root(table) / ADDED / FILE).read_bytes() == content

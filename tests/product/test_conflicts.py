@@ -14,6 +14,8 @@ from pyspark.sql import functions as F
 
 import acidsql
 from acidsql.errors import AcidAnalysisError, LockTimeoutError, WriteConflictError
+from acidsql.transactions.injection_points import Point, attached
+from acidsql.transactions.transaction import Transaction
 from tests.limits import set_limits
 
 if TYPE_CHECKING:
@@ -197,18 +199,18 @@ def test_the_last_conflict_is_raised(lab: Lab, other: Lab, monkeypatch: pytest.M
     set_limits(monkeypatch, first_retry_seconds=0.01)
     tries: list[int] = []
 
-    def always(*_: Any) -> None:
+    def always(_: Transaction) -> None:
         tries.append(1)
         raise WriteConflictError("CONCURRENT_WRITE", "again")
 
-    monkeypatch.setattr("acidsql.transactions.write_transaction.commit_all", always)
-    with lab.settings(spark__acidsql__retries="2"), pytest.raises(WriteConflictError):
-        lab.sql(f"UPDATE {t} SET v = 0")
-    assert len(tries) == 3
-    tries.clear()
-    with pytest.raises(WriteConflictError):
-        lab.sql(f"UPDATE {t} SET v = 0")
-    assert len(tries) == 1
+    with attached(Point.BEFORE_COMMIT, always):
+        with lab.settings(spark__acidsql__retries="2"), pytest.raises(WriteConflictError):
+            lab.sql(f"UPDATE {t} SET v = 0")
+        assert len(tries) == 3
+        tries.clear()
+        with pytest.raises(WriteConflictError):
+            lab.sql(f"UPDATE {t} SET v = 0")
+        assert len(tries) == 1
     assert other.rows(t) == [(1, 10), (2, 20), (3, 30)]
 
 
@@ -221,18 +223,19 @@ def test_the_last_conflict_is_raised(lab: Lab, other: Lab, monkeypatch: pytest.M
         LockTimeoutError("LOCK_TIMEOUT", "in the way"),
     ],
 )
-def test_other_errors_are_raised_at_once(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_other_errors_are_raised_at_once(lab: Lab, error: Exception) -> None:
     t = pairs(lab)
     tries: list[int] = []
 
-    def fail(*_: Any) -> None:
+    def fail(_: Transaction) -> None:
         tries.append(1)
         raise error
 
-    monkeypatch.setattr("acidsql.transactions.write_transaction.commit_all", fail)
-    with lab.settings(spark__acidsql__retries="3"), pytest.raises(type(error)):
+    with (
+        attached(Point.BEFORE_COMMIT, fail),
+        lab.settings(spark__acidsql__retries="3"),
+        pytest.raises(type(error)),
+    ):
         lab.sql(f"UPDATE {t} SET v = 0")
     assert len(tries) == 1
 

@@ -13,14 +13,15 @@ from acidsql.commands import events
 from acidsql.compaction import merging, rewriting, worker
 from acidsql.errors import MetastoreError, WriteJobError
 from acidsql.format.names import STAGING_PREFIX
-from acidsql.metastore.comparison import Compared
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.storage import delete_files, finalize
 from acidsql.storage.filesystem import FileSystem
+from acidsql.transactions.injection_points import Point
 from acidsql.transactions.transaction import Transaction
 from acidsql.transactions.write_transaction import WriteTransaction
+from tests import injection
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -218,37 +219,19 @@ def test_a_commit_of_unknown_fate_keeps_its_files_out_of_sight(
     assert lab.rows(t) == [(1, "y", 1), (2, "b", 2), (3, "c", 2)]
 
 
-def test_a_commit_that_was_made_but_not_answered_is_kept(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_commit_that_was_made_but_not_answered_is_kept(lab: Lab) -> None:
     t = make_table(lab)
-    original = EmbeddedMetastore.commit_txn
-
-    def commit_and_fail(metastore: EmbeddedMetastore, txn_id: int, compared: Compared) -> None:
-        assert original(metastore, txn_id, compared)
-        raise MetastoreError("METASTORE_UNAVAILABLE", "the connection was lost")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(EmbeddedMetastore, "commit_txn", commit_and_fail)
-        with pytest.raises(MetastoreError):
-            lab.sql(f"UPDATE {t} SET v = 'x' WHERE id = 1")
+    lost = MetastoreError("METASTORE_UNAVAILABLE", "the connection was lost")
+    with injection.failing(Point.COMMITTED, lost), pytest.raises(MetastoreError):
+        lab.sql(f"UPDATE {t} SET v = 'x' WHERE id = 1")
     assert lab.rows(t) == [(1, "x", 1), (2, "b", 2), (3, "c", 2)]
 
 
-def test_an_interrupt_after_the_commit_was_made_takes_nothing_back(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_after_the_commit_was_made_takes_nothing_back(lab: Lab) -> None:
     t = make_table(lab)
-    original = EmbeddedMetastore.commit_txn
-
-    def commit_and_stop(metastore: EmbeddedMetastore, txn_id: int, compared: Compared) -> None:
-        assert original(metastore, txn_id, compared)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(EmbeddedMetastore, "commit_txn", commit_and_stop)
-        with pytest.raises(KeyboardInterrupt):
-            lab.sql(f"UPDATE {t} SET v = 'x' WHERE id = 1")
+    interrupted = injection.failing(Point.COMMITTED, KeyboardInterrupt())
+    with interrupted, pytest.raises(KeyboardInterrupt):
+        lab.sql(f"UPDATE {t} SET v = 'x' WHERE id = 1")
     assert lab.rows(t) == [(1, "x", 1), (2, "b", 2), (3, "c", 2)]
 
 

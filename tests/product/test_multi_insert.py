@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acidsql.format.bucket_codec import encode
-from acidsql.transactions.write_transaction import commit_all
 from tests.product.conditions import condition
 from tests.product.test_layout import check_files
 
@@ -93,7 +92,7 @@ def test_overwrites_of_a_partition_each(lab: Lab) -> None:
     assert lab.rows(t) == [(1, "x"), (2, "x"), (9, "z")]
 
 
-def test_all_or_nothing(lab: Lab, before_commit_all: Callable[[Callable[[], Any]], None]) -> None:
+def test_all_or_nothing(lab: Lab, before_commit: Callable[[Callable[[], Any]], None]) -> None:
     t, u = lab.create("id int", values="(0)"), lab.create("id int", partitioned="p string")
     before = lab.state(t), lab.state(u)
     text = f"FROM {SOURCE} INSERT INTO {t} SELECT id INSERT INTO {u} SELECT {{}}, p"
@@ -103,27 +102,13 @@ def test_all_or_nothing(lab: Lab, before_commit_all: Callable[[Callable[[], Any]
     def fail() -> None:
         raise KeyboardInterrupt
 
-    before_commit_all(fail)
+    before_commit(fail)
     with pytest.raises(KeyboardInterrupt):
         lab.sql(text.format("id"))
     assert (lab.state(t), lab.state(u)) == before
     lab.sql(text.format("id"))
     assert len(lab.rows(t)) == 4
     assert len(lab.rows(u)) == 3
-
-
-@pytest.fixture
-def before_commit_all(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
-    """Do something once, when the next transaction of several tables has published."""
-    planned: list[Callable[[], Any]] = []
-
-    def commit(changes: Any) -> None:
-        if planned:
-            planned.pop()()
-        commit_all(changes)
-
-    monkeypatch.setattr("acidsql.commands.multi_insert.commit_all", commit)
-    return planned.append
 
 
 def test_what_could_not_be_done_as_one_is_refused(lab: Lab) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acidsql.metastore.model import LockState
-from acidsql.transactions import transaction as transaction_module
-from acidsql.transactions.locking import wait_for_locks
+from acidsql.transactions.injection_points import Point
+from tests.injection import Plan, once
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -51,17 +51,10 @@ def waiting() -> Iterator[Waiting]:
 
 
 @pytest.fixture
-def before_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+def before_lock() -> Iterator[Plan]:
     """Do something once, when the next transaction is open and has asked for no lock yet."""
-    planned: list[Callable[[], Any]] = []
-
-    def wait(*args: Any, **options: Any) -> bool:
-        if planned:
-            planned.pop()()
-        return wait_for_locks(*args, **options)
-
-    monkeypatch.setattr(transaction_module, "wait_for_locks", wait)
-    return planned.append
+    with once(Point.BEFORE_LOCKS) as plan:
+        yield plan
 
 
 @pytest.mark.sample(1)

@@ -162,13 +162,12 @@ def test_a_batch_that_loses_a_conflict_is_written_again_whole(
 ) -> None:
     t = lab.create("id INT, v STRING", values="(1, 'old')")
     write = acidsql.sink(t, mode="merge", on="id", app_id="s", spark=lab.spark)
-    lab.spark.conf.set("spark.acidsql.retries", "1")
     try:
-        write(lab.spark.createDataFrame([(9, "z")], "id INT, v STRING"), 0)
-        before_commit(lambda: other.sql(f"UPDATE {t} SET v = 'theirs' WHERE id = 1"))
-        write(lab.spark.createDataFrame([(1, "ours"), (2, "new")], "id INT, v STRING"), 1)
+        with lab.settings(spark__acidsql__retries="1"):
+            write(lab.spark.createDataFrame([(9, "z")], "id INT, v STRING"), 0)
+            before_commit(lambda: other.sql(f"UPDATE {t} SET v = 'theirs' WHERE id = 1"))
+            write(lab.spark.createDataFrame([(1, "ours"), (2, "new")], "id INT, v STRING"), 1)
     finally:
-        lab.spark.conf.unset("spark.acidsql.retries")
         lab.sql(f"DROP TABLE {BATCHES}")
     assert lab.rows(t) == [(1, "ours"), (2, "new"), (9, "z")]
 

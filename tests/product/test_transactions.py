@@ -17,9 +17,9 @@ from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import decode_statement
 from acidsql.metastore.model import LockState, TxnState, TxnType
 from acidsql.storage.filesystem import FileSystem
-from acidsql.transactions import begin, write_transaction
-from acidsql.transactions.begin import allocate
+from acidsql.transactions import write_transaction
 from acidsql.transactions.current import transaction_mark
+from acidsql.transactions.injection_points import Point, attached
 from acidsql.transactions.transaction import Transaction
 from tests.limits import set_limits
 
@@ -197,27 +197,28 @@ def test_the_first_to_commit_wins(lab: Lab, other: Lab) -> None:
 
 
 @pytest.fixture
-def overwrites(lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    """Return what begins an INSERT OVERWRITE of a table by (2) in a thread, which goes on when
+def overwrites(lab: Lab, other: Lab) -> Iterator[Callable[[str], Any]]:
+    """Yield what begins an INSERT OVERWRITE of a table by (2) in a thread, which goes on when
     somebody waits for it, and returns the function that waits for its end.
     """
     has_lock = threading.Event()
 
-    def allocate_when_somebody_waits(opened: Transaction, intents: Any) -> dict[str, int]:
+    def wait_until_somebody_waits(transaction: Transaction) -> None:
+        if transaction.session is not other.session:
+            return
         has_lock.set()
         while all(lock.state is LockState.ACQUIRED for lock in lab.session.metastore.locks()):
             time.sleep(0.01)
-        return allocate(opened, intents)
 
     def start(table: str) -> Callable[[], None]:
-        monkeypatch.setattr(begin, "allocate", allocate_when_somebody_waits)
         text = f"INSERT OVERWRITE {table} VALUES (2)"
         thread = threading.Thread(target=other.sql, args=[text])
         thread.start()
         assert has_lock.wait(60)
         return thread.join
 
-    return start
+    with attached(Point.BEFORE_WRITE_IDS, wait_until_somebody_waits):
+        yield start
 
 
 def test_an_insert_that_waits_for_an_overwrite_writes_beside_its_base(

@@ -20,7 +20,6 @@ from acidsql.errors import (
     TransactionStateError,
     WriteConflictError,
 )
-from acidsql.metastore.comparison import Compared
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import (
@@ -31,6 +30,8 @@ from acidsql.metastore.model import (
     TxnState,
     TxnType,
 )
+from acidsql.transactions.injection_points import Point, attached
+from acidsql.transactions.transaction import Transaction
 from acidsql.transactions.write_intent import change_intent
 from acidsql.transactions.write_transaction import write_transaction
 from tests.metastore.server import launcher
@@ -57,26 +58,21 @@ def made(client: Client, *, partitioned: bool = False) -> Path:
 
 
 @contextmanager
-def in_the_middle(
-    monkeypatch: pytest.MonkeyPatch, client: Client, then: Callable[[], object]
-) -> Iterator[None]:
+def in_the_middle(client: Client, then: Callable[[], object]) -> Iterator[None]:
     """Have something happen just before a client commits."""
-    commit = HiveMetastore.commit_txn
+    planned = [then]
 
-    def late(self: HiveMetastore, txn_id: int, compared: Compared | None = None) -> bool:
-        if self is client.session.metastore and txn_id not in client.session.leases._leases:
-            monkeypatch.setattr(HiveMetastore, "commit_txn", commit)
-            then()
-        return commit(self, txn_id, compared)
+    def act(transaction: Transaction) -> None:
+        if planned and transaction.session is client.session:
+            planned.pop()()
 
-    monkeypatch.setattr(HiveMetastore, "commit_txn", late)
-    yield
-    monkeypatch.setattr(HiveMetastore, "commit_txn", commit)
+    with attached(Point.BEFORE_COMMIT, act):
+        yield
 
 
 @pytest.mark.parametrize("version", ["4.1.0", "4.0.1"])
 def test_later_committer_of_a_partition_loses(
-    client: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch, version: str
+    client: Callable[[str], Client], version: str
 ) -> None:
     ann, bob = client(version), client(version)
     place = made(ann, partitioned=True)
@@ -88,7 +84,7 @@ def test_later_committer_of_a_partition_loses(
         winner.append(ann.session.metastore.valid_txns().high_water_mark)
 
     with (
-        in_the_middle(monkeypatch, ann, overtake),
+        in_the_middle(ann, overtake),
         pytest.raises(WriteConflictError, match="CONCURRENT_WRITE") as caught,
     ):
         ann.sql("DELETE FROM t WHERE id = 2")
@@ -103,7 +99,7 @@ def test_later_committer_of_a_partition_loses(
 
 @pytest.mark.parametrize("version", ["4.1.0", "4.0.1"])
 def test_other_partitions_and_inserts_do_not_conflict(
-    client: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch, version: str
+    client: Callable[[str], Client], version: str
 ) -> None:
     ann, bob = client(version), client(version)
     made(ann, partitioned=True)
@@ -112,15 +108,13 @@ def test_other_partitions_and_inserts_do_not_conflict(
         bob.sql("UPDATE t SET v = 'bob' WHERE id = 3")
         bob.sql("INSERT INTO t VALUES (4, 'd', 1), (5, 'e', 9)")
 
-    with in_the_middle(monkeypatch, ann, beside):
+    with in_the_middle(ann, beside):
         ann.sql("UPDATE t SET v = 'ann' WHERE id = 1")
     expected = [(1, "ann"), (2, "b"), (3, "bob"), (4, "d"), (5, "e")]
     assert ann.sql("SELECT id, v FROM t") == expected
 
 
-def test_second_writer_waits_in_hive_3_and_loses_nothing(
-    client: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_second_writer_waits_in_hive_3_and_loses_nothing(client: Callable[[str], Client]) -> None:
     ann, bob = client("3.1.3"), client("3.1.3")
     made(ann)
     updated = threading.Thread(target=bob.sql, args=("UPDATE t SET v = concat(v, '!')",))
@@ -132,7 +126,7 @@ def test_second_writer_waits_in_hive_3_and_loses_nothing(
             assert time.monotonic() < deadline
             time.sleep(0.05)
 
-    with in_the_middle(monkeypatch, ann, come_later):
+    with in_the_middle(ann, come_later):
         ann.sql("UPDATE t SET v = 'ann' WHERE id < 3")
     updated.join(120)
     assert ann.sql("SELECT v FROM t") == [("ann!",), ("ann!",), ("c!",)]
@@ -208,7 +202,6 @@ def _grow_old(server: MetastoreServer, store: HiveMetastore, txn_id: int) -> Non
 def test_commit_after_the_reaper(
     client: Callable[[str], Client],
     metastore_server: Callable[[str], MetastoreServer],
-    monkeypatch: pytest.MonkeyPatch,
     version: str,
 ) -> None:
     ann = client(version)
@@ -223,7 +216,7 @@ def test_commit_after_the_reaper(
         _grow_old(metastore_server(version), store, max(running))
 
     with (
-        in_the_middle(monkeypatch, ann, reap),
+        in_the_middle(ann, reap),
         pytest.raises(TransactionStateError, match=r"TXN_ABORTED.*no heartbeat"),
     ):
         ann.sql("UPDATE t SET v = 'late'")
@@ -339,13 +332,11 @@ def test_our_cleaner_waits_for_readers_of_others(client: Callable[[str], Client]
     assert len(ann.sql("SELECT * FROM t")) == 5
 
 
-def test_the_loser_on_a_server_is_run_again(
-    client: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_loser_on_a_server_is_run_again(client: Callable[[str], Client]) -> None:
     ann, bob = client("4.1.0"), client("4.1.0")
     made(ann)
     ann.spark.conf.set("spark.acidsql.retries", "3")
-    with in_the_middle(monkeypatch, ann, lambda: bob.sql("UPDATE t SET v = 'bob' WHERE id = 1")):
+    with in_the_middle(ann, lambda: bob.sql("UPDATE t SET v = 'bob' WHERE id = 1")):
         ann.sql("UPDATE t SET v = concat(v, '!') WHERE id < 3")
     assert ann.sql("SELECT id, v FROM t") == [(1, "bob!"), (2, "b!"), (3, "c")]
 

@@ -39,13 +39,11 @@ def test_core_statements(
 
 
 @pytest.mark.parametrize("version", ["4.1.0", "4.0.1"])
-def test_no_update_is_lost(
-    client: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch, version: str
-) -> None:
+def test_no_update_is_lost(client: Callable[[str], Client], version: str) -> None:
     ann, bob = client(version), client(version)
     made(ann, partitioned=True)
     overtakes = partial(bob.sql, "UPDATE t SET v = 'bob' WHERE id = 1")
-    with in_the_middle(monkeypatch, ann, overtakes), pytest.raises(WriteConflictError):
+    with in_the_middle(ann, overtakes), pytest.raises(WriteConflictError):
         ann.sql("UPDATE t SET v = concat(v, '!') WHERE id < 3")
     ann.sql("UPDATE t SET v = concat(v, '!') WHERE id < 3")
     assert bob.sql("SELECT id, v FROM t") == [(1, "bob!"), (2, "b!"), (3, "c")]

@@ -1,0 +1,52 @@
+"""Injection points: named moments of a transaction at which other code can be made to run.
+
+Tests of races and faults attach actions to them. Nothing is attached otherwise, and to reach a
+point costs one look into an empty dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from acidsql.transactions.transaction import Transaction
+
+    Action = Callable[[Transaction], object]
+
+
+class Point(Enum):
+    """Moment of a transaction.
+
+    Members:
+        BEFORE_LOCKS: it is open, and requests its locks next.
+        BEFORE_WRITE_IDS: it allocates its write ids next.
+        BEFORE_COMMIT: its files are in their places, and it asks the metastore to commit next.
+        COMMITTED: the metastore has committed it, and the answer has not been looked at.
+    """
+
+    BEFORE_LOCKS = auto()
+    BEFORE_WRITE_IDS = auto()
+    BEFORE_COMMIT = auto()
+    COMMITTED = auto()
+
+
+_actions: dict[Point, list[Action]] = {}
+
+
+def reach(point: Point, transaction: Transaction) -> None:
+    """Run the actions of a point."""
+    for action in tuple(_actions.get(point, ())):
+        action(transaction)
+
+
+@contextmanager
+def attached(point: Point, action: Action) -> Iterator[None]:
+    """Run an action each time that a transaction of this process reaches a point in the block."""
+    _actions.setdefault(point, []).append(action)
+    try:
+        yield
+    finally:
+        _actions[point].remove(action)
