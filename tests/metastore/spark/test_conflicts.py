@@ -70,6 +70,7 @@ def in_the_middle(client: Client, then: Callable[[], object]) -> Iterator[None]:
         yield
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", ["4.1.0", "4.0.1"])
 def test_later_committer_of_a_partition_loses(
     client: Callable[[str], Client], version: str
@@ -97,6 +98,7 @@ def test_later_committer_of_a_partition_loses(
     assert bob.sql("SELECT id, v FROM t") == [(1, "bob"), (3, "c")]
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", ["4.1.0", "4.0.1"])
 def test_other_partitions_and_inserts_do_not_conflict(
     client: Callable[[str], Client], version: str
@@ -132,6 +134,7 @@ def test_second_writer_waits_in_hive_3_and_loses_nothing(client: Callable[[str],
     assert ann.sql("SELECT v FROM t") == [("ann!",), ("ann!",), ("c!",)]
 
 
+@pytest.mark.sample("4.1.0", "3.1.3")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_statement_that_waited_sees_what_it_waited_for(
     client: Callable[[str], Client], version: str
@@ -198,6 +201,7 @@ def _grow_old(server: MetastoreServer, store: HiveMetastore, txn_id: int) -> Non
         time.sleep(0.2)
 
 
+@pytest.mark.sample("4.1.0", "3.1.3")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_commit_after_the_reaper(
     client: Callable[[str], Client],

@@ -48,6 +48,7 @@ def _make_plain(
     return plain.table
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("partitioned", [False, True])
 def test_a_plain_table_becomes_transactional(
@@ -69,6 +70,7 @@ def test_a_plain_table_becomes_transactional(
     assert [row[:2] for row in here.sql("SELECT * FROM plain")] == [(1, "a"), (2, "u")]
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_table_of_other_files_is_refused(
     client: Callable[..., Client], version: str, monkeypatch: pytest.MonkeyPatch

@@ -31,6 +31,7 @@ def test_core_statements(
     core(client("4.1.0").spark, f"file:{metastore_server('4.1.0').warehouse}/core")
 
 
+@pytest.mark.sample("4.1.0", "3.1.3")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_one_table_through_its_life(client: Callable[[str], Client], version: str) -> None:
     ann = client(version)
@@ -76,6 +77,7 @@ def test_one_table_through_its_life(client: Callable[[str], Client], version: st
     assert ann.sql("SHOW LOCKS") == []
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_partitions_that_are_spelled_otherwise(
     client: Callable[[str], Client], version: str
@@ -97,6 +99,7 @@ def test_partitions_that_are_spelled_otherwise(
     ann.sql("DROP TABLE spelled")
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_new_tables_have_a_codec_that_hive_reads(
     client: Callable[[str], Client], version: str
@@ -278,6 +281,7 @@ def test_partitions_get_what_hive_expects(
     )
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_a_table_says_about_itself(client: Callable[[str], Client], version: str) -> None:
     ann = client(version)
@@ -301,6 +305,7 @@ def test_what_a_table_says_about_itself(client: Callable[[str], Client], version
     assert health.advice[0].endswith(".t COMPACT 'major'.")
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_copies(client: Callable[[str], Client], tmp_path: Path, version: str) -> None:
     ann = client(version)

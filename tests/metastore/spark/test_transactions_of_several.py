@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.metastore, pytest.mark.spark]
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
+@pytest.mark.sample("4.1.0", "3.1.3")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_tables_and_partitions_commit_as_one(client: Callable[[str], Client], version: str) -> None:
     ann, bob = client(version), client(version)
@@ -47,6 +48,7 @@ def test_tables_and_partitions_commit_as_one(client: Callable[[str], Client], ve
     assert ann.session.metastore.locks() == ()
 
 
+@pytest.mark.sample("4.1.0", "3.1.3")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_second_writer_of_a_table_fails_and_waits_for_nobody(
     client: Callable[[str], Client], version: str

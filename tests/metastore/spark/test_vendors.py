@@ -27,6 +27,7 @@ def renamed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Server, "version", property(lambda _: _VERSION))
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", ["4.1.0", "4.0.1"])
 def test_core_statements(
     client: Callable[[str], Client],
@@ -38,6 +39,7 @@ def test_core_statements(
     core(ann.spark, f"file:{metastore_server(version).warehouse}/core")
 
 
+@pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", ["4.1.0", "4.0.1"])
 def test_no_update_is_lost(client: Callable[[str], Client], version: str) -> None:
     ann, bob = client(version), client(version)
