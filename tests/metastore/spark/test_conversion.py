@@ -48,7 +48,7 @@ def _make_plain(
     return plain.table
 
 
-@pytest.mark.sample("4.1.0")
+@pytest.mark.sample("True-4.1.0")
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("partitioned", [False, True])
 def test_a_plain_table_becomes_transactional(
