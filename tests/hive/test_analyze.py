@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from acidsql.commands import analyze
 from tests.hive.conftest import Ours
 from tests.hive.hive import Hive
 
@@ -59,26 +58,17 @@ def test_hive_reads_ours_and_we_read_hives(ours: Ours, hive: Hive, t: str) -> No
     assert (shown(ours, f"{t} id")["max"], shown(ours, f"{t} d")["min"]) == ("1", "-1.5")
 
 
-def test_an_insert_between_scan_and_write(
-    ours: Ours, hive: Hive, t: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_insert_between_scan_and_write(ours: Ours, hive: Hive, t: str) -> None:
     ours.sql(f"CREATE TABLE {t} (id INT) PARTITIONED BY (p INT) {ACID}")
     ours.sql(f"INSERT INTO {t} VALUES (1, 1), (2, 2)")
     ours.sql(f"ANALYZE TABLE {t} COMPUTE STATISTICS")
     assert counted(hive, t) == ("2", True)
-    computed = analyze._computed
-
-    def and_insert(*arguments: Any, **options: Any) -> Any:
-        found = computed(*arguments, **options)
-        hive.run(f"INSERT INTO {t} VALUES (3, 1)", session=SESSION)
-        return found
-
-    monkeypatch.setattr(analyze, "_computed", and_insert)
-    ours.sql(f"ANALYZE TABLE {t} COMPUTE STATISTICS FOR COLUMNS id")
+    insert = f"INSERT INTO {t} VALUES (3, 1)"
+    with ours.before_commit(lambda _: hive.run(insert, session=SESSION)):
+        ours.sql(f"ANALYZE TABLE {t} COMPUTE STATISTICS FOR COLUMNS id")
     assert counted(hive, t)[0] == "3"
     assert counted(hive, t, "WHERE p = 1") == ("2", False)
     # Which partitions others have written to nobody tells.
     assert counted(hive, t, "WHERE p = 2") == ("1", False)
-    monkeypatch.undo()
     ours.sql(f"ANALYZE TABLE {t} COMPUTE STATISTICS FOR COLUMNS id")
     assert counted(hive, t) == ("3", True)
