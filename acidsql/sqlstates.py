@@ -153,7 +153,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "55006": ("OPEN_STREAMING_FILE",),
     "55P03": ("LOCK_TIMEOUT", "METASTORE_BUSY"),  # PostgreSQL's of lock_timeout
     # 58, KD, XX: files and servers
-    "58000": ("METASTORE_ERROR",),
+    "58000": ("METASTORE_ERROR", "WORKER_WITHOUT_ACIDSQL"),
     "58030": ("FILE_TOO_SHORT", "RENAME_FAILED", "SYNC_FAILED"),
     "58P01": ("DELETE_EVENT_WITHOUT_ROW", "DIRECTORY_NOT_FOUND"),
     "72000": (  # PostgreSQL's and Oracle's "snapshot too old"

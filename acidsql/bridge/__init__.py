@@ -150,6 +150,7 @@ from acidsql.bridge.rows import (
 )
 from acidsql.bridge.search import condition_of, finds_rows, reads_in_batches, search_options
 from acidsql.bridge.sorted_arrays import position_of_text
+from acidsql.bridge.source_scans import plan_source_scans
 from acidsql.bridge.spark_versions import TRIED, warn_if_untried
 from acidsql.bridge.sql_text import (
     alias_of,
@@ -352,6 +353,7 @@ __all__ = [
     "path_exists",
     "path_text",
     "persistent_functions",
+    "plan_source_scans",
     "position_of_text",
     "qualified_path",
     "qualifier_of",

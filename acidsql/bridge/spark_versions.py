@@ -35,6 +35,8 @@ class Differences:
             session, else with its settings.
         alias_shows_hidden_columns: hidden columns of a projection are found through an alias.
         has_streaming_packages: classes of streaming sinks are in a package of their own.
+        keeps_source_scans: a relation of a data source in Python keeps what its first query has
+            planned.
     """
 
     sql_package: str
@@ -50,6 +52,7 @@ class Differences:
     has_zone_of_time_travel: bool
     alias_shows_hidden_columns: bool
     has_streaming_packages: bool
+    keeps_source_scans: bool
 
 
 def differences(spark: SparkSession) -> Differences:
@@ -76,6 +79,7 @@ def differences_of(version: str) -> Differences:
         has_zone_of_time_travel=is_4,
         alias_shows_hidden_columns=release >= (4, 3),
         has_streaming_packages=release >= (4, 1),
+        keeps_source_scans=release >= (4, 1),
     )
 
 

@@ -29,7 +29,7 @@ class ChangePartition(InputPartition):  # type: ignore[misc] # PySpark is not ch
 
 
 class AcidChangeReader(DataSourceReader):  # type: ignore[misc]
-    """Reader of the changes between the bounds of its options."""
+    """Reader of the changes between the bounds of its options, for one query."""
 
     def __init__(self, options: SourceOptions, wanted: ChangeOptions, schema: StructType) -> None:
         self._options = options
@@ -47,6 +47,22 @@ class AcidChangeReader(DataSourceReader):  # type: ignore[misc]
         """Read a part; Spark asks for one with the value None if there are none."""
         if partition.value is not None:
             yield from spark_batches(partition.value.batches(), self._schema, self._options.zone)
+
+
+class LateChangeReader(AcidChangeReader):
+    """Reader of changes for all queries of a frame or view: a task finds out what they are."""
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return one part, which tells nothing of the changes."""
+        return [InputPartition(self._options.on_another_machine())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read the changes as they are now."""
+        here = partition.value
+        with here.client() as client, read_transaction(client) as txn_id:
+            changes = Changes(client, here.table, self._wanted, txn_id)
+            for task in changes.tasks_of_options(self._schema.fieldNames()):
+                yield from spark_batches(task.batches(), self._schema, here.zone)
 
 
 class AcidStreamReader(DataSourceStreamReader):  # type: ignore[misc]

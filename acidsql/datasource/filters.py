@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import datasource as spark_filters
 
-HAS_FILTERS = hasattr(spark_filters, "EqualTo")
-"""Whether this PySpark has filters for data sources in Python: from 4.1 on."""
+KEEPS_PLANS = hasattr(spark_filters, "EqualTo")
+"""Whether this PySpark has filters for data sources in Python, and keeps what it has planned for
+the first query of a relation: from 4.1 on.
+"""
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "EqualTo": lambda column, value: column == value,

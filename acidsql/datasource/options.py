@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from acidsql.datasource.change_options import ChangeOptions, change_options
@@ -12,11 +14,26 @@ from acidsql.datasource.times import moment_of_time
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.kerberos import Kerberos
 from acidsql.metastore.moments import Moment, moment_of_text
-from acidsql.metastore.names import METASTORE_FILE
+from acidsql.metastore.names import METASTORE_FILE, THRIFT
 from acidsql.metastore.tls import Tls
 from acidsql.metastore.version_failures import not_a_version
 from acidsql.streaming.client import Client, open_client
 from acidsql.streaming.connecting import local_zone_name
+
+QUERY = "acidsql.query"
+"""Option that the scan of one query has (``bridge/SourceScans.java``)."""
+
+
+class PlannedFor(StrEnum):
+    """What a reader is made for.
+
+    RELATION: all queries of a frame or view. ROWS: one query. FILTERED: one query, which has
+    filters.
+    """
+
+    RELATION = "relation"
+    ROWS = "rows"
+    FILTERED = "filtered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +50,6 @@ class Defaults:
         synchronous: see there.
         kerberos: see there.
         tls: see there.
-        pushes_filters: whether Spark hands filters on to the source.
     """
 
     metastore: str = METASTORE_FILE
@@ -45,7 +61,6 @@ class Defaults:
     synchronous: bool = True
     kerberos: Kerberos | None = None
     tls: Tls | None = None
-    pushes_filters: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +74,7 @@ class SourceOptions:
         moment: as of which the table is read; None for now.
         stream: name of a stream that is written; None if it has none.
         changes: which changes are read instead of rows; None for rows.
+        planned_for: what a reader is made for.
     """
 
     table: str
@@ -67,6 +83,7 @@ class SourceOptions:
     moment: Moment | None = None
     stream: str | None = None
     changes: ChangeOptions | None = None
+    planned_for: PlannedFor = PlannedFor.RELATION
 
     @property
     def zone(self) -> ZoneInfo:
@@ -80,6 +97,14 @@ class SourceOptions:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise _invalid("timeZone", name, "give the name of a time zone") from error
+
+    def on_another_machine(self) -> SourceOptions:
+        """Return the options with the time zone and the metastore's file of this machine."""
+        metastore = self.settings.metastore
+        if not metastore.startswith(THRIFT):
+            metastore = str(Path(metastore).resolve())
+        settings = replace(self.settings, metastore=metastore, time_zone=self.zone.key)
+        return replace(self, settings=settings)
 
     @contextmanager
     def client(self) -> Iterator[Client]:
@@ -116,7 +141,12 @@ def source_options(given: Mapping[str, str], defaults: Defaults) -> SourceOption
     """
     table = given.get("table") or given.get("path")
     if not table:
-        raise _invalid("table", "", "name a table: load('db.t'), save('db.t') or option table")
+        raise _invalid(
+            "table",
+            "",
+            "name a table: load('db.t'), save('db.t') or option table. An entry that CREATE TABLE "
+            "… USING acidsql of Spark by itself has made is no table: drop it, and use acidsql.sql",
+        )
     settings = replace(
         defaults,
         metastore=given.get("metastore", defaults.metastore),
@@ -130,6 +160,7 @@ def source_options(given: Mapping[str, str], defaults: Defaults) -> SourceOption
         settings=settings,
         columns=names,
         stream=given.get("stream") or given.get("checkpointlocation"),
+        planned_for=PlannedFor(given.get(QUERY, PlannedFor.RELATION)),
     )
     changes = change_options(given, made.zone)
     if changes is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -107,6 +108,30 @@ def plan_tasks(
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
         FormatError: a file cannot be read as part of the table.
     """
+    with _planned(options, names, rows) as tasks:
+        return list(tasks)
+
+
+def read_now(options: SourceOptions, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Take a snapshot and read it, while cleaners are held back.
+
+    Args:
+        options: see ``plan_tasks``.
+        names: see there.
+
+    Raises:
+        AcidSqlError: see there, and ``TaskPart.batches``.
+    """
+    with _planned(options, names, None) as tasks:
+        for task in tasks:
+            yield from task.batches()
+
+
+@contextmanager
+def _planned(
+    options: SourceOptions, names: Sequence[str], rows: pc.Expression | None
+) -> Iterator[Iterator[TaskPart]]:
+    """Yield the tasks of a snapshot, whose files stay until the block ends."""
     source = local_source()
     with options.client() as client:
         table = client.table(options.table)
@@ -115,7 +140,7 @@ def plan_tasks(
         with read_transaction(client) as txn_id:
             snapshot = _snapshot(client, source, table, wanted, options.moment, txn_id)
             groups = _groups(source, snapshot, wanted)
-            return [_task(snapshot, tuple(names), rows, group) for group in groups]
+            yield (_task(snapshot, tuple(names), rows, group) for group in groups)
 
 
 def _snapshot(

@@ -7,11 +7,10 @@ from importlib.util import find_spec
 import pyspark
 from pyspark.sql import SparkSession
 
-from acidsql import api
+from acidsql import api, bridge
 from acidsql.datasource.options import Defaults
+from acidsql.datasource.workers import check_worker
 from acidsql.errors import AcidAnalysisError
-
-_PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 def refuse_old_spark() -> None:
@@ -32,14 +31,15 @@ def register(spark: SparkSession) -> None:
     """Register ``format("acidsql")`` in a session, with the session's settings.
 
     They are the metastore, its user, time-outs and principal, and the session's time zone, as they
-    are now; options of a reader or writer go before them. Where Spark has filters for such sources
-    (4.1 and later), they are switched on (``spark.sql.python.filterPushdown.enabled``).
+    are now; options of a reader or writer go before them. No setting of the session changes. From
+    Spark 4.1 on each query of the session reads only the columns and stripes that it needs.
 
     Args:
         spark: the session.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_SPARK_VERSION, PySpark 3.5 has no data sources in Python.
+        AcidAnalysisError: UNSUPPORTED_SPARK_VERSION, PySpark 3.5 has no data sources in Python;
+            WORKER_WITHOUT_ACIDSQL, the Python of Spark's workers does not have the packages.
 
     >>> acidsql.register(spark)
     >>> name = f"{spark.catalog.currentDatabase()}.pet"
@@ -47,9 +47,9 @@ def register(spark: SparkSession) -> None:
     [Row(id=2, name='Tom')]
     """
     refuse_old_spark()
-    from acidsql.datasource.filters import HAS_FILTERS  # noqa: PLC0415 - not in PySpark 3.5
-    from acidsql.datasource.source import AcidDataSource  # noqa: PLC0415
+    from acidsql.datasource.source import AcidDataSource  # noqa: PLC0415 - not in PySpark 3.5
 
+    check_worker(spark)
     with api.working(spark) as session:
         settings = session.settings
         # Processes of the source do not reach the session, from which the token comes.
@@ -64,9 +64,7 @@ def register(spark: SparkSession) -> None:
             synchronous=settings.synchronous,
             kerberos=kerberos,
             tls=settings.tls,
-            pushes_filters=HAS_FILTERS,
         )
-    if HAS_FILTERS:
-        spark.conf.set(_PUSHDOWN, "true")
+        bridge.plan_source_scans(spark)
     # A class of its own is sent to the processes of the source with these values in it.
     spark.dataSource.register(type("AcidDataSource", (AcidDataSource,), {"defaults": defaults}))

@@ -22,10 +22,14 @@ from pyspark.sql.types import StructType
 
 from acidsql.arrow_reader.columns import columns_of
 from acidsql.arrow_reader.reading import check_readable
-from acidsql.datasource.change_readers import AcidChangeReader, AcidStreamReader
-from acidsql.datasource.filters import expression_of
-from acidsql.datasource.options import Defaults, SourceOptions, source_options
-from acidsql.datasource.reading import TaskPart, plan_tasks
+from acidsql.datasource.change_readers import (
+    AcidChangeReader,
+    AcidStreamReader,
+    LateChangeReader,
+)
+from acidsql.datasource.filters import KEEPS_PLANS, expression_of
+from acidsql.datasource.options import Defaults, PlannedFor, SourceOptions, source_options
+from acidsql.datasource.reading import TaskPart, plan_tasks, read_now
 from acidsql.datasource.types import change_names, schema_ddl, spark_batches
 from acidsql.datasource.writing import Staging, commit_batch, commit_staged, staging_for
 from acidsql.errors import AcidAnalysisError
@@ -69,10 +73,14 @@ class AcidDataSource(DataSource):  # type: ignore[misc] # PySpark is not checked
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of rows, or of changes."""
         given = self._given
+        is_late = given.planned_for is PlannedFor.RELATION and KEEPS_PLANS
         if given.changes is not None:
-            return AcidChangeReader(given, given.changes, schema)
-        kind = FilteringReader if self.defaults.pushes_filters else AcidReader
-        return kind(given, schema)
+            read_changes = LateChangeReader if is_late else AcidChangeReader
+            return read_changes(given, given.changes, schema)
+        if is_late:
+            return LateReader(given, schema)
+        is_filtered = given.planned_for is PlannedFor.FILTERED
+        return (FilteringReader if is_filtered else AcidReader)(given, schema)
 
     def streamReader(self, schema: StructType) -> AcidStreamReader:  # noqa: N802
         """Return a reader of changes as a stream.
@@ -132,6 +140,27 @@ class AcidPartition(InputPartition):  # type: ignore[misc]
 
     def __init__(self, part: TaskPart) -> None:
         super().__init__(part)
+
+
+class LateReader(DataSourceReader):  # type: ignore[misc]
+    """Reader for all queries of a frame or view: each has one task, which takes the snapshot.
+
+    Spark calls `partitions` for the first query only, so that nothing about files can be known
+    there.
+    """
+
+    def __init__(self, options: SourceOptions, schema: StructType) -> None:
+        self._options = options
+        self._schema = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return one part, which tells nothing of the rows."""
+        return [InputPartition(self._options.on_another_machine())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read the rows as they are now."""
+        here = partition.value
+        yield from spark_batches(read_now(here, self._schema.fieldNames()), self._schema, here.zone)
 
 
 class AcidReader(DataSourceReader):  # type: ignore[misc]
