@@ -108,16 +108,21 @@ def _refuse(statement: CreateTable) -> None:
             raise _unsupported(clause, reasons[clause])
     for clause in statement.unsupported:
         raise _unsupported(clause, "leave the clause out")
-    stored_as = (statement.stored_as or statement.using or "").lower()
+    stored_as = _stored_as(statement)
     known = _FORMATS if _is_insert_only(statement) else {"orc": FileFormat.ORC}
     if stored_as not in known:
         raise _unsupported(
-            f"STORED AS {stored_as}" if stored_as else "no STORED AS",
+            f"STORED AS {stored_as}",
             f"this transactional table needs STORED AS {' or '.join(known).upper()}",
             "STORED_AS",
         )
     if statement.clustered_by is not None and _is_insert_only(statement):
         raise _unsupported("CLUSTERED BY", "an insert-only table has no buckets; leave it out")
+
+
+def _stored_as(statement: CreateTable) -> str:
+    """Return the file format of a new table in lower case; ORC if none is named."""
+    return (statement.stored_as or statement.using or "ORC").lower()
 
 
 def _is_insert_only(statement: CreateTable) -> bool:
@@ -200,7 +205,7 @@ def _defined(
         properties=properties,
         owner=session.user,
         created=int(time.time()),
-        file_format=_FORMATS[(statement.stored_as or statement.using or "").lower()],
+        file_format=_FORMATS[_stored_as(statement)],
         **_buckets(statement.clustered_by, columns),
     )
     check_bucket_columns(session.spark, table)

@@ -54,7 +54,8 @@ from acidsql.planning.statement import leased_snapshot
 from acidsql.planning.unchanged_reads import watch_query
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.metrics import Phase, current, phase
-from acidsql.syntax import alter_statements, copy_statements, parse, show_statements
+from acidsql.session.parsing import parse_in_session
+from acidsql.syntax import alter_statements, copy_statements, show_statements
 from acidsql.syntax import statements as ast
 
 
@@ -67,7 +68,7 @@ def run(
         on_spark: runs the statement if it has no ACID tables in it; by default Spark does.
     """
     with phase(Phase.PARSE):
-        statement = parse(text)
+        statement = parse_in_session(session.spark, text)
     current().operation = _operation(statement)
     transactions.check_statement(session, statement)
     check_reads(session, statement)

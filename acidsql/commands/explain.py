@@ -22,9 +22,10 @@ from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement import StatementSnapshot, latest_snapshot, leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
+from acidsql.session.parsing import parse_in_session
 from acidsql.storage.driver_writer import may_stage_on_driver, most_keys, most_rows
 from acidsql.storage.staging import Target
-from acidsql.syntax import parse, show_statements
+from acidsql.syntax import show_statements
 from acidsql.syntax import statements as ast
 from acidsql.transactions.write_intent import (
     WriteIntent,
@@ -65,7 +66,7 @@ def _planned_writes(
     session: AcidSession, snapshot: StatementSnapshot, text: str
 ) -> _Planned | None:
     """Plan a statement that writes into ACID tables; return None for others."""
-    statement = parse(text)
+    statement = parse_in_session(session.spark, text)
     if isinstance(statement, ast.MultiInsert):
         branches = branches_of(session, statement)
         return None if branches is None else _multi_insert(session, snapshot, branches)

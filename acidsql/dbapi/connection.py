@@ -17,7 +17,8 @@ from acidsql.dbapi.exceptions import InterfaceError, ProgrammingError, translate
 from acidsql.dbapi.many_rows import Row, RowTemplate, row_template, typed_rows
 from acidsql.planning.name_resolution import find_acid_table
 from acidsql.session.owner_thread import acting_for
-from acidsql.syntax import Statement, parse
+from acidsql.session.parsing import parse_in_session
+from acidsql.syntax import Statement
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name
 from acidsql.syntax.statements import Delete, Insert, Merge, MultiInsert, Update
@@ -155,7 +156,7 @@ class Connection:
     def _run(self, text: str, parameters: Row | None) -> tuple[DataFrame, int | None]:
         """Run a statement, and return its answer with its ``affected_rows``."""
         with self._using():
-            statement = parse(text)
+            statement = parse_in_session(self._spark, text)
             if not self._autocommit and self._can_begin(statement):
                 api.sql(self._spark, "START TRANSACTION")
             frame = api.sql(self._spark, text, parameters)
@@ -170,7 +171,7 @@ class Connection:
         if not rows:
             return 0
         with self._using():
-            statement = parse(text)
+            statement = parse_in_session(self._spark, text)
             template = row_template(text, statement) if isinstance(statement, Insert) else None
             if template is not None:
                 return self._insert_rows(statement, template, rows)

@@ -15,7 +15,7 @@ from acidsql.commands.describe import described
 from acidsql.commands.protect_acid_tables import refuse_location
 from acidsql.commands.show import name_pattern
 from acidsql.enabled.routing import is_routed, name_parts, named, named_table
-from acidsql.enabled.writer_settings import is_transactional
+from acidsql.enabled.writer_settings import is_acid, is_transactional
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table, TableType
 from acidsql.planning.name_resolution import CATALOG, already_exists, qualified
@@ -160,7 +160,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
         """
         with self._working() as session:
             if session is not None:
-                _check_new(session, tableName, path, options)
+                _check_new(session, tableName, path, source, options)
         return super().createTable(tableName, path, source, schema, description, **options)
 
     def isCached(self, tableName: str) -> bool:  # noqa: N802, N803
@@ -198,11 +198,15 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
 
 
 def _check_new(
-    session: AcidSession, name: str, path: str | None, options: Mapping[str, str]
+    session: AcidSession,
+    name: str,
+    path: str | None,
+    source: str | None,
+    options: Mapping[str, str],
 ) -> None:
     if named_table(session, name) is not None:
         raise already_exists([name])
-    if is_transactional(options):
+    if is_transactional(options) or is_acid(source):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CREATE_TABLE",
             f"spark.catalog.createTable cannot make the transactional table {name}: use CREATE "

@@ -18,8 +18,10 @@ from acidsql.enabled.writer_settings import (
     WriterSettings,
     check_insert,
     check_save,
-    is_transactional,
+    is_acid,
+    makes_acid,
     new_table,
+    refuse_table_of_spark,
 )
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import already_exists, known_to_spark
@@ -109,7 +111,8 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         partitionBy: str | list[str] | None = None,  # noqa: N803
         **options: Any,
     ) -> None:
-        """Write an ACID table by name, or create one if ``transactional`` is an option.
+        """Write an ACID table by name, or create one if ``transactional`` is an option, the format
+        is ``acidsql``, or the session's default for a writer without a format.
 
         Other tables are Spark's.
         """
@@ -208,7 +211,11 @@ def _save_as_table(
         return False
     table = named_table(session, name)
     if table is None:
-        if not is_transactional(settings.options) or known_to_spark(session, parts):
+        if not makes_acid(session.spark, settings.format, settings.options):
+            return False
+        if known_to_spark(session, parts):
+            if is_acid(settings.format):
+                raise refuse_table_of_spark(parts)
             return False
         write_frame.create_as(session, new_table(parts, settings), frame)
         return True

@@ -14,7 +14,14 @@ from acidsql import api, bridge
 from acidsql.commands import write_frame
 from acidsql.commands.write_frame import NewTable
 from acidsql.enabled.routing import is_routed, name_parts, named_table, written
-from acidsql.enabled.writer_settings import check_options, is_transactional, table_properties
+from acidsql.enabled.writer_settings import (
+    check_options,
+    is_acid,
+    makes_acid,
+    refuse_table_of_spark,
+    stored_as,
+    table_properties,
+)
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import already_exists, known_to_spark
@@ -66,7 +73,9 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
         return self
 
     def create(self) -> None:
-        """Create a transactional table if its table property says so, else one of Spark's."""
+        """Create a transactional table if its table property, ``using("acidsql")`` or the session
+        says so, else one of Spark's.
+        """
 
         def made(session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
             if table is not None:
@@ -89,8 +98,10 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
     def replace(self) -> None:
         """Replace a table as PySpark does; an ACID table is refused."""
 
-        def made(_session: AcidSession, table: Table | None, _parts: tuple[str, ...]) -> bool:
+        def made(_session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
             _refuse_replace(table)
+            if is_acid(self._provider):
+                raise refuse_table_of_spark(parts)
             return False
 
         if not self._done(made):
@@ -154,11 +165,15 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             return parts is not None and do(session, table, parts)
 
     def _create(self, session: AcidSession, parts: tuple[str, ...]) -> bool:
-        if not is_transactional(self._properties) or known_to_spark(session, parts):
+        if not makes_acid(session.spark, self._provider, self._properties):
+            return False
+        if known_to_spark(session, parts):
+            if is_acid(self._provider):
+                raise refuse_table_of_spark(parts)
             return False
         new = NewTable(
             name=parts,
-            stored_as=self._provider or "ORC",
+            stored_as=stored_as(self._provider),
             partitioned_by=[_column_name(session, column) for column in self._partitioned_by],
             properties=table_properties(self._properties),
         )

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pyspark.sql import SparkSession
+
 from acidsql.commands.write_frame import NewTable
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import FileFormat, Table
+from acidsql.session.settings import makes_acid_tables
 from acidsql.syntax.nodes import Clustering, Name
 
 _OVERWRITE_MODE = "partitionoverwritemode"
 _TRANSACTIONAL = "transactional"
 # Options that do not become properties of the new table.
 _NO_PROPERTIES = (_OVERWRITE_MODE, "path")
-# Names of each file format; ``hive`` stands for the format that the table has.
+_ACID = "acidsql"
+# Names of each file format; ``hive`` and ``acidsql`` stand for the format that the table has.
 _FORMATS = {
-    FileFormat.ORC: ("orc", "hive"),
-    FileFormat.PARQUET: ("parquet", "hive"),
-    FileFormat.TEXT: ("text", "textfile", "hive"),
+    FileFormat.ORC: ("orc", "hive", _ACID),
+    FileFormat.PARQUET: ("parquet", "hive", _ACID),
+    FileFormat.TEXT: ("text", "textfile", "hive", _ACID),
 }
 
 
@@ -106,7 +110,7 @@ def new_table(name: Name, settings: WriterSettings) -> NewTable:
     kept = {k: v for k, v in settings.options.items() if k.lower() not in _NO_PROPERTIES}
     return NewTable(
         name=name,
-        stored_as=_stored_as(settings.format),
+        stored_as=stored_as(settings.format),
         partitioned_by=settings.partitioned_by,
         clustered_by=clustering if settings.buckets else None,
         location=settings.option("path"),
@@ -114,8 +118,46 @@ def new_table(name: Name, settings: WriterSettings) -> NewTable:
     )
 
 
-def _stored_as(name: str | None) -> str:
-    return "ORC" if name is None or name.lower() == "hive" else name
+def stored_as(name: str | None) -> str:
+    """Return the file format of a new table that a writer names so."""
+    return "ORC" if name is None or name.lower() in ("hive", _ACID) else name
+
+
+def is_acid(name: str | None) -> bool:
+    """Return whether a format is that of ACID tables, whatever the format of their files is."""
+    return name is not None and name.lower() == _ACID
+
+
+def makes_acid(spark: SparkSession, name: str | None, given: Mapping[str, str]) -> bool:
+    """Return whether a writer that makes a table makes an ACID table.
+
+    Args:
+        spark: the session, whose setting decides where the writer says nothing.
+        name: of the format, or None.
+        given: table properties, or options.
+
+    Raises:
+        AcidAnalysisError: INVALID_TABLE_PROPERTY, the two contradict each other;
+            INVALID_CONF_VALUE.
+    """
+    if is_transactional(given):
+        return True
+    says_no = any(key.lower() == _TRANSACTIONAL for key in given)
+    if says_no and is_acid(name):
+        raise AcidAnalysisError(
+            "INVALID_TABLE_PROPERTY",
+            "the format is acidsql and transactional is not true: leave one of them out",
+        )
+    return is_acid(name) or (name is None and not says_no and makes_acid_tables(spark))
+
+
+def refuse_table_of_spark(name: Name) -> AcidAnalysisError:
+    """Build the error for a table that Spark has and that is to be written as an ACID table."""
+    return AcidAnalysisError(
+        "NOT_A_TRANSACTIONAL_TABLE",
+        f"{'.'.join(name)} is a table or view of Spark's own: leave the format acidsql out, or "
+        "choose another name",
+    )
 
 
 def is_transactional(given: Mapping[str, str]) -> bool:
@@ -129,7 +171,8 @@ def table_properties(given: Mapping[str, str]) -> dict[str, str]:
     ``transactional`` is spelled as in Hive, and Spark's ``compression`` becomes ORC's property.
     """
     spelled = {_TRANSACTIONAL: _TRANSACTIONAL, "compression": "orc.compress"}
-    return {spelled.get(key.lower(), key): value for key, value in given.items()}
+    kept = {spelled.get(key.lower(), key): value for key, value in given.items()}
+    return {**kept, _TRANSACTIONAL: "true"}
 
 
 def check_options(options: Mapping[str, str], table: Table) -> None:

@@ -16,7 +16,8 @@ from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement import leased_snapshot
 from acidsql.serve.clients import Client, Clients
 from acidsql.session.at_work import is_at_work
-from acidsql.syntax import bind, parse
+from acidsql.session.parsing import parse_in_session
+from acidsql.syntax import bind
 
 # Options of Delta's reader, and of acidsql.enable's.
 _TIME_TRAVEL = ("versionasof", "timestampasof")
@@ -75,7 +76,7 @@ def _run(client: Client, text: str) -> Any:
     """Run a statement. Of a command, Spark hands the rows to the client; of a query it has the
     client send the text again, as ``_query`` gets it.
     """
-    if parse(text) is None:
+    if parse_in_session(client.spark, text) is None:
         return _query(client, text)
     return bridge.executed_command(client.run(text))
 
@@ -84,7 +85,7 @@ def _query(client: Client, text: str) -> DataFrame | None:
     """Return the rows of a query; None for a statement of any other kind, and for one without ACID
     tables: Spark runs it, and knows whether it was a command.
     """
-    if parse(text) is not None or _SCRIPT.match(text):
+    if parse_in_session(client.spark, text) is not None or _SCRIPT.match(text):
         return None
     try:
         with client.at_work():

@@ -232,6 +232,17 @@ def records_statements(spark: SparkSession) -> bool:
     return _choice(spark, "spark.acidsql.history.statements", ("on", "off")) == "on"
 
 
+def makes_acid_tables(spark: SparkSession) -> bool:
+    """Return whether a new table of no format is an ACID table.
+
+    Each statement and writer that makes one reads it: ``spark.acidsql.defaultTable``.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    return _choice(spark, "spark.acidsql.defaultTable", ("spark", "acid")) == "acid"
+
+
 def _number(spark: SparkSession, key: str, default: int) -> int:
     text = str(spark.conf.get(key, str(default)))
     if not re.fullmatch("[0-9]{1,9}", text):

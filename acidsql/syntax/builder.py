@@ -28,6 +28,13 @@ from acidsql.syntax.statements import (
 )
 
 _TRANSACTIONAL = ("transactional", "true")
+_NOT_TRANSACTIONAL = ("transactional", "false")
+# Name of the format in USING.
+_FORMAT = "acidsql"
+# Clauses that name a format in other words, or have it of another table or of a view.
+_OTHER_FORMATS = {
+    "LIKE", "OPTIONS", "ROW FORMAT", "STORED BY", "TEMPORARY TABLE", "WITH SERDEPROPERTIES"
+}  # fmt: skip
 _IDENTIFIER_CLAUSE = re.compile(
     r"""identifier\s*\(\s*['"](.*)['"]\s*\)""", re.IGNORECASE | re.DOTALL
 )
@@ -94,12 +101,14 @@ class Builder(Transformer[Token, Any]):
     Args:
         text: the whole source.
         code: the same without comments, with the same offsets.
+        acid_by_default: whether a table of no format is transactional.
     """
 
-    def __init__(self, *, text: str, code: str) -> None:
+    def __init__(self, *, text: str, code: str, acid_by_default: bool = False) -> None:
         super().__init__()
         self._text = text
         self._code = code
+        self._acid_by_default = acid_by_default
 
     def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
         """Build the statement that has the rule's name, or else a field of that name."""
@@ -132,12 +141,20 @@ class Builder(Transformer[Token, Any]):
     def create_table(self, meta: Meta, children: list[Any]) -> CreateTable | None:
         fields, repetition = _gather(children)
         properties = [_normalised(entry) for entry in fields.pop("properties", ())]
+        contradiction = [entry for entry in properties if entry[:2] == _NOT_TRANSACTIONAL]
         is_declared = fields.pop("transactional", False)
+        if fields.get("using", "").lower() == _FORMAT:
+            is_declared = True
+            del fields["using"]
+        elif self._acid_by_default and not contradiction and _names_no_format(fields):
+            is_declared = True
         if not is_declared and all(entry[:2] != _TRANSACTIONAL for entry in properties):
             return None
         repetition = repetition or _repeated_key(properties)
         if repetition is not None:
             raise repetition
+        if contradiction:
+            raise MalformedError("'transactional' is not 'true'", contradiction[0].position)
         values = {entry.key: entry.value for entry in properties} | dict([_TRANSACTIONAL])
         return CreateTable(text=self._text_around(meta), **fields, properties=values)
 
@@ -360,6 +377,12 @@ def _gather(children: Iterable[Any]) -> tuple[dict[str, Any], RepetitionError | 
                 repetition = repetition or RepetitionError(clause, child.position)
             fields[child.name] = child.value
     return fields, repetition
+
+
+def _names_no_format(fields: Mapping[str, Any]) -> bool:
+    """Return whether a CREATE TABLE leaves the format of its table to the session."""
+    named = {"using", "stored_as", "external"} & fields.keys()
+    return not named and not _OTHER_FORMATS & set(fields.get("unsupported", ()))
 
 
 def _normalised(entry: _Property) -> _Property:

@@ -26,7 +26,8 @@ OURS = frozenset(
     }
 )  # fmt: skip
 _SAYS_TRANSACTIONAL = re.compile(
-    r"""\bTBLPROPERTIES\s*\([^()]*?\btransactional\b["'`]?\s*(?:==?\s*)?["']?true\b""",
+    r"""\bTBLPROPERTIES\s*\([^()]*?\btransactional\b["'`]?\s*(?:==?\s*)?["']?true\b"""
+    r"""|\bUSING\s+`?acidsql\b""",
     re.IGNORECASE,
 )
 
@@ -50,11 +51,13 @@ _LONGEST_HINT = 6
 _WORD = re.compile(r"\w+|(['\"`]).*?\1|.", re.DOTALL)
 
 
-def parse(text: str) -> Statement | None:
+def parse(text: str, *, acid_by_default: bool = False) -> Statement | None:
     """Parse one statement; a semicolon may follow it, and comments may stand anywhere.
 
     Args:
         text: SQL with its parameters already bound.
+        acid_by_default: whether a ``CREATE TABLE`` that names no format makes a transactional
+            table.
 
     Returns:
         The statement, or None when the text is not one of ours and belongs to Spark as it is:
@@ -68,7 +71,9 @@ def parse(text: str) -> Statement | None:
     code = blank_comments(text)
     try:
         tree = _grammar().parse(code)
-        statement: Statement | None = Builder(text=text, code=code).transform(tree)
+        statement: Statement | None = Builder(
+            text=text, code=code, acid_by_default=acid_by_default
+        ).transform(tree)
     except UnexpectedInput as err:
         if not _is_ours(err, code):
             return None

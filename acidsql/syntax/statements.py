@@ -45,7 +45,9 @@ class CreateTable(Named):
     Attributes:
         columns: inside of the parentheses.
         partitioned_by: inside of the parentheses; names with types, or names only.
-        stored_as: file format, or the two class names of ``INPUTFORMAT … OUTPUTFORMAT …``.
+        stored_as: file format, or the two class names of ``INPUTFORMAT … OUTPUTFORMAT …``; None
+            for ORC, if ``using`` is None too.
+        using: file format; None for ``USING acidsql``.
         properties: table properties. The one that makes the table transactional is always spelled
             ``"transactional": "true"``; the others are as written.
         query: of ``AS SELECT``, without the ``AS``.

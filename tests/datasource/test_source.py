@@ -27,7 +27,8 @@ pytest.importorskip("pyspark.sql.datasource")
 from pyspark.sql.worker.plan_data_source_read import records_to_arrow_batches
 
 from acidsql.datasource import AcidDataSource
-from acidsql.datasource.options import Defaults
+from acidsql.datasource.filters import KEEPS_PLANS
+from acidsql.datasource.options import QUERY, Defaults
 from acidsql.datasource.source import FilteringReader
 from acidsql.errors import AcidAnalysisError
 from tests.streaming.conftest import Shelf
@@ -51,14 +52,12 @@ _SCHEMA = StructType(
 )
 
 
-def registered(shelf: Shelf, *, pushes_filters: bool = False) -> type[Any]:
+ONE_QUERY = {QUERY: "rows"}
+
+
+def registered(shelf: Shelf) -> type[Any]:
     """Return the class as ``register`` makes it, after its way to another process."""
-    defaults = Defaults(
-        metastore=str(shelf.path),
-        time_zone="Europe/Berlin",
-        synchronous=False,
-        pushes_filters=pushes_filters,
-    )
+    defaults = Defaults(metastore=str(shelf.path), time_zone="Europe/Berlin", synchronous=False)
     made = type("AcidDataSource", (AcidDataSource,), {"defaults": defaults})
     sent: type[Any] = pickle.loads(dumps(made))
     assert sent.defaults == defaults
@@ -104,8 +103,10 @@ def test_rows_with_sparks_types(shelf: Shelf) -> None:
     some = registered(shelf)(options={"path": "t", "columns": "p,ID"})
     assert some.schema() == "`p` string, `id` int"
     none = StructType([StructField("id", IntegerType()), StructField("missing", IntegerType())])
+    one_query = registered(shelf)(options={"path": "t", **ONE_QUERY})
+    assert sorted(rows_of(one_query, _SCHEMA), key=lambda one: one["id"]) == found
     with pytest.raises(AcidAnalysisError) as caught:
-        source.reader(none).partitions()
+        one_query.reader(none).partitions()
     assert caught.value.condition == "COLUMN_NOT_FOUND"
 
 
@@ -117,12 +118,33 @@ def test_filters_reach_the_files(shelf: Shelf) -> None:
     with shelf.connect() as connection, connection.transaction():
         connection.write_all([(1, "a"), (2, "b")])
     schema = StructType([StructField("id", IntegerType()), StructField("p", StringType())])
-    source = registered(shelf, pushes_filters=True)(options={"path": "t"})
+    source = registered(shelf)(options={"path": "t", QUERY: "filtered"})
     assert isinstance(source.reader(schema), FilteringReader)
     assert rows_of(source, schema, (filters.EqualTo(("p",), "b"),)) == [{"id": 2, "p": "b"}]
     reader = source.reader(schema)
     reader.pushFilters([filters.EqualTo(("p",), "c")])
     assert list(reader.partitions()) == []
+
+
+@pytest.mark.skipif(not KEEPS_PLANS, reason="PySpark 4.0 plans each query")
+def test_what_is_planned_for_a_relation_tells_nothing_of_its_rows(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.create("id int; at timestamp")
+    schema = StructType([StructField("id", IntegerType()), StructField("at", TimestampType())])
+    monkeypatch.chdir(shelf.path.parent)
+    source = AcidDataSource(options={"path": "t", "metastore": shelf.path.name, "timeZone": "UTC"})
+    sent = dumps((source.reader(schema), source.reader(schema).partitions()))
+    monkeypatch.chdir("/")  # as a worker elsewhere
+    seen = []
+    for number in range(3):
+        with shelf.connect(transaction_batch_size=1) as connection, connection.transaction():
+            connection.write((number, datetime(2024, 7, 1)))  # noqa: DTZ001
+        reader, (partition,) = pickle.loads(sent)
+        batches = list(records_to_arrow_batches(reader.read(partition), 100, schema, source))
+        seen.append(sorted(row["id"] for batch in batches for row in batch.to_pylist()))
+    assert seen == [[0], [0, 1], [0, 1, 2]]
+    assert not shelf.metastore.valid_txns().open
 
 
 def test_a_version_is_read(shelf: Shelf) -> None:

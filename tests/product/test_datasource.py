@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyspark
 import pytest
@@ -13,8 +15,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import acidsql
+from acidsql.datasource.options import Defaults
 from acidsql.datasource.writing import STAGING
 from acidsql.errors import AcidSqlError
+from tests.product.conditions import condition_of
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -23,15 +27,25 @@ pytestmark = pytest.mark.spark
 _IS_OLD = pyspark.__version__ < "4"
 
 
+KEPT = "spark.sql.python.filterPushdown.enabled"
+
+
 @pytest.fixture
-def registered(lab: Lab) -> Iterator[Lab]:
+def registered(lab: Lab) -> Lab:
     if _IS_OLD:
         pytest.skip("PySpark 3.5 has no data sources in Python")
-    before = lab.spark.conf.get("spark.sql.python.filterPushdown.enabled", None)
     acidsql.register(lab.spark)
-    yield lab
-    if before is not None:
-        lab.spark.conf.set("spark.sql.python.filterPushdown.enabled", before)
+    return lab
+
+
+@pytest.fixture
+def bare(registered: Lab, other: Lab) -> Lab:
+    """Return a session with the source as Spark finds it by itself: without the rule."""
+    from acidsql.datasource import AcidDataSource  # noqa: PLC0415 - not in PySpark 3.5
+
+    defaults = Defaults(metastore=registered.session.settings.metastore)
+    other.spark.dataSource.register(type("Source", (AcidDataSource,), {"defaults": defaults}))
+    return other
 
 
 def read(lab: Lab, table: str, **options: str) -> DataFrame:
@@ -67,6 +81,121 @@ def test_rows_are_those_of_the_table(registered: Lab) -> None:
     assert [tuple(map(str, row)) for row in some.collect()] == [("9.00",)]
     old = read(lab, t, versionAsOf="1", columns="id")
     assert sorted(old.collect()) == [(1,), (2,), (3,)]
+
+
+def check_queries(lab: Lab) -> None:
+    """Check that each query of a frame and of a view has its own rows and filters."""
+    spark = lab.spark
+    t = lab.create("i INT, s STRING", partitioned="p INT", values="(1, 'a', 1), (2, 'b', 2)")
+    u = lab.create("i INT")
+    lab.insert(t, "(3, 'c', 1)")
+    frame = read(lab, t)
+    name = f"{spark.catalog.currentDatabase()}.{t}"
+    view, old = f"seen_{t}", read(lab, t, versionAsOf="1")
+    spark.sql(f"CREATE TEMPORARY VIEW {view} USING acidsql OPTIONS (path '{name}')")
+    assert (frame.where("i = 1").count(), frame.count()) == (1, 3)
+    assert (old.where("i = 1").count(), old.count()) == (1, 2)
+    assert [frame.where(one).count() for one in ("p = 1", "i % 2 = 1 OR s = 'b'", "i > 9")] == [
+        2,
+        3,
+        0,
+    ]
+    assert (frame.where("s = 'b'").first(), frame.select("i").count()) == ((2, "b", 2), 3)
+
+    def rows(text: str) -> list[int]:
+        return sorted(row[0] for row in spark.sql(text.format(view)).collect())
+
+    assert rows("SELECT i FROM {0} WHERE i = 1") == [1]
+    assert rows("SELECT i FROM {0} WHERE p = 1 UNION ALL SELECT i FROM {0} WHERE s > 'a'") == [
+        1,
+        2,
+        3,
+        3,
+    ]
+    assert rows("SELECT a.i * 10 + b.i FROM {0} a JOIN {0} b ON a.i = b.i + 1 WHERE a.i = 3") == [
+        32
+    ]
+    assert rows("SELECT (SELECT max(i) FROM {0}) + min(i) FROM {0} WHERE p = 2") == [5]
+    assert rows("SELECT i FROM {0} WHERE i IN (SELECT p FROM {0} WHERE s = 'b')") == [2]
+    lab.insert(t, "(4, NULL, NULL)")
+    assert rows("SELECT count(*) FROM {0}") == [4]
+    lab.sql(f"DELETE FROM {t} WHERE i < 3")
+    lab.compact(t, "major", "p = 1")
+    lab.sql(f"VACUUM {t} RETAIN 0 HOURS")
+    assert rows("SELECT i FROM {0}") == [3, 4]
+    lab.sql(f"MERGE INTO {u} USING {view} s ON {u}.i = s.i WHEN NOT MATCHED THEN INSERT VALUES (i)")
+    lab.sql(f"INSERT INTO {u} SELECT i + 10 FROM {view} WHERE s IS NULL")
+    assert sorted(lab.rows(u)) == [(3,), (4,), (14,)]
+    cached = frame.cache()
+    assert (cached.count(), cached.where("i = 3").count(), cached.count()) == (2, 1, 2)
+    cached.unpersist()
+    spark.catalog.dropTempView(view)
+
+
+def test_each_query_has_its_own_snapshot_and_filters(registered: Lab) -> None:
+    lab = registered
+    before = lab.spark.conf.get(KEPT, None)
+    t, u = lab.create("i INT", values="(1), (2), (3)"), lab.create("i INT")
+    frame = read(lab, t)
+    frame.createOrReplaceTempView("seen")
+    assert (frame.where("i = 1").count(), frame.count()) == (1, 3)
+    lab.insert(t, "(4)")
+    lab.sql(f"MERGE INTO {u} USING seen s ON {u}.i = s.i WHEN NOT MATCHED THEN INSERT VALUES (i)")
+    assert sorted(lab.rows(u)) == [(1,), (2,), (3,), (4,)]
+    assert lab.spark.conf.get(KEPT, None) == before
+    lab.spark.catalog.dropTempView("seen")
+
+
+@pytest.mark.slow
+def test_neighbours_of_queries_have_their_own_too(registered: Lab) -> None:
+    check_queries(registered)
+    with registered.settings(**{KEPT.replace(".", "__"): "true"}):
+        check_queries(registered)
+
+
+@pytest.mark.slow
+def test_each_query_has_its_own_snapshot_without_the_rule(bare: Lab) -> None:
+    check_queries(bare)
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4.1", reason="PySpark 4.0 has no filters")
+def test_a_query_reads_the_columns_and_files_that_it_needs(registered: Lab) -> None:
+    lab = registered
+    t = lab.create("i INT, s STRING, m MAP<INT, INT>", partitioned="p INT")
+    lab.insert(t, "(1, 'a', NULL, 1), (2, 'b', NULL, 2)")
+    frame = read(lab, t)
+    plan = frame.where("S = 'b'").select("i")._jdf.queryExecution().executedPlan().toString()
+    assert re.search(r"BatchScan acidsql\[i#\d+, s#\d+\]", plan), plan
+    plan = frame.groupBy().count()._jdf.queryExecution().executedPlan().toString()
+    assert re.search(r"BatchScan acidsql\[(i|p)#\d+\]", plan), plan
+    shutil.rmtree(lab.root(t) / "p=1" / "delta_0000001_0000001_0000")
+    (lab.root(t) / "p=1" / "delta_0000001_0000001_0000").mkdir()
+    (lab.root(t) / "p=1" / "delta_0000001_0000001_0000" / "bucket_00000").write_bytes(b"no ORC")
+    assert frame.where("P = 2").select("s").collect() == [("b",)]
+    with pytest.raises(PySparkException):
+        frame.collect()
+
+
+def test_spark_by_itself_makes_no_table_of_the_format(registered: Lab) -> None:
+    lab = registered
+    t = lab.create("i INT", values="(1)")
+    rows = acidsql.table(lab.spark, t)
+    before = lab.state(t)
+    attempts: list[Callable[[], Any]] = [
+        lambda: lab.spark.sql("CREATE TABLE not_made (i INT) USING acidsql"),
+        lambda: lab.spark.sql("CREATE TABLE not_made USING AcidSql AS SELECT 1 AS i"),
+        lambda: lab.spark.sql("CREATE TABLE not_made USING acidsql OPTIONS (table 'default.t')"),
+        lambda: rows.write.format("acidsql").saveAsTable("not_made"),
+        lambda: rows.write.format("acidsql").mode("append").saveAsTable(t),
+        lambda: rows.writeTo("not_made").using("acidsql").create(),
+    ]
+    for attempt in attempts:
+        with pytest.raises(PySparkException, match="acidsql.sql") as caught:
+            attempt()
+        assert condition_of(caught.value) == "PYTHON_DATA_SOURCE_ERROR"
+        assert not lab.spark.catalog.tableExists("not_made")
+    assert not (lab.root(t).parent / "not_made").exists()
+    assert lab.state(t) == before
 
 
 def test_a_write_is_one_transaction(registered: Lab) -> None:

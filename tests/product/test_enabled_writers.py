@@ -263,3 +263,76 @@ def test_directories_of_acid_tables_are_not_written_as_files(on: Lab, tmp_path: 
     assert on.spark.read.orc(f"{tmp_path}/o").count() == 1
     assert on.spark.read.option("header", True).csv(f"{tmp_path}/c").columns == ["id"]
     assert (tmp_path / "s" / "id=9").is_dir()
+
+
+def test_the_format_acidsql_makes_and_fills_acid_tables(on: Lab) -> None:
+    rows = frame(on, "id int, p int", (1, 1), (2, 2))
+    rows.write.format("acidsql").partitionBy("p").saveAsTable("made_by_format")
+    rows.write.format("AcidSql").mode("append").saveAsTable("made_by_format")
+    rows.write.saveAsTable("made_by_format", format="acidsql", mode="append")
+    rows.where("id = 1").write.format("acidsql").insertInto("made_by_format")
+    assert sorted(on.rows("made_by_format")) == [(1, 1)] * 4 + [(2, 2)] * 3
+    on.sql("UPDATE made_by_format SET id = 3 WHERE id = 2")
+    assert [path for path in on.tree("made_by_format") if "p=1/" in path]
+    assert refused(lambda: rows.write.format("acidsql").saveAsTable("made_by_format")) == (
+        "TABLE_OR_VIEW_ALREADY_EXISTS"
+    )
+    rows.write.format("acidsql").mode("overwrite").saveAsTable("made_by_format")
+    assert sorted(on.rows("made_by_format")) == [(1, 1), (2, 2)]
+    rows.writeTo("made_by_using").using("acidsql").partitionedBy("p").create()
+    on.spark.sql("CREATE TABLE made_by_text (id INT, p INT) USING acidsql")
+    on.spark.sql("INSERT INTO made_by_text SELECT * FROM made_by_using")
+    on.spark.sql("DELETE FROM made_by_text WHERE id = 1")
+    assert (on.rows("made_by_text"), len(on.rows("made_by_using"))) == ([(2, 2)], 2)
+    on.spark.sql("CREATE TABLE of_spark (id INT, p INT) USING parquet")
+    attempts: dict[Callable[[], Any], str] = {
+        lambda: rows.write.format("acidsql").mode("overwrite").saveAsTable("of_spark"): (
+            "NOT_A_TRANSACTIONAL_TABLE"
+        ),
+        lambda: rows.writeTo("of_spark").using("acidsql").createOrReplace(): (
+            "NOT_A_TRANSACTIONAL_TABLE"
+        ),
+        lambda: rows.writeTo("of_spark").using("acidsql").replace(): "NOT_A_TRANSACTIONAL_TABLE",
+        lambda: rows.write.format("acidsql").option("transactional", "false").saveAsTable("n"): (
+            "INVALID_TABLE_PROPERTY"
+        ),
+        lambda: on.spark.catalog.createTable("n", source="acidsql", schema=rows.schema): (
+            "UNSUPPORTED_FEATURE.CREATE_TABLE"
+        ),
+        lambda: on.spark.sql("CREATE TABLE n (id INT) USING acidsql OPTIONS (path 't')"): (
+            "UNSUPPORTED_FEATURE.OPTIONS"
+        ),
+    }
+    for attempt, expected in attempts.items():
+        assert refused(attempt) == expected
+    assert (on.spark.table("of_spark").count(), on.spark.catalog.tableExists("n")) == (0, False)
+    for name in ("made_by_format", "made_by_using", "made_by_text", "of_spark"):
+        on.sql(f"DROP TABLE {name}")
+
+
+def test_new_tables_are_acid_where_that_is_the_default(on: Lab) -> None:
+    rows = frame(on, "id int", (1,))
+    with on.settings(spark__acidsql__defaultTable="ACID"):
+        on.sql("CREATE TABLE by_default (id INT)")
+        on.spark.sql("CREATE TABLE by_default_as AS SELECT 1 AS id")
+        rows.write.saveAsTable("by_default_save")
+        rows.writeTo("by_default_to").create()
+        on.sql("CREATE TRANSACTIONAL TABLE declared (id INT)")
+        on.sql("CREATE TABLE plain_using (id INT) USING parquet")
+        on.sql("CREATE TABLE plain_property (id INT) TBLPROPERTIES ('transactional'='false')")
+        rows.write.format("parquet").saveAsTable("plain_save")
+        rows.writeTo("plain_to").using("parquet").create()
+    on.sql("CREATE TABLE plain_now (id INT)")
+    acid = {"by_default", "by_default_as", "by_default_save", "by_default_to", "declared"}
+    plain = {"plain_using", "plain_property", "plain_save", "plain_to", "plain_now"}
+    known = set(on.session.metastore.tables("default"))
+    assert (acid & known, plain & known) == (acid, set())
+    assert {name for name in plain if on.spark.catalog.tableExists(name)} == plain
+    on.sql("INSERT INTO by_default VALUES (1)")
+    on.sql("UPDATE by_default_as SET id = 2")
+    assert (on.rows("by_default"), on.rows("by_default_as")) == ([(1,)], [(2,)])
+    with on.settings(spark__acidsql__defaultTable="delta"):
+        assert refused(lambda: on.sql("CREATE TABLE n (id INT)")) == "INVALID_CONF_VALUE"
+        assert refused(lambda: rows.write.saveAsTable("n")) == "INVALID_CONF_VALUE"
+    for name in acid | plain:
+        on.sql(f"DROP TABLE {name}")

@@ -82,7 +82,7 @@ _LIMITS = {
         STORED_AS=(
             "CREATE TABLE bad2 (id int) STORED AS PARQUET TBLPROPERTIES ('transactional'='true')",
             "CREATE TABLE bad2 (id int) USING parquet TBLPROPERTIES ('transactional'='true')",
-            "CREATE TRANSACTIONAL TABLE bad2 (id int)",
+            "CREATE TRANSACTIONAL TABLE bad2 (id int) STORED AS TEXTFILE",
             "CREATE TABLE bad2 (id int) STORED AS AVRO TBLPROPERTIES ('transactional'='true', "
             "'transactional_properties'='insert_only')",
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from acidsql.errors import AcidParseError
 from acidsql.syntax import parse
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import (
@@ -116,6 +117,14 @@ CREATE_TABLE = [
         },
     ),
     (
+        "CREATE TABLE IF NOT EXISTS «t» ([[columns|a INT]]) USING `AcidSql` COMMENT 'c'",
+        {**T, "if_not_exists": True, "comment": "c", "properties": TRANSACTIONAL},
+    ),
+    (
+        "CREATE TABLE «t» USING acidsql TBLPROPERTIES ('a'='b') AS [[query|SELECT 1 AS a]]",
+        {**T, "properties": {"a": "b", **TRANSACTIONAL}},
+    ),
+    (
         "REPLACE TABLE «t» STORED BY 'h' TBLPROPERTIES (transactional=true)",
         {**T, "properties": TRANSACTIONAL, "unsupported": ("REPLACE TABLE", "STORED BY")},
     ),
@@ -141,3 +150,34 @@ def test_create_table(check: Check, marked: str, fields: dict[str, Any]) -> None
 )
 def test_plain_create_table_is_left_to_spark(text: str) -> None:
     assert parse(text) is None
+
+
+def test_a_table_of_no_format_is_transactional_where_that_is_the_default() -> None:
+    for text in (
+        "CREATE TABLE t (a INT)",
+        "CREATE TABLE IF NOT EXISTS t (a INT) PARTITIONED BY (a) COMMENT 'c' LOCATION '/x'",
+        "CREATE OR REPLACE TABLE t AS SELECT 1 AS a",
+        "CREATE TABLE t (a INT) CLUSTER BY (a)",  # which is refused
+    ):
+        found = parse(text, acid_by_default=True)
+        assert isinstance(found, CreateTable), text
+        assert (found.properties, found.stored_as, found.using) == (TRANSACTIONAL, None, None)
+    for text in (
+        "CREATE TABLE t (a INT) USING orc",
+        "CREATE TABLE t (a INT) STORED AS ORC",
+        "CREATE TABLE t (a INT) ROW FORMAT DELIMITED",
+        "CREATE TABLE t (a INT) STORED BY 'h'",
+        "CREATE TABLE t (a INT) OPTIONS (path '/x')",
+        "CREATE TABLE t LIKE s",
+        "CREATE TEMPORARY TABLE t (a INT)",
+        "CREATE EXTERNAL TABLE t (a INT) LOCATION '/x'",
+        "CREATE TABLE t (a INT) TBLPROPERTIES ('transactional'='false')",
+    ):
+        assert parse(text, acid_by_default=True) is None, text
+
+
+@pytest.mark.parametrize("clause", ["CREATE TRANSACTIONAL TABLE t", "CREATE TABLE t USING acidsql"])
+def test_a_table_is_transactional_or_not(clause: str) -> None:
+    head, _, tail = clause.partition(" t")
+    with pytest.raises(AcidParseError, match="'transactional' is not 'true'"):
+        parse(f"{head} t (a INT){tail} TBLPROPERTIES ('Transactional'='FALSE')")
