@@ -25,7 +25,7 @@ QUERY = "acidsql.query"
 
 
 class PlannedFor(StrEnum):
-    """What a reader is made for.
+    """Queries that a reader is made for.
 
     RELATION: all queries of a frame or view. ROWS: one query. FILTERED: one query, which has
     filters.
