@@ -7,9 +7,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -53,7 +56,7 @@ public final class SourceScans extends Rule {
     if (plan instanceof V2CreateTablePlan) {
       refuse((LogicalPlan) plan);
     }
-    return planned((LogicalPlan) plan);
+    return new QueryScans().planned((LogicalPlan) plan);
   }
 
   /** Refuses the table of a command CREATE or REPLACE TABLE … USING acidsql. */
@@ -75,8 +78,19 @@ public final class SourceScans extends Rule {
     return "[UNSUPPORTED_FEATURE.CREATE_TABLE] Spark by itself cannot make " + name
         + " an ACID table: make it by acidsql.sql, or call acidsql.enable(spark) before";
   }
+}
 
-  private static LogicalPlan planned(LogicalPlan plan) {
+/** Scans of one query. */
+final class QueryScans {
+  private static final String FORMAT = "acidsql";
+
+  /** Scan by leaf, columns and conditions: equal parts of a plan stay equal, and share files. */
+  private final Map known = new HashMap();
+
+  QueryScans() {}
+
+  LogicalPlan planned(LogicalPlan given) {
+    LogicalPlan plan = withSubqueries(given);
     boolean mayBeScan =
         plan instanceof DataSourceV2ScanRelation
             || plan instanceof Filter
@@ -104,6 +118,28 @@ public final class SourceScans extends Rule {
     return changed ? (LogicalPlan) plan.withNewChildren(scala(replaced)) : plan;
   }
 
+  /** Plans the subqueries of a node, such as those that prune the partitions of another table. */
+  private LogicalPlan withSubqueries(LogicalPlan plan) {
+    List found = list(plan.expressions());
+    Map pairs = new HashMap();
+    for (int i = 0; i < found.size(); i++) {
+      Expression expression = (Expression) found.get(i);
+      found.addAll(list(expression.children()));
+      if (expression instanceof PlanExpression) {
+        QueryPlan subquery = (QueryPlan) ((PlanExpression) expression).plan();
+        if (subquery instanceof LogicalPlan) {
+          LogicalPlan own = planned((LogicalPlan) subquery);
+          if (own != subquery) {
+            pairs.put(expression, ((PlanExpression) expression).withNewPlan(own));
+          }
+        }
+      }
+    }
+    return pairs.isEmpty()
+        ? plan
+        : (LogicalPlan) plan.transformExpressions(PythonUtils.toScalaMap(pairs));
+  }
+
   /** Returns whether a node is a scan of the format with the relation's source. */
   private static boolean isShared(LogicalPlan leaf) {
     if (!(leaf instanceof DataSourceV2ScanRelation)) {
@@ -116,18 +152,32 @@ public final class SourceScans extends Rule {
   }
 
   /** Puts another leaf below projections and filters. */
-  private static LogicalPlan above(LogicalPlan plan, LogicalPlan leaf, LogicalPlan other) {
-    if (plan == leaf) {
+  private LogicalPlan above(LogicalPlan given, LogicalPlan leaf, LogicalPlan other) {
+    if (given == leaf) {
       return other;
     }
+    LogicalPlan plan = withSubqueries(given);
     List children = new ArrayList();
     children.add(above((LogicalPlan) plan.children().head(), leaf, other));
     return (LogicalPlan) plan.withNewChildren(scala(children));
   }
 
-  private static LogicalPlan ownScan(
-      DataSourceV2ScanRelation shared, Seq projects, Seq conditions) {
+  private LogicalPlan ownScan(DataSourceV2ScanRelation shared, Seq projects, Seq conditions) {
     List output = required(shared, projects, conditions);
+    List key = new ArrayList();
+    key.add(Integer.valueOf(System.identityHashCode(shared)));
+    key.add(output);
+    key.add(list(conditions));
+    if (!known.containsKey(key)) {
+      known.put(key, ownScan(shared, output, filters(shared, conditions)));
+    }
+    return (LogicalPlan) known.get(key);
+  }
+
+  private static LogicalPlan ownScan(
+      DataSourceV2ScanRelation shared,
+      List output,
+      org.apache.spark.sql.sources.Filter[] filters) {
     StructType schema = new StructType();
     StructType whole = shared.scan().readSchema();
     for (int i = 0; i < output.size(); i++) {
@@ -135,13 +185,13 @@ public final class SourceScans extends Rule {
       StructField field = whole.fields()[whole.fieldIndex(name)];
       schema = schema.add(field);
     }
-    org.apache.spark.sql.sources.Filter[] filters = filters(shared, conditions);
     Map given = new HashMap(shared.relation().options().asCaseSensitiveMap());
     CaseInsensitiveStringMap options = new CaseInsensitiveStringMap(given);
     String name = shared.relation().table().name();
     Object[] values = new Object[shared.productArity()];
     for (int i = 0; i < values.length; i++) {
-      values[i] = shared.productElement(i);
+      boolean isMergeable = "mergeableScan".equals(shared.productElementName(i)); // Spark 4.3
+      values[i] = isMergeable ? Boolean.FALSE : shared.productElement(i);
     }
     values[1] = new QueryScan(new QuerySource(name, filters), name, schema, options, filters);
     values[2] = scala(output);
