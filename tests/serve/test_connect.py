@@ -88,6 +88,22 @@ def test_values_are_not_looked_into(client: ConnectClient, table: str) -> None:
         assert client.sql(f"SELECT DISTINCT :x FROM {table}", {"x": token}) == [[token]]
 
 
+def test_the_time_zone_of_a_statement_is_that_of_its_client(
+    client: ConnectClient,
+) -> None:
+    client.sql("CREATE TABLE times (id INT, ts TIMESTAMP) " + _ACID)
+    noon = "TIMESTAMP'2024-07-01 12:00:00'"
+    for number, zone in enumerate(("UTC", "Europe/Berlin", "Asia/Tokyo")):
+        client.sql(f"SET TIME ZONE '{zone}'", session="travels")
+        client.sql(f"INSERT INTO times VALUES ({number}, {noon})", session="travels")
+    rows = [[number, "2024-07-01 12:00:00"] for number in range(3)]
+    query = f"SELECT id, CAST(ts AS STRING) FROM times WHERE ts = {noon} ORDER BY id"
+    assert client.sql(query) == client.sql(query, session="travels") == rows
+    assert client.run(f"result = spark.table('times').where(\"ts = {noon}\").count()") == 3
+    client.run("spark.stop()", session="travels")
+    client.sql("DROP TABLE times")
+
+
 def test_a_change_runs_once(client: ConnectClient, table: str) -> None:
     program = f"""
 frame = spark.sql("UPDATE {table} SET id = id + 10")
