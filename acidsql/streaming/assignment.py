@@ -7,7 +7,7 @@ string becomes something else only where the source has nothing but text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.format.calendar_days import FIRST_GREGORIAN_DAY, FIRST_MISSING_DAY
 from acidsql.streaming import texts
 from acidsql.streaming.arrow_types import is_binary, is_moment, is_number, is_text, spark_name
 from acidsql.streaming.column_types import ColumnType
@@ -75,7 +76,14 @@ def _of_own_type(values: Sequence[Any], target: pa.DataType) -> pa.Array:
             return pa.array(values, target)
         except (pa.ArrowException, OverflowError, UnicodeEncodeError):
             pass  # a value that does not fit, or must be rounded
+    if pa.types.is_floating(target) and any(map(_is_negative_zero, values)):
+        # Decimals of Arrow have no such number.
+        values = [float(value) if type(value) is Decimal else value for value in values]
     return _inferred(values)
+
+
+def _is_negative_zero(value: object) -> bool:
+    return type(value) is Decimal and not value and value.is_signed()
 
 
 def assign(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Array:
@@ -97,9 +105,24 @@ def assign(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Array:
         made = _assign_atomic(values, target.arrow, rules)
     except pa.ArrowException as error:
         raise Refused(f"cannot be {target.text}: {_first_line(error)}") from error
+    if pa.types.is_temporal(target.arrow):
+        _check_days(made)
     if pa.types.is_timestamp(target.arrow):
         _check_written_moments(made)
     return _fitted(made, target) if target.length else made
+
+
+def _check_days(values: pa.Array) -> None:
+    """Refuse the days that the calendar of files lacks: they would be read as later ones."""
+    days = values.cast(pa.date32(), safe=False).cast(pa.int32())
+    earliest = pc.min(days).as_py()
+    if earliest is None or earliest >= FIRST_GREGORIAN_DAY:
+        return
+    old = days.filter(pc.less(days, FIRST_GREGORIAN_DAY))
+    if pc.max(old).as_py() >= FIRST_MISSING_DAY:
+        raise Refused(
+            "is a day from 1582-10-05 to 1582-10-14, which the calendar of ORC files does not have"
+        )
 
 
 def _check_written_moments(values: pa.Array) -> None:
@@ -377,6 +400,24 @@ def _check_fields(names: Sequence[str], target: ColumnType) -> None:
     unknown = [name for name in names if str(name).lower() not in known]
     if unknown:
         raise Refused(f"has no field {unknown[0]!r} in {target.text}")
+    twice = repeated_name(names)
+    if twice is not None:
+        raise Refused(f"has the field {twice!r} twice, in another case")
+
+
+def repeated_name(names: Iterable[str]) -> str | None:
+    """Return a name that another one equals but for its case; None if there is none.
+
+    >>> repeated_name(["id", "name", "ID"])
+    'ID'
+    """
+    seen: set[str] = set()
+    for name in names:
+        lowered = str(name).lower()
+        if lowered in seen:
+            return name
+        seen.add(lowered)
+    return None
 
 
 def _first_line(error: BaseException) -> str:
