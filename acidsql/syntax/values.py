@@ -55,7 +55,7 @@ def plain(value: Any) -> Any:
     """Return a scalar of numpy or pandas as the value of Python that it stands for.
 
     Of members of enumerations that are numbers or texts too, that is returned. Other values, and
-    ``numpy.float32``, which is a FLOAT, are returned as they are.
+    float32 of numpy, which is a FLOAT, are returned as they are.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.PARAMETER_TYPE.
