@@ -7,7 +7,7 @@ string becomes something else only where the source has nothing but text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -18,19 +18,19 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.format.calendar_days import FIRST_GREGORIAN_DAY, FIRST_MISSING_DAY
 from acidsql.streaming import texts
 from acidsql.streaming.arrow_types import is_binary, is_moment, is_number, is_text, spark_name
 from acidsql.streaming.column_types import ColumnType
+from acidsql.streaming.refusals import (
+    Refused,
+    check_days,
+    check_written_moments,
+    repeated_name,
+)
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _DECIMAL_DIGITS = 38
-_MICROS = 1_000_000
 _QUOTED = 60  # characters of a value in a message
-
-
-class Refused(ValueError):  # noqa: N818 - what was refused is a value, by the rules
-    """Refusal of a value; its message is the end of a sentence about the column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,34 +106,10 @@ def assign(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Array:
     except pa.ArrowException as error:
         raise Refused(f"cannot be {target.text}: {_first_line(error)}") from error
     if pa.types.is_temporal(target.arrow):
-        _check_days(made)
+        check_days(made)
     if pa.types.is_timestamp(target.arrow):
-        _check_written_moments(made)
+        check_written_moments(made)
     return _fitted(made, target) if target.length else made
-
-
-def _check_days(values: pa.Array) -> None:
-    """Refuse the days that the calendar of files lacks: they would be read as later ones."""
-    days = values.cast(pa.date32(), safe=False).cast(pa.int32())
-    earliest = pc.min(days).as_py()
-    if earliest is None or earliest >= FIRST_GREGORIAN_DAY:
-        return
-    old = days.filter(pc.less(days, FIRST_GREGORIAN_DAY))
-    if pc.max(old).as_py() >= FIRST_MISSING_DAY:
-        raise Refused(
-            "is a day from 1582-10-05 to 1582-10-14, which the calendar of ORC files does not have"
-        )
-
-
-def _check_written_moments(values: pa.Array) -> None:
-    """Refuse timestamps that Arrow's writer of ORC damages: it divides towards zero."""
-    micros = values.cast(pa.int64())
-    rests = pc.subtract(micros, pc.multiply(pc.divide(micros, _MICROS), _MICROS))
-    if pc.any(pc.less(rests, 0)).as_py():
-        raise Refused(
-            "is before 1970 with a fraction of a second, which Arrow cannot write into ORC: insert "
-            "the row by a statement"
-        )
 
 
 # Python's type of the values that a type of Arrow takes as they are.
@@ -403,21 +379,6 @@ def _check_fields(names: Sequence[str], target: ColumnType) -> None:
     twice = repeated_name(names)
     if twice is not None:
         raise Refused(f"has the field {twice!r} twice, in another case")
-
-
-def repeated_name(names: Iterable[str]) -> str | None:
-    """Return a name that another one equals but for its case; None if there is none.
-
-    >>> repeated_name(["id", "name", "ID"])
-    'ID'
-    """
-    seen: set[str] = set()
-    for name in names:
-        lowered = str(name).lower()
-        if lowered in seen:
-            return name
-        seen.add(lowered)
-    return None
 
 
 def _first_line(error: BaseException) -> str:

@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from acidsql.metastore.model import Column
-from acidsql.streaming.assignment import Refused, Rules, assign, assign_objects, repeated_name
+from acidsql.streaming.assignment import Rules, assign, assign_objects
 from acidsql.streaming.column_types import ColumnType
+from acidsql.streaming.refusals import Refused, repeated_name
 from acidsql.streaming.writers import Fields, RecordWriter
 
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.streaming.assignment import Refused, Rules, assign, assign_objects, partition_texts
+from acidsql.streaming.assignment import Rules, assign, assign_objects, partition_texts
 from acidsql.streaming.column_types import parse_type
+from acidsql.streaming.refusals import Refused
 
 BERLIN = ZoneInfo("Europe/Berlin")
 OBJECTS = Rules(zone=BERLIN)
