@@ -19,7 +19,7 @@ from acidsql import api
 from acidsql.change_feed import changes_since
 from acidsql.errors import AcidAnalysisError
 from acidsql.progress_tables import progress_table
-from acidsql.syntax.literals import quoted_string
+from acidsql.syntax.values import literal
 from acidsql.transaction_handle import TransactionHandle, transaction
 from acidsql.transactions.retries import run_again_after_conflicts
 
@@ -64,7 +64,7 @@ class _Consumer:
                 return False
             self.apply(txn, news.rows)
             txn.sql(
-                f"UPDATE {checkpoints} SET checkpoint = {quoted_string(news.checkpoint)}, "
+                f"UPDATE {checkpoints} SET checkpoint = {literal(news.checkpoint)}, "
                 f"committed = current_timestamp() WHERE {own}"
             )
         return True
@@ -75,7 +75,7 @@ class _Consumer:
         """
         columns = "consumer STRING, table_name STRING, checkpoint STRING, committed TIMESTAMP"
         name, source = progress_table(self.spark, self.source, CHECKPOINTS, columns)
-        of = [quoted_string(self.name), quoted_string(source.full_name)]
+        of = [literal(self.name), literal(source.full_name)]
         own = f"consumer = {of[0]} AND table_name = {of[1]}"
         if not api.sql(self.spark, f"SELECT 1 FROM {name} WHERE {own}").collect():
             # Two that begin at once make two rows, both of which each of them updates.

@@ -17,7 +17,7 @@ from acidsql.planning.statement import leased_snapshot
 from acidsql.scan.change_form import table_id
 from acidsql.session.metrics import current
 from acidsql.syntax.lexer import quote
-from acidsql.syntax.literals import quoted_string
+from acidsql.syntax.values import literal
 
 Time = datetime | date | str
 
@@ -136,7 +136,7 @@ def changes_since(
     >>> news.rows.select("name", "_change_type").collect()
     [Row(name='Rex', _change_type='delete')]
     """
-    since = "NULL" if checkpoint is None else quoted_string(checkpoint)
+    since = literal(checkpoint)
     text = _text(spark, name, [f"since => {since}"], keys, net=net)
     with api.working(spark) as session, leased_snapshot(session) as snapshot:
         wanted = acid_table(session, bridge.parse_name(spark, name))
@@ -181,10 +181,10 @@ def _text(
 ) -> str:
     """Return the query of ``table_changes``."""
     parts = bridge.parse_name(spark, name)
-    arguments = [quoted_string(".".join(map(quote, parts))), *bounds]
+    arguments = [literal(".".join(map(quote, parts))), *bounds]
     if keys is not None:
         listed = [keys] if isinstance(keys, str) else list(keys)
-        arguments.append(f"keys => array({', '.join(map(quoted_string, listed))})")
+        arguments.append(f"keys => {literal(listed)}")
     if net:
         arguments.append("net => true")
     return f"SELECT * FROM table_changes({', '.join(arguments)})"

@@ -23,7 +23,7 @@ from acidsql.errors import AcidAnalysisError, WriteConflictError
 from acidsql.limits import limits
 from acidsql.progress_tables import progress_table, watched_value
 from acidsql.syntax.lexer import quote
-from acidsql.syntax.literals import quoted_string
+from acidsql.syntax.values import literal
 from acidsql.transaction_handle import TransactionHandle, transaction
 from acidsql.transactions.retries import run_again_after_conflicts
 
@@ -110,7 +110,7 @@ class Sink:
                 txn.rollback()
                 return
             self._write(txn, rows)
-            names = f"{quoted_string(str(stream))}, {quoted_string(target)}"
+            names = f"{literal(str(stream))}, {literal(target)}"
             txn.sql(f"INSERT INTO {batches} VALUES ({names}, {int(batch_id)}, current_timestamp())")
 
     def _write(self, txn: TransactionHandle, rows: DataFrame) -> None:
@@ -168,7 +168,7 @@ class Sink:
 
 def _of_stream(stream: str, target: str) -> str:
     """Return the condition for the batches of a stream in one table."""
-    return f"query_id = {quoted_string(stream)} AND table_name = {quoted_string(target)}"
+    return f"query_id = {literal(stream)} AND table_name = {literal(target)}"
 
 
 def sink(

@@ -17,13 +17,10 @@ import pyarrow.compute as pc
 
 from acidsql.arrow_reader.arrays import array_of, numbers_of
 from acidsql.errors import FormatError
+from acidsql.format.calendar_days import FIRST_GREGORIAN_DAY, FIRST_MISSING_DAY
 
 Numbers = npt.NDArray[np.int64]
 
-# Days since 1970 of 1582-10-15, the first of the Gregorian calendar, and of the days before it that
-# the hybrid calendar lacks.
-FIRST_GREGORIAN_DAY = -141_427
-_MISSING_DAYS = 10
 _MICROS, _NANOS_OF_MICRO = 1_000_000, 1_000
 _DAY_MICROS = 86_400 * _MICROS
 # Java takes a time before 1970 for one second later if it has more nanoseconds than these
@@ -56,7 +53,7 @@ def proleptic_days(days: Numbers, *, is_proleptic: bool) -> Numbers:
     if not is_old.any():
         return days
     if is_proleptic:
-        if (days[is_old] >= FIRST_GREGORIAN_DAY - _MISSING_DAYS).any():
+        if (days[is_old] >= FIRST_MISSING_DAY).any():
             raise FormatError(
                 "UNSUPPORTED_FEATURE.ARROW_VALUE",
                 "a day between 1582-10-05 and 1582-10-14 is not one of the calendar that Spark "

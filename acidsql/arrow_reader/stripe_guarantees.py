@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.arrow_reader.calendars import FIRST_GREGORIAN_DAY
 from acidsql.arrow_reader.filters import all_of, between
+from acidsql.format.calendar_days import FIRST_GREGORIAN_DAY
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.protobuf import Field, integer, octets, read_fields, zigzag_decode
 from acidsql.streaming.column_types import ColumnType

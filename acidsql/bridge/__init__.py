@@ -169,6 +169,7 @@ from acidsql.bridge.sql_text import (
     sort_order,
     substitute_variables,
     type_sql,
+    verbatim,
 )
 from acidsql.bridge.statement_settings import statement_settings
 from acidsql.bridge.stripe_rewriter import StripeRows, rewrite_stripes
@@ -403,6 +404,7 @@ __all__ = [
     "type_sql",
     "unqualified_functions",
     "update_rows",
+    "verbatim",
     "warn_if_untried",
     "with_attributes",
     "with_attributes_of",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import ParseException
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit
 from pyspark.sql.types import DataType, StructType
@@ -29,6 +30,7 @@ from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError
 from acidsql.syntax.literals import string_value
+from acidsql.syntax.values import literal, unsupported_value
 
 
 def substitute_variables(spark: SparkSession, text: str) -> str:
@@ -158,16 +160,20 @@ def literal_sql(spark: SparkSession, value: object) -> str:
     """Return the SQL text of a Python value as a literal of Spark's type for it.
 
     Raises:
-        AcidAnalysisError: a column has no text (UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT).
+        AcidAnalysisError: those of ``values.literal``; a column has no text
+            (UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT).
     """
+    return literal(value, partial(_other_literal, spark))
+
+
+def _other_literal(spark: SparkSession, value: object) -> str:
+    """Write a Column, or a value that this release of Spark may have a literal for."""
     if isinstance(value, Column):
         return f"({column_sql(spark, value)})"
-    if isinstance(value, list | tuple):
-        return f"array({', '.join(literal_sql(spark, v) for v in value)})"
-    if isinstance(value, dict):
-        items = [literal_sql(spark, v) for pair in value.items() for v in pair]
-        return f"map({', '.join(items)})"
-    return _verbatim(str(expression_of(spark, lit(value)).sql()))
+    try:
+        return verbatim(str(expression_of(spark, lit(value)).sql()))
+    except _NO_LITERAL as error:
+        raise unsupported_value(value) from error
 
 
 def column_sql(spark: SparkSession, value: Column) -> str:
@@ -189,16 +195,18 @@ def column_sql(spark: SparkSession, value: Column) -> str:
                 f"{what} cannot be part of a Column here: give the expression as SQL text; "
                 "spark.udf.register names Python functions",
             )
-    return _verbatim(str(expression.sql()).replace(_NO_FRAME, ""))
+    return verbatim(str(expression.sql()).replace(_NO_FRAME, ""))
 
 
 # Spark's text of the frame of a window that has none, which its parser does not read.
 _NO_FRAME = "unspecifiedframe$()"
+# What PySpark and py4j raise of an object that the JVM has none for.
+_NO_LITERAL = (AttributeError, Py4JError, PySparkException, TypeError, ValueError)
 _STRING = re.compile(r"'((?:[^'\\]|\\.)*)'|`(?:[^`]|``)*`", re.DOTALL)
 
 
-def _verbatim(text: str) -> str:
-    """Rewrite the strings of an SQL text so that each means the same under all settings.
+def verbatim(text: str) -> str:
+    """Rewrite the strings of an SQL text of Spark's so that each means the same under all settings.
 
     Spark writes them with backslash escapes; ``string_value`` has another way.
     """

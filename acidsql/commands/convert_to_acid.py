@@ -153,8 +153,8 @@ def _check_time_zone(session: AcidSession, table: Table) -> None:
             raise _cannot(
                 table.full_name,
                 f"Spark wrote the timestamps of {field.name} in the JVM's time zone, "
-                f"{session.jvm_time_zone}, and the session's is {session.time_zone}; start the "
-                "session with spark.sql.session.timeZone set to the JVM's",
+                f"{session.jvm_time_zone}, and the session's is {session.time_zone}; set "
+                f"spark.sql.session.timeZone to {session.jvm_time_zone} for this statement",
             )
 
 

@@ -16,7 +16,7 @@ from acidsql.insert_only.write import finalize_insert_only
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
-from acidsql.scan.time_zones import to_file_zone
+from acidsql.scan.time_zones import to_file_zone, zone_of_columns
 from acidsql.schema.acid_file import event_schema
 from acidsql.schema.columns import data_schema, has_timestamp, partition_schema
 from acidsql.schema.spark_limits import check_written
@@ -77,10 +77,11 @@ class WriteSchema:
             columns = [F.col(name) for name in values]
             rows = rows.withColumn(bucket, bucket_id(self.session.spark, self.table, columns))
         session = self.session
-        if self.table.file_format is FileFormat.ORC and session.time_zone != session.jvm_time_zone:
+        zone = zone_of_columns(session, self.table.columns)
+        if self.table.file_format is FileFormat.ORC and zone != session.jvm_time_zone:
             fields = zip(values, self.data.fields, strict=False)
             typed = {name: f.dataType for name, f in fields if has_timestamp(f.dataType)}
-            shifted = {n: to_file_zone(session, F.col(n), t) for n, t in typed.items()}
+            shifted = {n: to_file_zone(session, F.col(n), t, zone) for n, t in typed.items()}
             rows = rows.withColumns(shifted) if shifted else rows
         return rows
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.metastore.moments import microseconds
 from acidsql.session.metrics import current
-from acidsql.syntax.literals import literal
+from acidsql.syntax.values import literal
 
 # More values are not written as literals.
 _MOST_LITERALS = 2_000
@@ -84,8 +85,7 @@ def _value(value: object, sql_type: str) -> str:
     if value is not None and sql_type == "TIMESTAMP":
         return f"{_plain(value, sql_type)}L"
     if isinstance(value, Mapping):
-        pairs = (f"{literal(key)}, {literal(text)}" for key, text in value.items())
-        return f"map({', '.join(pairs)})"
+        return literal({str(key): str(text) for key, text in value.items()})
     if isinstance(value, tuple):
-        return f"array({', '.join(map(literal, value))})"
-    return literal(value)
+        return literal([str(text) for text in value])
+    return literal(value if value is None or isinstance(value, int | Decimal) else str(value))

@@ -30,12 +30,11 @@ from acidsql.format.names import (
 from acidsql.insert_only import read
 from acidsql.insert_only.write import finalize_insert_only, write_insert_only
 from acidsql.limits import limits
-from acidsql.metastore.model import Compaction, CompactionType, FileFormat
+from acidsql.metastore.model import Compaction, CompactionType
 from acidsql.metastore.names import object_name
 from acidsql.scan.plan import all_inserts, compaction_deletes, surviving_events
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.scan.time_zones import to_file_zone
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
@@ -147,17 +146,10 @@ def _write_deltas(
 def _write_plain(session: AcidSession, snapshot: TableSnapshot, staging: str, base: str) -> str:
     """Write the base of an insert-only table; return its path."""
     table = snapshot.table
-    rows = read.rows(session, ScanRecord(snapshot=snapshot))
+    rows = read.rows(session, ScanRecord(snapshot=snapshot), as_stored=True)
     few = bridge.input_bytes(rows) <= limits().one_task_bytes
     merged = rows.coalesce(1) if few else rows.hint("rebalance")
-    fields = data_schema(session.spark, table).fields
-    orc = table.file_format is FileFormat.ORC
-    columns = [
-        (
-            to_file_zone(session, F.col(quote(f.name)), f.dataType) if orc else F.col(quote(f.name))
-        ).alias(f.name)
-        for f in fields
-    ]
+    columns = [F.col(quote(f.name)) for f in data_schema(session.spark, table).fields]
     whole = replace(table, partition_columns=())
     with TemporaryDirectory(prefix="acidsql_") as local:
         is_object_store = session.files.is_object_store(base)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from acidsql import api
 from acidsql.metastore.model import Table
 from acidsql.progress_tables import progress_table, watched_value
-from acidsql.syntax.literals import quoted_string
+from acidsql.syntax.values import literal
 from acidsql.transaction_handle import TransactionHandle
 
 CONVERSIONS = "acidsql_conversions"
@@ -55,7 +55,7 @@ class Progress:
         self._spark = spark
         self._name, table = progress_table(spark, target, CONVERSIONS, _COLUMNS)
         self._table: Table = table
-        self._own = f"table_name = {quoted_string(table.full_name)} AND created = {table.created}"
+        self._own = f"table_name = {literal(table.full_name)} AND created = {table.created}"
 
     def begun(self) -> Begun | None:
         """Return the conversion that was begun; None if there is none."""
@@ -83,9 +83,9 @@ class Progress:
             begun: the conversion, with this batch done.
             rows: that were copied.
         """
-        version = "NULL" if begun.version is None else quoted_string(begun.version)
+        version = literal(begun.version)
         txn.sql(
-            f"INSERT INTO {self._name} VALUES ({quoted_string(self._table.full_name)}, "
-            f"{self._table.created}, {quoted_string(begun.source)}, {version}, "
-            f"{quoted_string(begun.plan)}, {begun.done}, {rows}, current_timestamp())"
+            f"INSERT INTO {self._name} VALUES ({literal(self._table.full_name)}, "
+            f"{self._table.created}, {literal(begun.source)}, {version}, "
+            f"{literal(begun.plan)}, {begun.done}, {rows}, current_timestamp())"
         )

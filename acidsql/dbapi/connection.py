@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from types import TracebackType
 from typing import Self
 
@@ -14,13 +15,15 @@ from acidsql import api
 from acidsql.dbapi import exceptions
 from acidsql.dbapi.cursor import Cursor
 from acidsql.dbapi.exceptions import InterfaceError, ProgrammingError, translated
-from acidsql.dbapi.many_rows import Row, RowTemplate, row_template, typed_rows
+from acidsql.dbapi.many_rows import RowTemplate, row_template
+from acidsql.dbapi.typed_rows import Row, TypedRows, groups_of, typed_rows
 from acidsql.planning.name_resolution import find_acid_table
 from acidsql.session.owner_thread import acting_for
 from acidsql.session.parsing import parse_in_session
-from acidsql.syntax import Statement
+from acidsql.syntax import Statement, bind
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name
+from acidsql.syntax.parameters import positional_markers
 from acidsql.syntax.statements import Delete, Insert, Merge, MultiInsert, Update
 from acidsql.transactions.current import transaction_mark
 
@@ -156,10 +159,13 @@ class Connection:
     def _run(self, text: str, parameters: Row | None) -> tuple[DataFrame, int | None]:
         """Run a statement, and return its answer with its ``affected_rows``."""
         with self._using():
+            _check_number(text, parameters)
             statement = parse_in_session(self._spark, text)
+            # A value that is refused begins no transaction.
+            bound = bind(text, api.literals(self._spark, parameters))
             if not self._autocommit and self._can_begin(statement):
                 api.sql(self._spark, "START TRANSACTION")
-            frame = api.sql(self._spark, text, parameters)
+            frame = api.sql(self._spark, bound)
             return frame, affected_rows(statement, frame)
 
     def _run_many(self, text: str, rows: Sequence[Row]) -> int:
@@ -172,8 +178,9 @@ class Connection:
             return 0
         with self._using():
             statement = parse_in_session(self._spark, text)
+            _check_number(text, max(rows, key=_values))
             template = row_template(text, statement) if isinstance(statement, Insert) else None
-            if template is not None:
+            if template is not None and isinstance(statement, Insert):
                 return self._insert_rows(statement, template, rows)
             total = 0
             with self._one_transaction(statement):
@@ -181,25 +188,46 @@ class Connection:
                     _, count = self._run(text, row)
                     if count is None:
                         raise ProgrammingError("executemany is for statements without a result")
-                    total = total + count if min(total, count) >= 0 else -1
+                    total = _sum(total, count)
             return total
 
-    def _insert_rows(
-        self, statement: Statement | None, template: RowTemplate, rows: Sequence[Row]
-    ) -> int:
-        """Run one INSERT with all rows."""
+    def _insert_rows(self, statement: Insert, template: RowTemplate, rows: Sequence[Row]) -> int:
+        """Run one INSERT with all rows; several if a row would change the values of another."""
+        targets = cache(lambda: template.targets(self._types(statement)))
+        texts: list[tuple[str, TypedRows | None]] = []
+        for group in groups_of(rows, targets):
+            typed = typed_rows(group)
+            if typed is None:
+                literals = [api.literals(self._spark, row) or () for row in group.rows()]
+                texts.append((template.of_literals(literals), None))
+            else:
+                texts.append((template.of_frame(typed.columns, _ROWS), typed))
         if not self._autocommit and self._can_begin(statement):
             api.sql(self._spark, "START TRANSACTION")
-        typed = typed_rows(rows)
-        if typed is None:
-            literals = [api.literals(self._spark, row) or () for row in rows]
-            frame = api.sql(self._spark, template.of_literals(literals))
-        else:
-            sent = self._spark.createDataFrame(typed.rows, typed.schema)
-            text = template.of_frame(typed.columns, _ROWS)
-            frame = api.sql(self._spark, text, **{_ROWS: sent})
-        count = affected_rows(statement, frame)
-        return -1 if count is None else count
+        total = 0
+        with self._one_transaction(statement) if len(texts) > 1 else nullcontext():
+            for text, typed in texts:
+                frames = {} if typed is None else {_ROWS: self._sent(typed)}
+                count = affected_rows(statement, api.sql(self._spark, text, **frames))
+                total = _sum(total, -1 if count is None else count)
+        return total
+
+    def _sent(self, typed: TypedRows) -> DataFrame:
+        return self._spark.createDataFrame(typed.rows, typed.schema)
+
+    def _types(self, statement: Insert) -> list[str]:
+        """Return the types of the columns that an INSERT has values for; none if they are not known
+        here.
+        """
+        with api.working(self._spark) as session:
+            table = find_acid_table(session, statement.name)
+        if table is None:
+            return []
+        types = {c.name.lower(): c.type for c in (*table.columns, *table.partition_columns)}
+        given = statement.partition.values if statement.partition else ()
+        fixed = {name.lower() for name, value in given if value is not None}
+        names = statement.columns or [name for name in types if name not in fixed]
+        return [types.get(name.lower(), "") for name in names]
 
     @contextmanager
     def _one_transaction(self, statement: Statement | None) -> Iterator[None]:
@@ -226,6 +254,31 @@ class Connection:
             return False
         with api.working(self._spark) as session:
             return all(find_acid_table(session, name) is not None for name in names)
+
+
+def _check_number(text: str, parameters: Row | None) -> None:
+    """Refuse more values than there are question marks.
+
+    Raises:
+        ProgrammingError: there are more.
+    """
+    if parameters is None or isinstance(parameters, Mapping):
+        return
+    markers = positional_markers(text)
+    if len(parameters) > markers:
+        raise ProgrammingError(
+            f"the statement has {markers} parameters (?), and {len(parameters)} values were given"
+        )
+
+
+def _values(parameters: Row) -> int:
+    """Return the number of values for question marks."""
+    return 0 if isinstance(parameters, Mapping) else len(parameters)
+
+
+def _sum(total: int, count: int) -> int:
+    """Add a number of rows; -1 is a number that is not known."""
+    return total + count if min(total, count) >= 0 else -1
 
 
 def _changed(statement: Statement | None) -> list[Name]:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 
 from acidsql.dbapi.exceptions import InterfaceError, NotSupportedError, translated
-from acidsql.dbapi.many_rows import Row
+from acidsql.dbapi.typed_rows import Row
 from acidsql.dbapi.types import Column, description
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ class Cursor:
     def executemany(self, operation: str, seq_of_parameters: Sequence[Row]) -> Self:
         """Run a statement with each of several rows of values, all in one transaction.
 
-        An ``INSERT … VALUES`` of one row is run once, with all rows.
+        An ``INSERT … VALUES`` of one row is run once, with all rows; more often if rows have values
+        of other types, which would become others by a common one.
 
         Raises:
             ProgrammingError: the statement returns rows.

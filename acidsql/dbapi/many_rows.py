@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
-from typing import Any
-
-from pyspark.sql.types import (
-    BinaryType,
-    BooleanType,
-    DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
 
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import blank_comments, code_spans
+from acidsql.syntax.parameters import positional_markers
 from acidsql.syntax.statements import Insert
-
-Row = Mapping[str, Any] | Sequence[Any]
 
 _VALUES = re.compile(r"\s*VALUES\s*(?=\()", re.IGNORECASE)
 _DEFAULT = re.compile(r"(?i)\bDEFAULT\b")
-_INT, _LONG = 1 << 31, 1 << 63
-_MOST_DIGITS = 38
+_ALONE = re.compile(r"\s*(?:\?|:(?P<name>[^\W\d]\w*))\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +42,42 @@ class RowTemplate:
         """
         row = bind(_escaped(self.row), columns)
         return f"{_escaped(self.head)} SELECT {row} FROM {{{frame}}}"
+
+    def targets(self, types: Sequence[str]) -> Mapping[int | str, str]:
+        """Return the types of columns whose values are parameters and nothing else, by the position
+        or the name of the parameter; of a name only if all its columns have one type.
+
+        Args:
+            types: of the columns, in the order of the row's values.
+        """
+        items = _items(self.row)
+        if len(items) != len(types):
+            return {}
+        found: dict[int | str, set[str]] = {}
+        before = 0
+        for item, kind in zip(items, types, strict=True):
+            alone = _ALONE.fullmatch(item)
+            if alone is not None:
+                found.setdefault(alone["name"] or before, set()).add(kind)
+            before += positional_markers(item)
+        return {place: kinds.pop() for place, kinds in found.items() if len(kinds) == 1}
+
+
+def _items(row: str) -> list[str]:
+    """Divide what is between the parentheses of a row at its commas.
+
+    >>> _items("?, concat('a,b', ?)")
+    ['?', " concat('a,b', ?)"]
+    """
+    depth, begin = 0, 0
+    items = []
+    for span in code_spans(row):
+        for i in range(span.start, span.end):
+            depth += (row[i] in "([") - (row[i] in ")]")
+            if row[i] == "," and depth == 0:
+                items.append(row[begin:i])
+                begin = i + 1
+    return [*items, row[begin:]]
 
 
 def _escaped(text: str) -> str:
@@ -100,105 +116,3 @@ def _closing(text: str, opening: int) -> int | None:
             if depth == 0:
                 return i
     return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypedRows:
-    """Values of parameters with a type of Spark for each, as literals of the values would have.
-
-    Attributes:
-        schema: a column for each parameter that has values; its name is that of the parameter,
-            or ``p`` and its position.
-        rows: values in the order of the columns.
-        columns: SQL text that stands for each parameter; ``NULL`` if it has no value in any row.
-    """
-
-    schema: StructType
-    rows: Sequence[tuple[Any, ...]]
-    columns: Mapping[str, str] | Sequence[str]
-
-
-def typed_rows(rows: Sequence[Row]) -> TypedRows | None:
-    """Find a type for each parameter; None if there is none, and literals have to be written.
-
-    >>> typed_rows([(1, None), (2, None)]).columns
-    ['`p0`', 'NULL']
-    """
-    first = rows[0]
-    if isinstance(first, Mapping):
-        names = list(first)
-        if not all(isinstance(row, Mapping) and row.keys() == first.keys() for row in rows):
-            return None
-        by_column = [[row[name] for row in rows] for name in names]  # type: ignore[call-overload]
-    else:
-        names = [f"p{i}" for i in range(len(first))]
-        if any(isinstance(row, Mapping) or len(row) != len(names) for row in rows):
-            return None
-        by_column = [list(values) for values in zip(*rows, strict=True)]
-    fields: list[StructField] = []
-    kept: list[list[Any]] = []
-    texts: list[str] = []
-    for name, values in zip(names, by_column, strict=True):
-        if all(value is None for value in values):
-            texts.append("NULL")
-            continue
-        typed = _typed(values)
-        if typed is None or not re.fullmatch(r"\w+", name):
-            return None
-        kind, converted = typed
-        fields.append(StructField(name, kind))
-        kept.append(converted)
-        texts.append(f"`{name}`")
-    if not fields:
-        return None
-    columns = dict(zip(names, texts, strict=True)) if isinstance(first, Mapping) else texts
-    return TypedRows(schema=StructType(fields), rows=list(zip(*kept, strict=True)), columns=columns)
-
-
-def _typed(values: list[Any]) -> tuple[DataType, list[Any]] | None:
-    """Return a type for all values, and the values as Spark takes them for it."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {float, int}:
-        kinds = {float}
-        values = [None if value is None else float(value) for value in values]
-    if len(kinds) != 1:
-        return None
-    kind = kinds.pop()
-    if kind is int:
-        return _integers(values)
-    if kind is Decimal:
-        return _decimals(values)
-    made = _TYPES.get(kind)
-    return None if made is None else (made(), values)
-
-
-_TYPES: Mapping[type, Callable[[], DataType]] = {
-    bool: BooleanType,
-    bytes: BinaryType,
-    bytearray: BinaryType,
-    date: DateType,
-    datetime: TimestampType,
-    float: DoubleType,
-    str: StringType,
-}
-
-
-def _integers(values: list[Any]) -> tuple[DataType, list[Any]] | None:
-    present = [value for value in values if value is not None]
-    low, high = min(present), max(present)
-    if low >= -_INT and high < _INT:
-        return IntegerType(), values
-    if low >= -_LONG and high < _LONG:
-        return LongType(), values
-    return None
-
-
-def _decimals(values: list[Any]) -> tuple[DataType, list[Any]] | None:
-    present = [value for value in values if value is not None]
-    if not all(value.is_finite() for value in present):
-        return None
-    scale = max(max(-value.as_tuple().exponent, 0) for value in present)
-    whole = max(max(value.adjusted() + 1, 0) for value in present)
-    if scale + whole > _MOST_DIGITS:
-        return None
-    return DecimalType(max(scale + whole, 1), scale), values

@@ -23,7 +23,7 @@ from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
-from acidsql.scan.time_zones import to_session_zone
+from acidsql.scan.time_zones import to_zone, zone_of_columns
 from acidsql.schema.columns import data_schema
 from acidsql.schema.spark_limits import has_maps_of_nested, has_nested_type
 from acidsql.session.acid_session import AcidSession
@@ -42,11 +42,13 @@ _FIELDS = "__fields"
 _LINE = StructType([StructField("value", StringType())])
 
 
-def rows(session: AcidSession, record: ScanRecord) -> DataFrame:
+def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -> DataFrame:
     """Build a DataFrame of a snapshot's rows, with the table's columns in their order.
 
     Args:
         record: says of which snapshot; what is read is noted in it.
+        as_stored: whether timestamps stay as Spark's reader has them, to be written again, and are
+            not converted to the session's time zone.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS, text with nested or escaped values.
@@ -75,9 +77,10 @@ def rows(session: AcidSession, record: ScanRecord) -> DataFrame:
         values = _from_text(session, table, schema)
     else:
         values = [F.col(quote(f.name)) for f in schema.fields]
-    if table.file_format is FileFormat.ORC:
+    if table.file_format is FileFormat.ORC and not as_stored:
+        zone = zone_of_columns(session, table.columns)
         pairs = zip(values, schema.fields, strict=True)
-        values = [to_session_zone(session, v, f.dataType) for v, f in pairs]
+        values = [to_zone(session, v, f.dataType, zone) for v, f in pairs]
     shown = [
         with_blanks(value, bridge.parse_type(session.spark, column.type)).alias(
             field.name, metadata=field.metadata

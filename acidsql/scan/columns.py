@@ -25,7 +25,7 @@ from acidsql.metastore.model import Column as TableColumn
 from acidsql.metastore.model import Table
 from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.scan.time_zones import to_session_zone
+from acidsql.scan.time_zones import to_zone, zone_of_columns
 from acidsql.schema.acid_file import IS_DELETED_COLUMN, KEYS, ROW_ID_COLUMN, row_field
 from acidsql.schema.columns import data_schema, partition_schema, schema_of
 from acidsql.session.acid_session import AcidSession
@@ -91,21 +91,23 @@ class TableColumns:
 
 def columns_of_table(session: AcidSession, table: Table) -> TableColumns:
     """Return the projections of a table; they are cached from Spark 4 on."""
+    zone = zone_of_columns(session, table.columns)
     if bridge.aliases_are_fresh(session.spark):
-        return _known_columns(session, table.columns, table.partition_columns)
-    return _made_columns(session, table.columns, table.partition_columns)
+        return _known_columns(session, table.columns, table.partition_columns, zone)
+    return _made_columns(session, table.columns, table.partition_columns, zone)
 
 
 def _made_columns(
     session: AcidSession,
     columns: tuple[TableColumn, ...],
     partition_columns: tuple[TableColumn, ...],
+    zone: str,
 ) -> TableColumns:
     spark = session.spark
     data = []
     for field, stored in zip(schema_of(spark, columns).fields, columns, strict=True):
         value = bridge.no_pushdown(spark, row_field(field.name), nullable=field.nullable)
-        value = to_session_zone(session, value, field.dataType)
+        value = to_zone(session, value, field.dataType, zone)
         value = with_blanks(value, bridge.parse_type(spark, stored.type))
         data.append(value.alias(field.name, metadata=field.metadata))
     taken = {c.name.lower() for c in (*columns, *partition_columns)}

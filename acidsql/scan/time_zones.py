@@ -1,28 +1,40 @@
 """Conversion of TIMESTAMP values between the zone of the files and that of the session.
 
-A TIMESTAMP in an ORC file is a local time. Spark reads and writes it in the JVM's time zone.
+A TIMESTAMP in an ORC file is a local time. Spark reads and writes it in the JVM's time zone. The
+session's is asked for when a statement is planned, and is in its plan: ``SET TIME ZONE`` counts for
+the next one.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
+from acidsql.metastore.model import Column as TableColumn
 from acidsql.schema.columns import has_timestamp
 from acidsql.session.acid_session import AcidSession
 
 
-def to_session_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
-    """Convert a value read from a file, so that its local time in the session's zone is that of the
-    file.
+def zone_of_columns(session: AcidSession, columns: Iterable[TableColumn]) -> str:
+    """Return the zone to which the values of a table's columns are converted: the session's, or
+    that of the files where no column has timestamps.
     """
-    return _shifted(value, data_type, session.jvm_time_zone, session.time_zone)
+    if any("timestamp" in column.type.lower() for column in columns):
+        return session.time_zone
+    return session.jvm_time_zone
 
 
-def to_file_zone(session: AcidSession, value: Column, data_type: DataType) -> Column:
-    """Convert a value to be written, so that the file has its local time in the session's zone."""
-    return _shifted(value, data_type, session.time_zone, session.jvm_time_zone)
+def to_zone(session: AcidSession, value: Column, data_type: DataType, zone: str) -> Column:
+    """Convert a value read from a file, so that its local time in a zone is that of the file."""
+    return _shifted(value, data_type, session.jvm_time_zone, zone)
+
+
+def to_file_zone(session: AcidSession, value: Column, data_type: DataType, zone: str) -> Column:
+    """Convert a value to be written, so that the file has its local time in a zone."""
+    return _shifted(value, data_type, zone, session.jvm_time_zone)
 
 
 def _shifted(value: Column, data_type: DataType, source: str, target: str) -> Column:

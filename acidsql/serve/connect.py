@@ -68,8 +68,19 @@ class ConnectServer:
         told = json.loads(text or "{}")
         if question == "tables":
             return _tables(client, told)
-        statement = bind(told["text"], told.get("values"))
+        statement = bind(told["text"], _verbatim(told.get("values")))
         return _run(client, statement) if question == "run" else _query(client, statement)
+
+
+def _verbatim(
+    values: Mapping[str, str] | Sequence[str] | None,
+) -> Mapping[str, str] | Sequence[str] | None:
+    """Return values as the server has written them such that Spark substitutes nothing in them."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return {name: bridge.verbatim(text) for name, text in values.items()}
+    return [bridge.verbatim(text) for text in values]
 
 
 def _run(client: Client, text: str) -> Any:

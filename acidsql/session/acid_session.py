@@ -56,7 +56,6 @@ class AcidSession:
         learnt_places: directories of tables and partitions whose write ids the metastore has been
             compared with.
         owned_places: directories of tables that are known to belong to this metastore.
-        time_zone: zone of the local times in files.
         has_written: whether a transaction has ended since compactions were last thought of.
         wake_compactor: wakes the session's background thread; None before the first time.
         interrupted: set when a compaction in that thread must end.
@@ -99,9 +98,6 @@ class AcidSession:
         self.wake_compactor: Callable[[], None] | None = None
         self.interrupted = threading.Event()
         self.at_close = ExitStack()
-        # Zone of the local times that Hive reads in files. A later SET TIME ZONE changes how
-        # instants are parsed and printed, as in Spark, not the instants in the tables.
-        self.time_zone = str(spark.conf.get("spark.sql.session.timeZone"))
         if not self.metastore.capabilities.has_other_clients:
             for name in self.metastore.databases():
                 mirror_database(self, name)
@@ -184,6 +180,11 @@ class AcidSession:
     def jvm_time_zone(self) -> str:
         """Time zone in which Spark's ORC reader and writer take local times."""
         return bridge.jvm_time_zone(self.spark)
+
+    @property
+    def time_zone(self) -> str:
+        """Session's time zone as it is now, in which a statement has the local times of files."""
+        return str(self.spark.conf.get("spark.sql.session.timeZone"))
 
     @property
     def warehouse(self) -> str:

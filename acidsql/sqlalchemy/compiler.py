@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import exc, schema
 from sqlalchemy.sql import compiler
 
+from acidsql.errors import AcidAnalysisError
+from acidsql.sqlalchemy.types import Duration
 from acidsql.syntax.literals import property_list, quoted_string
+from acidsql.syntax.values import literal
 
 # Largest precision in bits of a number that is a FLOAT, as in the SQL standard.
 _FLOAT_BITS = 24
@@ -33,6 +37,73 @@ class SparkCompiler(compiler.SQLCompiler):
             text += f"\n OFFSET {self.process(select._offset_clause, **kw)}"
         return text
 
+    def fetch_clause(self, select: Any, *arguments: Any, **kw: Any) -> str:
+        """Write LIMIT for FETCH FIRST.
+
+        Raises:
+            CompileError: PERCENT or WITH TIES.
+        """
+        if any(select._fetch_clause_options.values()):
+            raise exc.CompileError("FETCH with PERCENT or WITH TIES is not supported: use a window")
+        text = f"\n LIMIT {self.process(select._fetch_clause, **kw)}"
+        if select._offset_clause is not None:
+            text += f"\n OFFSET {self.process(select._offset_clause, **kw)}"
+        return text
+
+    def render_literal_value(self, value: Any, type_: Any) -> str:
+        """Write a value as ``execute`` writes that of a parameter.
+
+        Raises:
+            CompileError: it cannot be one.
+        """
+        to_dbapi = type_._cached_bind_processor(self.dialect)
+        try:
+            return literal(value if to_dbapi is None else to_dbapi(value))
+        except AcidAnalysisError as error:
+            raise exc.CompileError(str(error)) from error
+
+    def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        """Write a division that is rounded down; of integers it is exact."""
+        left, right = self.process(binary.left, **kw), self.process(binary.right, **kw)
+        if all(side.type._type_affinity is sa.Integer for side in (binary.left, binary.right)):
+            # Spark divides integers as DOUBLE, which has fewer digits than a BIGINT.
+            exact = (f"CAST({side} AS DECIMAL(20, 0))" for side in (left, right))
+            return f"CAST(FLOOR({' / '.join(exact)}) AS BIGINT)"
+        return f"FLOOR({left} / {right})"
+
+    def visit_add_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        """Write ``+``, also of a time and a duration."""
+        return self._generate_generic_binary(_with_durations(binary), " + ", **kw)
+
+    def visit_sub_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        """Write ``-``, also of a time and a duration."""
+        return self._generate_generic_binary(_with_durations(binary), " - ", **kw)
+
+    def visit_extract(self, extract: Any, **kw: Any) -> str:
+        """Write EXTRACT; the epoch is seconds since 1970 with their fraction."""
+        if extract.field == "epoch":
+            return f"CAST(CAST({self.process(extract.expr, **kw)} AS TIMESTAMP) AS DOUBLE)"
+        return f"EXTRACT({extract.field} FROM {self.process(extract.expr, **kw)})"
+
+    def visit_try_cast(self, cast: Any, **kw: Any) -> str:
+        """Write TRY_CAST."""
+        return (
+            f"TRY_CAST({self.process(cast.clause, **kw)} AS {self.process(cast.typeclause, **kw)})"
+        )
+
+    def visit_aggregate_strings_func(self, fn: Any, **kw: Any) -> str:
+        """Write a join of collected texts, which every release of Spark has.
+
+        Raises:
+            CompileError: an ORDER BY.
+        """
+        texts, delimiter, *_ = fn.clauses
+        if getattr(fn.clauses, "aggregate_order_by", None) is not None:
+            raise exc.CompileError("aggregate_strings has no order: use sort_array and array_join")
+        counted, collected = self.process(texts, **kw), self.process(texts, **kw)
+        joined = f"array_join(collect_list({collected}), {self.process(delimiter, **kw)})"
+        return f"CASE WHEN count({counted}) > 0 THEN {joined} END"
+
     def for_update_clause(self, select: Any, **kw: Any) -> str:
         """Write nothing: queries lock no rows."""
         return ""
@@ -47,15 +118,56 @@ class SparkCompiler(compiler.SQLCompiler):
 
     def visit_regexp_match_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
         """Write RLIKE."""
-        return self._generate_generic_binary(binary, " RLIKE ", **kw)
+        return f"{self.process(binary.left, **kw)} RLIKE {self._pattern(binary, **kw)}"
 
     def visit_not_regexp_match_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
         """Write NOT RLIKE."""
-        return self._generate_generic_binary(binary, " NOT RLIKE ", **kw)
+        return f"{self.process(binary.left, **kw)} NOT RLIKE {self._pattern(binary, **kw)}"
+
+    def visit_regexp_replace_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        """Write ``regexp_replace``, which replaces every match."""
+        pattern, replacement = binary.right.clauses
+        text = self.process(binary.left, **kw)
+        found = self._pattern(binary, pattern, **kw)
+        return f"regexp_replace({text}, {found}, {self.process(replacement, **kw)})"
+
+    def _pattern(self, binary: Any, pattern: Any = None, **kw: Any) -> str:
+        """Write a regular expression with its flags, as Java has them.
+
+        Raises:
+            CompileError: a flag that it does not have.
+        """
+        written = self.process(binary.right if pattern is None else pattern, **kw)
+        flags = str(binary.modifiers["flags"] or "").replace("g", "")
+        if set(flags) - set("imsx"):
+            raise exc.CompileError(f"flags {flags!r} of a regular expression: i, m, s and x exist")
+        return f"concat('(?{flags})', {written})" if flags else written
 
     def visit_empty_set_expr(self, element_types: Any, **kw: Any) -> str:
         """Write a query without rows."""
         return f"SELECT {', '.join('1' for _ in element_types or (None,))} WHERE 1 != 1"
+
+
+def _with_durations(binary: Any) -> Any:
+    """Return an operation with durations of Spark instead of SQLAlchemy's times after 1970."""
+    sides = {
+        name: _duration(getattr(binary, name))
+        for name in ("left", "right")
+        if isinstance(getattr(binary, name), sa.BindParameter)
+        and isinstance(getattr(binary, name).type, sa.Interval)
+    }
+    if not sides:
+        return binary
+    made = binary._clone()
+    for name, side in sides.items():
+        setattr(made, name, side)
+    return made
+
+
+def _duration(parameter: Any) -> Any:
+    made = parameter._clone(maintain_key=True)
+    made.type = Duration()
+    return made
 
 
 class SparkDDLCompiler(compiler.DDLCompiler):
@@ -178,6 +290,12 @@ class SparkTypeCompiler(compiler.GenericTypeCompiler):
 
     def visit_TIMESTAMP(self, type_: Any, **kw: Any) -> str:  # noqa: N802
         return "TIMESTAMP"
+
+    def visit_ARRAY(self, type_: Any, **kw: Any) -> str:  # noqa: N802
+        text = self.process(type_.item_type, **kw)
+        for _ in range(type_.dimensions or 1):
+            text = f"ARRAY<{text}>"
+        return text
 
     def visit_TIME(self, type_: Any, **kw: Any) -> str:  # noqa: N802
         raise exc.CompileError("ORC tables have no TIME: use a text or a TIMESTAMP")

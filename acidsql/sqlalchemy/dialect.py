@@ -99,6 +99,16 @@ class AcidSqlDialect(Reflection):
         if statement.strip():
             cursor.execute(statement, parameters)
 
+    def do_savepoint(self, connection: Connection, name: str) -> None:  # noqa: ARG002
+        """Refuse a savepoint.
+
+        Raises:
+            InvalidRequestError: always.
+        """
+        raise exc.InvalidRequestError(
+            "begin_nested: there are no savepoints; a statement that fails takes back itself alone"
+        )
+
     def do_ping(self, dbapi_connection: Any) -> bool:
         """Return whether a connection is open."""
         dbapi_connection.cursor().close()

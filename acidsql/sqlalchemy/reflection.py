@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import exc
@@ -11,6 +12,57 @@ from sqlalchemy.engine.default import DefaultDialect
 
 from acidsql.sqlalchemy.types import type_of
 from acidsql.syntax.lexer import quote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """Answer of DESCRIBE EXTENDED about a table.
+
+    Attributes:
+        columns: name, type and comment of each.
+        details: of the table, by their names.
+        defaults: of columns, as SQL.
+        not_null: columns that are NOT NULL.
+    """
+
+    columns: Sequence[tuple[str, str, str | None]]
+    details: Mapping[str, str]
+    defaults: Mapping[str, str]
+    not_null: frozenset[str]
+
+
+def description_of(rows: Iterable[Sequence[Any]]) -> Description:
+    """Return what the rows of DESCRIBE EXTENDED tell.
+
+    A heading begins with # and has no type; a column may begin so too, and has one.
+    """
+    sections: dict[str, list[tuple[str, str, str | None]]] = {"": []}
+    section = ""
+    for name, kind, comment in rows:
+        if kind:
+            sections[section].append((name, kind, comment))
+        elif name.startswith("#"):
+            section = name
+            sections[section] = []
+    columns = sections[""]
+    details = {name: value for name, value, _ in sections.get("# Detailed Table Information", ())}
+    defaults = {name: value or "" for name, _, value in sections.get("# Column Default Values", ())}
+    return Description(
+        columns=columns,
+        details=details,
+        defaults=defaults,
+        not_null=_listed(details.get("Not Null", ""), [name for name, _, _ in columns]),
+    )
+
+
+def _listed(text: str, names: Iterable[str]) -> frozenset[str]:
+    """Return which names a list has that is in their order, whatever characters are in them."""
+    found = set()
+    for name in names:
+        if text == name or text.startswith(f"{name}, "):
+            found.add(name)
+            text = text[len(name) + 2 :]
+    return frozenset(found)
 
 
 class Reflection(DefaultDialect):
@@ -68,28 +120,57 @@ class Reflection(DefaultDialect):
     def get_columns(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """Return name, type, nullability and comment of the columns.
+        """Return name, type, nullability, default and comment of the columns.
 
         Raises:
             NoSuchTableError: there is no such table or view.
         """
+        found = self._described(connection, table_name, schema, **kw)
+        return [
+            {
+                "name": name,
+                "type": type_of(kind),
+                "nullable": name not in found.not_null,
+                "default": found.defaults.get(name),
+                "comment": comment or None,
+            }
+            for name, kind, comment in found.columns
+        ]
+
+    @reflection.cache
+    def get_table_comment(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> Any:
+        """Return the comment of a table or view.
+
+        Raises:
+            NoSuchTableError: there is no such table or view.
+        """
+        found = self._described(connection, table_name, schema, **kw)
+        return {"text": found.details.get("Comment")}
+
+    @reflection.cache
+    def get_view_definition(
+        self, connection: Connection, view_name: str, schema: str | None = None, **kw: Any
+    ) -> str:
+        """Return the query of a view.
+
+        Raises:
+            NoSuchTableError: there is no such view.
+        """
+        found = self._described(connection, view_name, schema, **kw)
+        if "View Text" not in found.details:
+            raise exc.NoSuchTableError(view_name)
+        return found.details["View Text"]
+
+    @reflection.cache
+    def _described(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> Description:
         if not self.has_table(connection, table_name, schema, **kw):
             raise exc.NoSuchTableError(table_name)
         name = ".".join(quote(part) for part in (schema, table_name) if part)
-        found = []
-        for column, kind, comment in connection.exec_driver_sql(f"DESCRIBE {name}"):
-            if not column or column.startswith("#"):
-                break  # what follows is about partitions
-            found.append(
-                {
-                    "name": column,
-                    "type": type_of(kind),
-                    "nullable": True,
-                    "default": None,
-                    "comment": comment or None,
-                }
-            )
-        return found
+        return description_of(connection.exec_driver_sql(f"DESCRIBE EXTENDED {name}").all())
 
     def get_pk_constraint(
         self,

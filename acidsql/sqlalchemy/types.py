@@ -1,15 +1,14 @@
-"""Types of SQLAlchemy and of Spark, and literals of Spark's SQL."""
+"""Types of SQLAlchemy and of Spark."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import types as sa
 from sqlalchemy.engine.interfaces import Dialect
-
-from acidsql.syntax.literals import string_value
 
 
 class SparkType(sa.UserDefinedType[Any]):
@@ -32,36 +31,8 @@ class SparkType(sa.UserDefinedType[Any]):
         return f"SparkType({self.text!r})"
 
 
-class SparkString(sa.String):
-    """Text whose literals mean the same under all settings of Spark."""
-
-    def literal_processor(self, dialect: Dialect) -> Callable[[str], str]:  # noqa: ARG002
-        """Return what writes a literal."""
-        return string_value
-
-
-class SparkDate(sa.Date):
-    """Date with typed literals: a text is not assigned to a DATE."""
-
-    def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
-        """Return what writes a literal."""
-        return lambda value: f"DATE '{value.isoformat()}'"
-
-
-class SparkDateTime(sa.DateTime):
-    """Date and time with typed literals."""
-
-    def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
-        """Return what writes a literal."""
-        return lambda value: f"TIMESTAMP '{value.isoformat(' ')}'"
-
-
 class SparkBinary(sa.LargeBinary):
     """Bytes, which PySpark returns as ``bytearray``."""
-
-    def literal_processor(self, dialect: Dialect) -> Callable[[bytes], str]:  # noqa: ARG002
-        """Return what writes a literal."""
-        return lambda value: f"X'{value.hex()}'"
 
     def result_processor(
         self,
@@ -72,11 +43,24 @@ class SparkBinary(sa.LargeBinary):
         return lambda value: None if value is None else bytes(value)
 
 
+class SparkInterval(sa.Interval):
+    """Duration, which a column keeps as a time after 1970, since tables have no such type."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: Any) -> Callable[[Any], Any]:
+        """Return what takes a value of a column, or the difference of two times."""
+        of_time = super().result_processor(dialect, coltype)
+        return lambda value: value if isinstance(value, timedelta) else of_time(value)
+
+
+class Duration(sa.TypeEngine[timedelta]):
+    """Duration within an expression, as Spark has it."""
+
+
 COLSPECS: Mapping[type[sa.TypeEngine[Any]], type[sa.TypeEngine[Any]]] = {
-    sa.String: SparkString,
-    sa.Date: SparkDate,
-    sa.DateTime: SparkDateTime,
     sa.LargeBinary: SparkBinary,
+    sa.Interval: SparkInterval,
 }
 
 _SIMPLE: Mapping[str, Callable[[], sa.TypeEngine[Any]]] = {

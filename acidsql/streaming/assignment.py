@@ -21,15 +21,16 @@ import pyarrow.compute as pc
 from acidsql.streaming import texts
 from acidsql.streaming.arrow_types import is_binary, is_moment, is_number, is_text, spark_name
 from acidsql.streaming.column_types import ColumnType
+from acidsql.streaming.refusals import (
+    Refused,
+    check_days,
+    check_written_moments,
+    repeated_name,
+)
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _DECIMAL_DIGITS = 38
-_MICROS = 1_000_000
 _QUOTED = 60  # characters of a value in a message
-
-
-class Refused(ValueError):  # noqa: N818 - what was refused is a value, by the rules
-    """Refusal of a value; its message is the end of a sentence about the column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,14 @@ def _of_own_type(values: Sequence[Any], target: pa.DataType) -> pa.Array:
             return pa.array(values, target)
         except (pa.ArrowException, OverflowError, UnicodeEncodeError):
             pass  # a value that does not fit, or must be rounded
+    if pa.types.is_floating(target) and any(map(_is_negative_zero, values)):
+        # Decimals of Arrow have no such number.
+        values = [float(value) if type(value) is Decimal else value for value in values]
     return _inferred(values)
+
+
+def _is_negative_zero(value: object) -> bool:
+    return type(value) is Decimal and not value and value.is_signed()
 
 
 def assign(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Array:
@@ -97,20 +105,11 @@ def assign(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Array:
         made = _assign_atomic(values, target.arrow, rules)
     except pa.ArrowException as error:
         raise Refused(f"cannot be {target.text}: {_first_line(error)}") from error
+    if pa.types.is_temporal(target.arrow):
+        check_days(made)
     if pa.types.is_timestamp(target.arrow):
-        _check_written_moments(made)
+        check_written_moments(made)
     return _fitted(made, target) if target.length else made
-
-
-def _check_written_moments(values: pa.Array) -> None:
-    """Refuse timestamps that Arrow's writer of ORC damages: it divides towards zero."""
-    micros = values.cast(pa.int64())
-    rests = pc.subtract(micros, pc.multiply(pc.divide(micros, _MICROS), _MICROS))
-    if pc.any(pc.less(rests, 0)).as_py():
-        raise Refused(
-            "is before 1970 with a fraction of a second, which Arrow cannot write into ORC: insert "
-            "the row by a statement"
-        )
 
 
 # Python's type of the values that a type of Arrow takes as they are.
@@ -377,6 +376,9 @@ def _check_fields(names: Sequence[str], target: ColumnType) -> None:
     unknown = [name for name in names if str(name).lower() not in known]
     if unknown:
         raise Refused(f"has no field {unknown[0]!r} in {target.text}")
+    twice = repeated_name(names)
+    if twice is not None:
+        raise Refused(f"has the field {twice!r} twice, in another case")
 
 
 def _first_line(error: BaseException) -> str:

@@ -61,10 +61,10 @@ class ColumnType:
 
     @property
     def has_limits(self) -> bool:
-        """Whether not all values of the type of Arrow are values of this one: of char, varchar and
-        TIMESTAMP, and of what contains them.
+        """Whether not all values of the type of Arrow are values of this one: of char, varchar,
+        DATE and TIMESTAMP, and of what contains them.
         """
-        is_limited = self.length > 0 or pa.types.is_timestamp(self.arrow)
+        is_limited = self.length > 0 or pa.types.is_temporal(self.arrow)
         return is_limited or any(child.has_limits for child in self.children)
 
 

@@ -13,13 +13,14 @@ from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.kerberos import Kerberos
 from acidsql.metastore.model import FileFormat, Table, TableType
 from acidsql.metastore.tls import Tls
-from acidsql.streaming.assignment import Refused, Rules, assign_objects, partition_texts
+from acidsql.streaming.assignment import Rules, assign_objects, partition_texts
 from acidsql.streaming.client import Client, open_client
 from acidsql.streaming.column_types import parse_type
 from acidsql.streaming.connection import StreamingConnection
 from acidsql.streaming.files import no_appends, open_storage
 from acidsql.streaming.options import OnError, Options
 from acidsql.streaming.records import Rejection
+from acidsql.streaming.refusals import Refused
 from acidsql.streaming.writers import RecordWriter, RowWriter
 
 _BATCH_SIZE = 10

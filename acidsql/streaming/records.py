@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from acidsql.metastore.model import Column
-from acidsql.streaming.assignment import Refused, Rules, assign, assign_objects
+from acidsql.streaming.assignment import Rules, assign, assign_objects
 from acidsql.streaming.column_types import ColumnType
+from acidsql.streaming.refusals import Refused, repeated_name
 from acidsql.streaming.writers import Fields, RecordWriter
 
 
@@ -189,6 +190,10 @@ class Converter:
         unknown = lowered.keys() - set(self._names)
         if unknown:
             raise _RefusedColumn(None, f"has a field {min(unknown)!r}, which is no column")
+        if len(lowered) < len(record):
+            raise _RefusedColumn(
+                None, f"has the field {repeated_name(record)!r} twice, in another case"
+            )
         self._check_missing(lowered.keys())
         return tuple(lowered.get(name) for name in self._names)
 

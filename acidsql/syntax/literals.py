@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 
 # What a text may consist of so that its literal has no escapes and no variables in it.
 _PLAIN = re.compile(r"(?:[^'\\$\x00-\x1f\x7f]|\$(?!\{))*")
+_ESCAPED = re.compile(r"['\\\x00\n\r]|\$(?=\{)")
 
 
 def quoted_string(text: str) -> str:
     r"""Write a text as a string literal with backslash escapes.
 
-    It is for clauses that take no other expression, such as LOCATION. It has another meaning where
-    ``spark.sql.parser.escapedStringLiterals`` is set.
+    It is for clauses that take a literal and no other expression, such as COMMENT and LOCATION; in
+    those Spark knows escapes whatever ``spark.sql.parser.escapedStringLiterals`` says, but
+    substitutes variables. Values in expressions are written by ``values.literal``.
 
-    >>> quoted_string("it's")
-    "'it\\'s'"
+    >>> quoted_string("it's"), quoted_string("${x}")
+    ("'it\\'s'", "'\\u0024{x}'")
     """
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r") + "'"
+    return "'" + _ESCAPED.sub(_escape, text) + "'"
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in "\\'":
+        return f"\\{character}"
+    return {"\n": "\\n", "\r": "\\r"}.get(character, f"\\u{ord(character):04x}")
 
 
 def property_list(properties: Mapping[str, str]) -> str:
@@ -46,21 +53,6 @@ def string_value(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return f"'{text}'"
     return f"CAST(X'{text.encode().hex()}' AS STRING)"
-
-
-def literal(value: object) -> str:
-    """Write None, a truth value, a number or a text as an expression of Spark's type for it.
-
-    >>> literal(None), literal(True), literal(5), literal("5")
-    ('NULL', 'true', '5', "'5'")
-    """
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | Decimal):
-        return str(value)
-    return string_value(str(value))
 
 
 # Types, but for DECIMAL, whose values ``typed_literal`` writes.
@@ -95,6 +87,7 @@ def typed_literal(value: object, data_type: str) -> str:
     'CAST(NULL AS DECIMAL(5,2))'
     """
     write = _TYPED.get(data_type)
-    if value is None or write is None:
-        return f"CAST({literal(value)} AS {data_type})"
+    if value is None or write is None:  # NULL, DECIMAL
+        written = "NULL" if value is None else str(value)
+        return f"CAST({written} AS {data_type})"
     return write(value)

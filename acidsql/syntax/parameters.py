@@ -44,6 +44,15 @@ def bind(text: str, args: Mapping[str, str] | Sequence[str] | None) -> str:
     return "".join((*pieces, text[position:]))
 
 
+def positional_markers(text: str) -> int:
+    """Return the number of parameter markers ``?`` in a text.
+
+    >>> positional_markers("SELECT ?, '?', ? -- ?")
+    2
+    """
+    return sum(1 for _ in _markers(_POSITIONAL, text))
+
+
 def _named(text: str, args: Mapping[str, str]) -> Iterator[tuple[re.Match[str], str]]:
     for match in _markers(_NAMED, text):
         name = match["name"]

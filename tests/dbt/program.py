@@ -17,6 +17,10 @@ from dbt.cli.main import dbtRunner
 
 _QUERIES = {
     "seed": "SELECT id, status, CAST(amount AS STRING), note FROM shop.raw_orders",
+    "seed_times": "SELECT id, CAST(ordered_at AS STRING) FROM shop.raw_orders",
+    "mixed": "SELECT * FROM shop.mixed",
+    "mixed_days": "SELECT amount, CAST(day AS STRING) FROM shop.mixed_days",
+    "mixed_rows": "SELECT * FROM shop.mixed_rows",
     "view": "SELECT id, CAST(day AS STRING) FROM shop.stg_orders",
     "customers": "SELECT customer, orders, CAST(total AS STRING) FROM shop.customers",
     "customers_writes": "DESCRIBE HISTORY shop.customers",

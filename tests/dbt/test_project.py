@@ -49,7 +49,12 @@ class Dbt:
         return found
 
     def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": str(_ROOT), "SHOP_HOME": str(self.home)}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(_ROOT),
+            "SHOP_HOME": str(self.home),
+            "TZ": "UTC",
+        }
         return subprocess.run(
             command,
             cwd=self.project,
@@ -87,6 +92,16 @@ def test_project_is_built_and_built_again(dbt: Dbt) -> None:
         [3, "shipped", "5.25", "ok"],
         [4, "placed", "7.00", "new"],
     ]
+    # Times are the text of the file, though the zones of the session and of the process differ.
+    assert rows["seed_times"] == [
+        [1, "2024-05-01 10:00:00"],
+        [3, "2024-05-02 09:00:00"],
+        [4, "2024-05-03 08:00:00"],
+    ]
+    # Names in another case are no new columns.
+    assert rows["mixed"] == [[1, "round 2", 5]]
+    assert rows["mixed_days"] == [[2, "2024-01-01"]]
+    assert rows["mixed_rows"] == [[1, "x"], [2, "x"]]
     assert rows["view"] == [[1, "2024-05-01"], [3, "2024-05-02"], [4, "2024-05-03"]]
     assert rows["customers"] == [["Ann", 2, "15.75"], ["Cleo", 1, "7.00"]]
     # Its columns are the same: it was overwritten. Those of the other are not: it was made anew.

@@ -169,13 +169,11 @@ def test_files_that_are_none_of_the_tables_are_named(lab: Lab, plain: str, stran
 
 def test_timestamps_of_another_zone_are_refused(lab: Lab, plain: str) -> None:
     lab.sql(f"CREATE TABLE {plain} (id INT, t TIMESTAMP) USING orc")
-    session = lab.session
-    zone, session.time_zone = session.time_zone, "Asia/Kolkata"
-    try:
-        with pytest.raises(AcidAnalysisError, match=r"the timestamps of t in .* Asia/Kolkata"):
-            lab.sql(TO_ACID.format(t=plain))
-    finally:
-        session.time_zone = zone
+    with (
+        lab.settings(spark__sql__session__timeZone="Asia/Kolkata"),
+        pytest.raises(AcidAnalysisError, match=r"the timestamps of t in .* Asia/Kolkata"),
+    ):
+        lab.sql(TO_ACID.format(t=plain))
 
 
 def test_a_failure_in_the_middle_is_taken_back(

@@ -192,8 +192,8 @@ def test_errors(lab: Lab, connection: dbapi.Connection) -> None:
     with pytest.raises(dbapi.InterfaceError, match="no rows"):
         cursor.fetchone()
     for text, kind, condition in [
-        ("SELECT * FROM nowhere", dbapi.ProgrammingError, "TABLE_OR_VIEW_NOT_FOUND"),
-        ("SELEC 1", dbapi.ProgrammingError, "PARSE_SYNTAX_ERROR"),
+        ("SELECT ? FROM nowhere", dbapi.ProgrammingError, "TABLE_OR_VIEW_NOT_FOUND"),
+        ("SELEC ?", dbapi.ProgrammingError, "PARSE_SYNTAX_ERROR"),
         ("SELECT ?, ?", dbapi.ProgrammingError, "UNBOUND_SQL_PARAMETER"),
     ]:
         with pytest.raises(kind) as caught:

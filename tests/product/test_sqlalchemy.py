@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import enum
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -79,6 +80,103 @@ def test_tables_are_made_filled_and_reflected(lab: Lab, engine: sa.Engine) -> No
     lab.sql("DROP VIEW sa_view")
     pet.drop(engine)
     assert not sa.inspect(engine).has_table("sa_pet")
+
+
+def test_everything_that_can_be_reflected(lab: Lab, engine: sa.Engine) -> None:
+    lab.sql(
+        """CREATE TABLE sa_all (id INT NOT NULL, `# of items` INT COMMENT '# it',
+        `t.x` DECIMAL(10,2) DEFAULT 1.5, `a, b` STRING NOT NULL, m MAP<STRING, ARRAY<INT>>,
+        c CHAR(3)) COMMENT 'all' PARTITIONED BY (day DATE, q STRING)
+        STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"""
+    )
+    lab.sql("CREATE VIEW sa_few AS SELECT id, day FROM sa_all")
+    lab.sql("CREATE TABLE sa_plain (id INT, s STRING DEFAULT 'a') USING orc COMMENT 'plain'")
+    inspector = sa.inspect(engine)
+    assert [
+        (c["name"], str(c["type"]), c["nullable"], c["default"], c["comment"])
+        for c in inspector.get_columns("sa_all")
+    ] == [
+        ("id", "INTEGER", False, None, None),
+        ("# of items", "INTEGER", True, None, "# it"),
+        ("t.x", "NUMERIC(10, 2)", True, "1.5", None),
+        ("a, b", "TEXT", False, None, None),
+        ("m", "map<string,array<int>>", True, None, None),
+        ("c", "CHAR(3)", True, None, None),
+        ("day", "DATE", True, None, None),
+        ("q", "TEXT", True, None, None),
+    ]
+    assert [c["name"] for c in inspector.get_columns("sa_few")] == ["id", "day"]
+    assert [c["default"] for c in inspector.get_columns("sa_plain")] == [None, "'a'"]
+    assert inspector.get_table_comment("sa_all") == {"text": "all"}
+    assert inspector.get_table_comment("sa_plain") == {"text": "plain"}
+    assert inspector.get_table_comment("sa_few") == {"text": None}
+    assert inspector.get_view_definition("sa_few") == "SELECT id, day FROM sa_all"
+    for missing in (
+        lambda: inspector.get_view_definition("sa_all"),
+        lambda: inspector.get_table_comment("sa_none"),
+    ):
+        with pytest.raises(sa.exc.NoSuchTableError):
+            missing()
+    again = sa.Table("sa_all", sa.MetaData(), autoload_with=engine)
+    assert (again.comment, again.c.id.nullable) == ("all", False)
+    with engine.begin() as connection:
+        values = {"id": 1, "a, b": "it's :x %s ?", "q": "p"}
+        connection.execute(sa.insert(again).values(values))
+        assert connection.execute(sa.select(again.c["t.x"], again.c["a, b"])).all() == [
+            (Decimal("1.50"), "it's :x %s ?")
+        ]
+    for kind, name in (("VIEW", "sa_few"), ("TABLE", "sa_all"), ("TABLE", "sa_plain")):
+        lab.sql(f"DROP {kind} {name}")
+
+
+class Colour(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+def test_expressions_give_the_values_of_python(engine: sa.Engine) -> None:
+    table = sa.Table(
+        "sa_values",
+        sa.MetaData(),
+        sa.Column("id", sa.BigInteger),
+        sa.Column("colour", sa.Enum(Colour)),
+        sa.Column("at", sa.DateTime),
+        sa.Column("lasts", sa.Interval),
+        sa.Column("words", sa.ARRAY(sa.String)),
+    )
+    table.create(engine)
+    noon = dt.datetime(2024, 1, 1, 12)  # noqa: DTZ001 - local, as PySpark's are
+    hour = dt.timedelta(hours=1)
+    rows = [
+        {"id": 2**62 + 1, "colour": Colour.RED, "at": noon, "lasts": hour, "words": ["a", "b"]},
+        {"id": -7, "colour": Colour.GREEN, "at": None, "lasts": None, "words": None},
+    ]
+    c = table.c
+    with engine.begin() as connection:
+        connection.execute(sa.insert(table), rows)
+        assert connection.execute(sa.select(table).order_by(c.id.desc())).all() == [
+            tuple(row.values()) for row in rows
+        ]
+        whole = sa.select(c.id // sa.literal(2), sa.literal(7) // sa.literal(2), sa.literal(7) / 2)
+        assert connection.execute(whole.order_by(c.id)).all() == [
+            (-4, 3, Decimal("3.5")),
+            (2**61, 3, Decimal("3.5")),
+        ]
+        red = sa.select(c.at + hour, c.at - hour, c.at - noon, sa.extract("epoch", c.at))
+        found = connection.execute(red.where(c.colour == Colour.RED)).one()
+        assert found[:3] == (noon + hour, noon - hour, dt.timedelta(0))
+        assert found[3] == noon.timestamp()
+        some = sa.select(
+            sa.func.aggregate_strings(c.colour, "|"),
+            sa.func.max(sa.try_cast(sa.literal("x"), sa.Integer)),
+            sa.func.min(sa.cast(c.colour, sa.String).regexp_replace("r", "-", flags="i")),
+        )
+        joined, nothing, replaced = connection.execute(some).one()
+        assert (sorted(joined.split("|")), nothing, replaced) == (["GREEN", "RED"], None, "-ED")
+        assert connection.execute(sa.select(c.id).order_by(c.id).fetch(1)).all() == [(-7,)]
+        with pytest.raises(sa.exc.InvalidRequestError, match="savepoints"):
+            connection.begin_nested()
+    table.drop(engine)
 
 
 def test_errors_keep_their_condition(engine: sa.Engine) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pyspark
 import pytest
 
+from tests.nasty_values import NASTY, SET_TO, SETTING
 from tests.requirements import require_tools, unavailable
 from tests.serve.conftest import serving
 from tests.serve.connect import ConnectClient, ConnectError, connect_client
@@ -69,6 +70,38 @@ def test_values_of_parameters(client: ConnectClient, table: str) -> None:
     assert client.sql(f"SELECT id FROM {table} WHERE v = ? AND id < ?", ["it's", 2]) == [[1]]
     with pytest.raises(ConnectError, match="UNBOUND_SQL_PARAMETER"):
         client.sql(f"DELETE FROM {table} WHERE v = :other", {"v": 1})
+
+
+def test_values_are_not_looked_into(client: ConnectClient, table: str) -> None:
+    named = ", ".join(f"({n}, :v{n})" for n in range(len(NASTY)))
+    ordered = ", ".join(f"({n}, ?)" for n in range(len(NASTY)))
+    expected = [[n, value] for n, value in enumerate(NASTY)]
+    client.run(f"spark.conf.set({SETTING!r}, {SET_TO!r})")
+    for escaped in ("true", "false"):
+        client.run(f"spark.conf.set('spark.sql.parser.escapedStringLiterals', {escaped!r})")
+        client.sql(f"DELETE FROM {table}")
+        client.sql(f"INSERT INTO {table} VALUES {named}", {f"v{n}": v for n, v in expected})
+        client.sql(f"INSERT INTO {table} VALUES {ordered}", list(NASTY))
+        rows = client.sql(f"SELECT id, v FROM {table} ORDER BY id")
+        assert rows == [row for row in expected for _ in range(2)]
+        token = "${env:SPARK_CONNECT_AUTHENTICATE_TOKEN}"
+        assert client.sql(f"SELECT DISTINCT :x FROM {table}", {"x": token}) == [[token]]
+
+
+def test_the_time_zone_of_a_statement_is_that_of_its_client(
+    client: ConnectClient,
+) -> None:
+    client.sql("CREATE TABLE times (id INT, ts TIMESTAMP) " + _ACID)
+    noon = "TIMESTAMP'2024-07-01 12:00:00'"
+    for number, zone in enumerate(("UTC", "Europe/Berlin", "Asia/Tokyo")):
+        client.sql(f"SET TIME ZONE '{zone}'", session="travels")
+        client.sql(f"INSERT INTO times VALUES ({number}, {noon})", session="travels")
+    rows = [[number, "2024-07-01 12:00:00"] for number in range(3)]
+    query = f"SELECT id, CAST(ts AS STRING) FROM times WHERE ts = {noon} ORDER BY id"
+    assert client.sql(query) == client.sql(query, session="travels") == rows
+    assert client.run(f"result = spark.table('times').where(\"ts = {noon}\").count()") == 3
+    client.run("spark.stop()", session="travels")
+    client.sql("DROP TABLE times")
 
 
 def test_a_change_runs_once(client: ConnectClient, table: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import enum
 from typing import Any
 
 import pytest
@@ -43,8 +44,9 @@ def test_queries() -> None:
         (True, "true"),
         ("it's", "CAST(X'69742773' AS STRING)"),
         (dt.date(2020, 1, 2), "DATE '2020-01-02'"),
-        (dt.datetime(2020, 1, 2, 3, 4, 5, 6), "TIMESTAMP '2020-01-02 03:04:05.000006'"),  # noqa: DTZ001
+        (dt.datetime(2020, 1, 2, 3, 4, 5, 6, dt.UTC), "TIMESTAMP '2020-01-02 03:04:05.000006Z'"),
         (b"\x01\xff", "X'01ff'"),
+        (1.5, "1.5D"),
         (None, "NULL"),
     ],
 )
@@ -52,6 +54,67 @@ def test_literals(value: object, expected: str) -> None:
     query = sa.select(sa.literal(value))
     compiled = text_of(query, compile_kwargs={"literal_binds": True})
     assert compiled == f"SELECT {expected} AS anon_1"
+
+
+class Colour(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+def test_values_that_are_no_literals_are_refused() -> None:
+    query = sa.select(sa.literal(2**70, sa.BigInteger))
+    with pytest.raises(sa.exc.CompileError, match="BIGINT"):
+        text_of(query, compile_kwargs={"literal_binds": True})
+
+
+AT = PET.c.born
+HOUR = dt.timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (
+            PET.c.id // 2,
+            "CAST(FLOOR(CAST(`Pet`.id AS DECIMAL(20, 0)) / CAST(2 AS DECIMAL(20, 0))) AS BIGINT)",
+        ),
+        (PET.c.id // sa.literal(0.5), "FLOOR(`Pet`.id / 0.5D)"),
+        (AT + HOUR, "`Pet`.born + INTERVAL '0 01:00:00.000000' DAY TO SECOND"),
+        (AT - HOUR, "`Pet`.born - INTERVAL '0 01:00:00.000000' DAY TO SECOND"),
+        (PET.c.id + 1, "`Pet`.id + 1"),
+        (sa.extract("epoch", AT), "CAST(CAST(`Pet`.born AS TIMESTAMP) AS DOUBLE)"),
+        (sa.extract("year", AT), "EXTRACT(year FROM `Pet`.born)"),
+        (PET.c["na me"].regexp_replace("a", "b"), "regexp_replace(`Pet`.`na me`, 'a', 'b')"),
+        (
+            PET.c["na me"].regexp_replace("a", "b", flags="gi"),
+            "regexp_replace(`Pet`.`na me`, concat('(?i)', 'a'), 'b')",
+        ),
+        (PET.c["na me"].regexp_match("a", flags="i"), "`Pet`.`na me` RLIKE concat('(?i)', 'a')"),
+        (~PET.c["na me"].regexp_match("a"), "`Pet`.`na me` NOT RLIKE 'a'"),
+        (sa.try_cast(PET.c["na me"], sa.Integer), "TRY_CAST(`Pet`.`na me` AS INT)"),
+        (
+            sa.func.aggregate_strings(PET.c["na me"], ", "),
+            "CASE WHEN count(`Pet`.`na me`) > 0 "
+            "THEN array_join(collect_list(`Pet`.`na me`), ', ') END",
+        ),
+        (sa.literal(Colour.RED, sa.Enum(Colour)), "'RED'"),
+        (sa.literal([1, 2], sa.ARRAY(sa.Integer)), "array(1, 2)"),
+    ],
+)
+def test_expressions(expression: Any, expected: str) -> None:
+    assert text_of(expression, compile_kwargs={"literal_binds": True}) == expected
+
+
+def test_what_no_expression_of_spark_is() -> None:
+    query = sa.select(PET.c.id)
+    assert text_of(query.fetch(1).offset(2)) == "SELECT `Pet`.id FROM `Pet` LIMIT ? OFFSET ?"
+    for refused in (
+        query.fetch(1, with_ties=True),
+        query.fetch(10, percent=True),
+        query.where(PET.c["na me"].regexp_match("a", flags="c")),
+    ):
+        with pytest.raises(sa.exc.CompileError, match="FETCH|flags"):
+            text_of(refused)
 
 
 def test_changes() -> None:
@@ -101,6 +164,11 @@ def test_constraints_that_hold_nothing_are_refused() -> None:
         (sa.LargeBinary(), "BINARY"),
         (sa.VARBINARY(3), "BINARY"),
         (sa.Boolean(), "BOOLEAN"),
+        (sa.Enum(Colour), "VARCHAR(5)"),
+        (sa.Enum("a", "bb", native_enum=False), "VARCHAR(2)"),
+        (sa.Interval(), "TIMESTAMP"),
+        (sa.ARRAY(sa.Numeric(5, 2)), "ARRAY<DECIMAL(5, 2)>"),
+        (sa.ARRAY(sa.String, dimensions=2), "ARRAY<ARRAY<STRING>>"),
         (sa.Date(), "DATE"),
         (sa.TIMESTAMP(timezone=True), "TIMESTAMP"),
         (SparkType("array<int>"), "array<int>"),

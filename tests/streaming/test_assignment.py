@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.streaming.assignment import Refused, Rules, assign, assign_objects, partition_texts
+from acidsql.streaming.assignment import Rules, assign, assign_objects, partition_texts
 from acidsql.streaming.column_types import parse_type
+from acidsql.streaming.refusals import Refused
 
 BERLIN = ZoneInfo("Europe/Berlin")
 OBJECTS = Rules(zone=BERLIN)
@@ -57,6 +58,15 @@ UTC_NOON = dt.datetime(2024, 7, 1, 10, 0, tzinfo=dt.UTC)
         ("timestamp", UTC_NOON, NOON),
         ("timestamp", dt.datetime(1969, 1, 1), dt.datetime(1969, 1, 1)),  # noqa: DTZ001
         ("timestamp", dt.datetime(1969, 1, 1, 0, 0, 0, 5), Refused),  # noqa: DTZ001
+        ("date", dt.date(1582, 10, 4), dt.date(1582, 10, 4)),
+        ("date", dt.date(1582, 10, 5), Refused),
+        ("date", dt.date(1582, 10, 14), Refused),
+        ("date", dt.date(1582, 10, 15), dt.date(1582, 10, 15)),
+        ("timestamp", dt.datetime(1582, 10, 4, 23, 59, 59), dt.datetime(1582, 10, 4, 23, 59, 59)),  # noqa: DTZ001
+        ("timestamp", dt.datetime(1582, 10, 10), Refused),  # noqa: DTZ001
+        ("array<date>", [dt.date(1582, 10, 10)], Refused),
+        ("struct<a:array<date>>", {"a": [dt.date(1582, 10, 10)]}, Refused),
+        ("struct<a:int>", {"a": 1, "A": 2}, Refused),
         ("array<decimal(3,1)>", [1, None, 2.25], [Decimal("1.0"), None, Decimal("2.3")]),
         ("array<int>", "ab", Refused),
         ("map<string,int>", {"a": 1, "b": None}, [("a", 1), ("b", None)]),
@@ -148,3 +158,17 @@ def test_types_that_cannot_be_written(text: str) -> None:
 def test_types_as_spark_writes_them() -> None:
     text = "STRUCT<a: DECIMAL(5, 2) NOT NULL COMMENT 'x, y>', `b``c`: MAP<STRING, ARRAY<CHAR(2)>>>"
     assert parse_type(text).text == "struct<a:decimal(5,2),b`c:map<string,array<char(2)>>>"
+
+
+@pytest.mark.parametrize("declared", ["double", "float"])
+def test_a_negative_zero_keeps_its_sign(declared: str) -> None:
+    values = [Decimal("-0.0"), 1, None, Decimal("0.25"), 0.5]
+    made = assign_objects(values, parse_type(declared), TEXTS).to_pylist()
+    assert [str(value) for value in made] == ["-0.0", "1.0", "None", "0.25", "0.5"]
+
+
+def test_days_of_arrow_that_files_lack_are_refused() -> None:
+    days = pa.array([dt.date(1500, 3, 1), dt.date(1582, 10, 14)])
+    with pytest.raises(Refused, match="1582-10-05 to 1582-10-14"):
+        assign(days, parse_type("date"), OBJECTS)
+    assert assign(days[:1], parse_type("date"), OBJECTS) == days[:1]

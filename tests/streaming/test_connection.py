@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 import os
 import re
@@ -137,6 +138,26 @@ def test_a_bad_record_can_be_left_out(shelf: Shelf) -> None:
         (2, None), (4, "id"), (5, None), (7, "id"),
     ]  # fmt: skip
     assert left_out[3].record == {"id": 2**40}
+
+
+def test_names_that_differ_in_case_alone_are_refused(shelf: Shelf) -> None:
+    shelf.create("id int; d date")
+    left_out: list[Rejection] = []
+    with shelf.connect(
+        writer=JsonWriter(), on_error="reject_record", on_rejected=left_out.append
+    ) as connection:
+        connection.begin()
+        connection.write_all(
+            ['{"ID": 1}', '{"id": 2, "Id": 3}', '{"id": 4, "d": "1582-10-10", "D": null}']
+        )
+        connection.write_all(['{"id": 5, "d": "1582-10-10"}', '{"id": 6, "d": "1582-10-15"}'])
+        connection.commit()
+    assert shelf.rows() == [(1, None), (6, dt.date(1582, 10, 15))]
+    assert [(r.position, r.column, r.reason.partition(",")[0]) for r in left_out] == [
+        (2, None, "has the field 'Id' twice"),
+        (3, None, "has the field 'D' twice"),
+        (4, "d", "is a day from 1582-10-05 to 1582-10-14"),
+    ]
 
 
 def test_texts_of_every_form(shelf: Shelf) -> None:

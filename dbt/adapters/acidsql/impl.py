@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt.adapters.base import available
@@ -86,9 +86,12 @@ class AcidSqlAdapter(SparkAdapter):
     def parse_describe_extended(
         self, relation: BaseRelation, raw_rows: Iterable[Any]
     ) -> list[AcidSqlColumn]:
-        """Return the columns that DESCRIBE EXTENDED shows, with what it tells of the table."""
+        """Return the columns that DESCRIBE EXTENDED shows, with what it tells of the table.
+
+        A heading after the columns has no type.
+        """
         rows = [(row["col_name"], row["data_type"], row["comment"]) for row in raw_rows]
-        end = next((i for i, row in enumerate(rows) if _is_heading(row[0])), len(rows))
+        end = next((i for i, (_, dtype, _) in enumerate(rows) if not dtype), len(rows))
         details = {name: value for name, value, _ in rows[end:] if name}
         statistics = SparkColumn.convert_table_stats(details.get("Statistics"))
         return [
@@ -106,6 +109,17 @@ class AcidSqlAdapter(SparkAdapter):
                 dtype=dtype,
             )
             for index, (name, dtype, comment) in enumerate(rows[:end])
+        ]
+
+    @available
+    def named_alike(
+        self, columns: Sequence[AcidSqlColumn], known: Sequence[AcidSqlColumn]
+    ) -> list[AcidSqlColumn]:
+        """Return columns by the names that a table has for them: case does not matter."""
+        names = {column.name.lower(): column.name for column in known}
+        return [
+            replace(column, column=names.get(column.name.lower(), column.name))
+            for column in columns
         ]
 
     @available
@@ -145,11 +159,6 @@ class AcidSqlAdapter(SparkAdapter):
     def _get_adapter_specific_run_info(cls, config: Any) -> dict[str, Any]:
         del config
         return {"adapter_type": "acidsql", "table_format": "hive"}
-
-
-def _is_heading(name: str | None) -> bool:
-    """Return whether a row of DESCRIBE EXTENDED begins what comes after the columns."""
-    return not name or name.startswith("#")
 
 
 def _signature(columns: Sequence[AcidSqlColumn]) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, Self
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -87,6 +88,14 @@ def _session(parameters: Mapping[str, str]) -> SparkSession:
     return spark
 
 
+def _as_in_file(value: Any) -> Any:
+    """Return the value of a seed; of a time its text, which Spark casts in the session's time zone.
+
+    As a local time of this process it would be another one where the zones differ.
+    """
+    return value.isoformat(" ") if isinstance(value, datetime) else value
+
+
 class SessionCursor:
     """Cursor with the methods that dbt calls."""
 
@@ -111,8 +120,9 @@ class SessionCursor:
             sql: its text.
             bindings: the values of its question marks.
         """
+        values = None if bindings is None else [_as_in_file(value) for value in bindings]
         with self._handle.running():
-            self._cursor.execute(sql.strip().removesuffix(";"), bindings)
+            self._cursor.execute(sql.strip().removesuffix(";"), values)
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """Return the next row; None after the last one."""

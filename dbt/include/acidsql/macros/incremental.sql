@@ -47,6 +47,26 @@
 {%- endmaterialization %}
 
 
+{#- What on_schema_change compares: names are the same in any case. -#}
+{% macro acidsql__check_for_schema_changes(source_relation, target_relation) -%}
+  {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
+  {%- set source_columns = adapter.named_alike(
+    adapter.get_columns_in_relation(source_relation), target_columns
+  ) -%}
+  {%- set added = diff_columns(source_columns, target_columns) -%}
+  {%- set removed = diff_columns(target_columns, source_columns) -%}
+  {%- set types = diff_column_data_types(source_columns, target_columns) -%}
+  {{ return({
+    'schema_changed': (added or removed or types) | length > 0,
+    'source_not_in_target': added,
+    'target_not_in_source': removed,
+    'source_columns': source_columns,
+    'target_columns': target_columns,
+    'new_target_types': types,
+  }) }}
+{%- endmacro %}
+
+
 {#- Runs statements, several of them as one transaction; the last one is the model's. -#}
 {% macro acidsql_run(statements) -%}
   {%- if statements | length > 1 -%}

@@ -1,0 +1,36 @@
+"""Tests of what DESCRIBE EXTENDED tells SQLAlchemy."""
+
+from __future__ import annotations
+
+from acidsql.sqlalchemy.reflection import description_of
+
+
+def test_columns_are_told_from_headings() -> None:
+    found = description_of(
+        [
+            ("id", "int", None),
+            ("# of items", "int", "a comment"),
+            ("a, b", "string", None),
+            ("Comment", "string", None),
+            ("# Partition Information", "", ""),
+            ("# col_name", "data_type", "comment"),
+            ("day", "date", None),
+            ("", "", ""),
+            ("# Detailed Table Information", "", ""),
+            ("Location", "", ""),
+            ("Comment", "of the table", ""),
+            ("Not Null", "id, a, b", ""),
+            ("", "", ""),
+            ("# Column Default Values", "", ""),
+            ("# of items", "int", "1 + 1"),
+        ]
+    )
+    assert [name for name, _, _ in found.columns] == ["id", "# of items", "a, b", "Comment"]
+    assert found.not_null == {"id", "a, b"}
+    assert found.defaults == {"# of items": "1 + 1"}
+    assert found.details["Comment"] == "of the table"
+
+
+def test_a_table_with_a_column_alone() -> None:
+    found = description_of([("id", "int", "")])
+    assert (found.columns, found.details, found.not_null) == ([("id", "int", "")], {}, frozenset())
