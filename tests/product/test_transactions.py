@@ -273,6 +273,7 @@ def test_what_cannot_be_taken_back_is_refused(lab: Lab) -> None:
         f"CHECK TABLE {t} REPAIR",
         f"VACUUM {t}",
         f"CREATE DATABASE {name}",
+        "EXECUTE IMMEDIATE 'INSERT INTO nowhere VALUES (1)'",
     ]
     refused += [partial(lab.sql, text) for text in texts]
     for run in refused:
@@ -378,6 +379,29 @@ def test_a_query_of_a_serializable_transaction_must_stay_true(
             assert lab.rows(total) == []
     finally:
         lab.spark.conf.unset("spark.acidsql.isolation")
+
+
+def test_changes_that_a_serializable_transaction_reads_up_to_now_must_stay_true(
+    lab: Lab, other: Lab
+) -> None:
+    t = lab.create("id INT", values="(1)")
+    total = lab.create("v INT")
+    seen = acidsql.changes_since(lab.spark, t, None).checkpoint
+    with lab.settings(spark__acidsql__isolation="serializable"):
+        for arguments, grows in ((f"since => '{seen}'", True), ("1, 1", False), ("1", True)):
+            lab.sql("START TRANSACTION")
+            lab.sql(f"SELECT count(*) FROM table_changes('{t}', {arguments})")
+            lab.sql(f"INSERT INTO {total} VALUES (1)")
+            lab.sql("COMMIT")  # nobody else has written
+            lab.sql("START TRANSACTION")
+            lab.sql(f"SELECT count(*) FROM table_changes('{t}', {arguments})")
+            other.insert(t, "(2)")
+            lab.sql(f"INSERT INTO {total} VALUES (2)")
+            if grows:
+                assert condition_of(lambda: lab.sql("COMMIT")) == "CONCURRENT_WRITE"
+            else:
+                lab.sql("COMMIT")
+    assert lab.rows(total) == [(1,), (1,), (1,), (2,)]
 
 
 @pytest.mark.slow
