@@ -135,12 +135,18 @@ class Database:
         self._lock = threading.RLock()
 
 
+# SQLite's name of a database without a file.
+_IN_MEMORY = ":memory:"
+
+
 def make_private(path: str | Path) -> None:
     """Create a file that its owner alone may read, unless there is one; SQLite's log beside it gets
     its rights.
 
     It has the texts of statements, with the values in them, also of tables that few may read.
     """
+    if path == _IN_MEMORY:
+        return  # it is refused
     # SQLite says what is wrong with a path where no file can be made.
     with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
