@@ -118,7 +118,8 @@ class UnchangedReads:
         return WriteConflictError(
             "CONCURRENT_WRITE",
             f"transaction {self.txn_id} was aborted: what it had read of {table.full_name} has "
-            "changed, and may not before it commits (SERIALIZABLE); run the statement again",
+            "changed, and may not before it commits (SERIALIZABLE); run the statement "
+            "again, or have that done more often (spark.acidsql.retries)",
             {"txnId": str(self.txn_id), "winnerTxnId": "", "object": table.full_name},
         )
 
