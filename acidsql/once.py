@@ -1,8 +1,8 @@
-"""What is made once and used by all threads: the first thread makes it, others wait for it.
+"""Functions and properties that are computed once: the first thread does it, others wait for it.
 
-``functools.cache`` and, from Python 3.12 on, ``functools.cached_property`` let each thread that
-comes early make its own. That is twice the work at best; libraries that are not safe in threads
-while they build something raise errors of their own.
+The caches of ``functools``, from Python 3.12 on that of properties too, let each thread that comes
+early compute its own. That is twice the work at best; libraries that are not safe in threads while
+they build something raise errors of their own.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from acidsql.dbapi.cursor import Cursor
 from acidsql.dbapi.exceptions import InterfaceError, ProgrammingError, translated
 from acidsql.dbapi.many_rows import Row, RowTemplate, row_template, typed_rows
 from acidsql.planning.name_resolution import find_acid_table
+from acidsql.session.acid_session import AcidSession
 from acidsql.session.owner_thread import acting_for
 from acidsql.syntax import Statement, parse
 from acidsql.syntax.lexer import quote
@@ -148,6 +149,8 @@ class Connection:
         return transaction_mark(self._spark) != ""
 
     def _end(self, how: str) -> None:
+        if how == "ROLLBACK" and AcidSession.end_without_jvm(self._spark):
+            return
         with self._using():
             if self._has_transaction():
                 api.sql(self._spark, how)
