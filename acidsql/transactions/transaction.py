@@ -108,10 +108,11 @@ class Transaction:
 
         Args:
             changes: of the catalog.
-            contended: full names of the tables in which rows were changed.
             compare: compares the changed rows with those of transactions that have committed since,
                 and raises CONCURRENT_WRITE if there are common ones. It is called until nobody has
                 committed since; without it, the metastore compares partitions.
+            contended: full names of the tables in which rows were changed; statements whose turn
+                it is on one of them commit first.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the transaction is aborted.
