@@ -273,6 +273,8 @@ def alias(
 def has_jvm(spark: SparkSession) -> bool:
     """Return whether the JVM of a session is there; no call is made into it."""
     gateway = spark.sparkContext._gateway
+    if gateway is None:
+        return False
     process = getattr(gateway, "proc", None)
     if process is not None:
         return process.poll() is None

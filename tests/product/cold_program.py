@@ -14,18 +14,24 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.syntax import parse
 
-THREADS = 16
+THREADS, WRITERS = 16, 2
 TABLE = "CREATE TABLE IF NOT EXISTS t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
 def calls(spark: SparkSession, home: Path) -> Mapping[str, Callable[[int], Any]]:
     """Return a call of each public function; a number tells the threads apart."""
 
+    def insert(number: int) -> None:
+        text = f"INSERT INTO t VALUES ({number})"
+        acidsql.sql(spark, text if number < WRITERS else f"EXPLAIN {text}")
+
     def connect(number: int) -> None:
         with acidsql.connect(spark) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM t WHERE id < ?", [number])
 
     def transaction(number: int) -> None:
+        if number >= WRITERS:
+            return
         with acidsql.transaction(spark) as own:
             own.sql(f"INSERT INTO t VALUES ({number})")
 
@@ -36,7 +42,7 @@ def calls(spark: SparkSession, home: Path) -> Mapping[str, Callable[[int], Any]]
     return {
         "parse": lambda number: parse(f"DELETE FROM t WHERE id = {number}"),
         "sql": lambda _: acidsql.sql(spark, TABLE),
-        "INSERT": lambda number: acidsql.sql(spark, f"INSERT INTO t VALUES ({number})"),
+        "INSERT": insert,
         "table": lambda _: acidsql.table(spark, "t"),
         "location": lambda _: acidsql.location(spark, "t"),
         "translated": lambda _: acidsql.sql(spark, "SELECT nvl2(1, 2, 3)", dialect="hive"),

@@ -24,4 +24,4 @@ def test_the_first_calls_of_a_process_may_come_from_sixteen_threads(tmp_path: Pa
     said = done.stdout
     assert done.returncode == 0, said + done.stderr
     assert "failed" not in said, said
-    assert said.endswith(f"{2 * cold_program.THREADS} rows\n"), said
+    assert said.endswith(f"{2 * cold_program.WRITERS} rows\n"), said
