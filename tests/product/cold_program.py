@@ -6,6 +6,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def calls(spark: SparkSession, home: Path) -> Mapping[str, Callable[[int], Any]]
             own.sql(f"INSERT INTO t VALUES ({number})")
 
     def as_of(_: int) -> None:
-        with acidsql.as_of(spark, transaction=1):
+        with acidsql.as_of(spark, timestamp=datetime.now(tz=UTC)):
             acidsql.sql(spark, "SELECT * FROM t")
 
     return {
