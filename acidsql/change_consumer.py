@@ -4,6 +4,9 @@ How far a program has come is a row of a small ACID table in the database of the
 ``acidsql_change_checkpoints``. It is updated in the transaction that writes what the program makes
 of the changes, so that both are there or neither. Two runs of one program update the same row, and
 one of them loses the conflict.
+
+The source is a table, and not a name (``HeldTable``): a rename changes nothing, and another table
+that has its name now is an error rather than a source.
 """
 
 from __future__ import annotations
@@ -18,7 +21,14 @@ from pyspark.sql import DataFrame, SparkSession
 from acidsql import api
 from acidsql.change_feed import changes_since
 from acidsql.errors import AcidAnalysisError
-from acidsql.progress_tables import progress_table
+from acidsql.format.checkpoints import Checkpoint
+from acidsql.progress_tables import (
+    HeldTable,
+    hold_table,
+    make_progress_table,
+    other_progress_names,
+    progress_name,
+)
 from acidsql.syntax.values import literal
 from acidsql.transaction_handle import TransactionHandle, transaction
 from acidsql.transactions.retries import run_again_after_conflicts
@@ -28,6 +38,10 @@ logger = logging.getLogger(__name__)
 CHECKPOINTS = "acidsql_change_checkpoints"
 """Table of the checkpoints of consumers."""
 
+_COLUMNS = (
+    "consumer STRING, table_name STRING, table_id STRING, checkpoint STRING, committed TIMESTAMP"
+)
+
 Apply = Callable[[TransactionHandle, DataFrame], None]
 
 
@@ -36,7 +50,7 @@ class _Consumer:
     """Consumer of the changes of a table.
 
     Attributes:
-        source: name of the table.
+        source: the table.
         name: of the consumer.
         apply: writes what is made of changes.
         keys: see ``change_feed.changes``.
@@ -44,7 +58,7 @@ class _Consumer:
     """
 
     spark: SparkSession
-    source: str
+    source: HeldTable
     name: str
     apply: Apply
     keys: str | Sequence[str] | None
@@ -54,33 +68,62 @@ class _Consumer:
         """Apply the changes since the checkpoint in one transaction; return whether there may have
         been any.
         """
-        checkpoints, own = self._checkpoints()
+        checkpoints = self._checkpoints()
         with transaction(self.spark) as txn:
-            found = txn.sql(f"SELECT checkpoint FROM {checkpoints} WHERE {own}").collect()
+            query = f"SELECT checkpoint FROM {checkpoints} WHERE {self._own}"
+            found = txn.sql(query).collect()
             seen = next((row[0] for row in found if row[0] is not None), None)
-            news = changes_since(self.spark, self.source, seen, keys=self.keys, net=self.net)
-            if news.checkpoint == seen:
+            name = self.source.sql_name
+            news = changes_since(self.spark, name, seen, keys=self.keys, net=self.net)
+            now = Checkpoint.from_string(news.checkpoint)
+            if now.table_id != self.source.identity:
+                raise self.source.changed()
+            if seen is not None and Checkpoint.from_string(seen).is_same_place(now):
                 txn.rollback()
                 return False
             self.apply(txn, news.rows)
             txn.sql(
                 f"UPDATE {checkpoints} SET checkpoint = {literal(news.checkpoint)}, "
-                f"committed = current_timestamp() WHERE {own}"
+                f"table_name = {literal(self.source.full_name)}, "
+                f"committed = current_timestamp() WHERE {self._own}"
             )
         return True
 
-    def _checkpoints(self) -> tuple[str, str]:
-        """Return the name of the table of checkpoints, and the condition for the consumer's row;
-        both are made if they are missing.
+    def _checkpoints(self) -> str:
+        """Return the name of the table that has the consumer's row; both are made if they are
+        missing.
         """
-        columns = "consumer STRING, table_name STRING, checkpoint STRING, committed TIMESTAMP"
-        name, source = progress_table(self.spark, self.source, CHECKPOINTS, columns)
-        of = [literal(self.name), literal(source.full_name)]
-        own = f"consumer = {of[0]} AND table_name = {of[1]}"
-        if not api.sql(self.spark, f"SELECT 1 FROM {name} WHERE {own}").collect():
-            # Two that begin at once make two rows, both of which each of them updates.
-            api.sql(self.spark, f"INSERT INTO {name} VALUES ({', '.join(of)}, NULL, NULL)")
-        return name, own
+        make_progress_table(self.spark, self.source, CHECKPOINTS, _COLUMNS)
+        name = progress_name(self.source, CHECKPOINTS)
+        if self._has_row(name, self._own):
+            return name
+        for other in other_progress_names(self.spark, self.source, CHECKPOINTS):
+            if self._has_row(other, self._own):
+                return other
+        named = f"table_name = {literal(self.source.full_name)}"
+        if self._has_row(name, f"consumer = {literal(self.name)} AND {named}"):
+            raise AcidAnalysisError(
+                "INVALID_CHECKPOINT",
+                f"the checkpoint of consumer {self.name} is of another table that had the name "
+                f"{self.source.full_name}: give the consumer another name to begin with the rows "
+                f"that are there, or delete its row from {CHECKPOINTS}",
+                {"tableName": self.source.full_name},
+            )
+        # Two that begin at once make two rows, both of which each of them updates.
+        names = [self.name, self.source.full_name, self.source.identity]
+        values = ", ".join(map(literal, names))
+        api.sql(self.spark, f"INSERT INTO {name} VALUES ({values}, NULL, NULL)")
+        return name
+
+    @property
+    def _own(self) -> str:
+        """Condition for the consumer's row."""
+        identity = literal(self.source.identity)
+        return f"consumer = {literal(self.name)} AND table_id = {identity}"
+
+    def _has_row(self, name: str, condition: str) -> bool:
+        query = f"SELECT 1 FROM {name} WHERE {condition} LIMIT 1"
+        return bool(api.sql(self.spark, query).collect())
 
 
 def consume_changes(
@@ -101,7 +144,8 @@ def consume_changes(
         spark: the session.
         source: name of the table.
         apply: is given the transaction, whose ``sql`` it writes with, and the changes. It is called
-            again if the transaction loses a conflict.
+            again if the transaction loses a conflict. Its statements run in the session as it is
+            then, so they had better name tables with their databases.
         consumer: name under which the checkpoint is kept.
         keys: see ``acidsql.changes``.
         net: see ``acidsql.changes``.
@@ -111,7 +155,9 @@ def consume_changes(
 
     Raises:
         AcidAnalysisError: those of ``acidsql.changes_since``; INVALID_PARAMETER_VALUE.CHANGES, the
-            consumer has no name.
+            consumer has no name; INVALID_CHECKPOINT, it has come as far as another table of this
+            name.
+        AcidAnalysisError: HELD_TABLE_CHANGED, the table was renamed, dropped or replaced meanwhile.
         WriteConflictError: CONCURRENT_WRITE.
 
     >>> made = acidsql.sql(
@@ -128,14 +174,8 @@ def consume_changes(
     >>> acidsql.table(spark, "names").count()
     2
     """
-    if not consumer:
-        raise AcidAnalysisError(
-            "INVALID_PARAMETER_VALUE.CHANGES",
-            f"changes of {source}: the consumer needs a name, under which its checkpoint is kept",
-        )
-    own = _Consumer(spark=spark, source=source, name=consumer, apply=apply, keys=keys, net=net)
-    with api.working(spark) as session:
-        return run_again_after_conflicts(session, own.commit_changes)
+    own = _consumer(spark, source, apply, consumer, keys, net=net)
+    return _consume(own)
 
 
 def follow_changes(
@@ -153,7 +193,7 @@ def follow_changes(
 
     Args:
         spark: the session.
-        source: name of the table.
+        source: name of the table, which is found once.
         apply: see ``consume_changes``.
         consumer: see there.
         every: seconds from one look at the table to the next, if there was nothing.
@@ -173,9 +213,34 @@ def follow_changes(
     >>> counts
     [2]
     """
+    own = _consumer(spark, source, apply, consumer, keys, net=net)
     ended = stop or threading.Event()
     while not ended.is_set():
-        if consume_changes(spark, source, apply, consumer=consumer, keys=keys, net=net):
+        if _consume(own):
             logger.info("consumer %s has committed changes of %s", consumer, source)
         else:
             ended.wait(every)
+
+
+def _consumer(
+    spark: SparkSession,
+    source: str,
+    apply: Apply,
+    name: str,
+    keys: str | Sequence[str] | None,
+    *,
+    net: bool,
+) -> _Consumer:
+    if not name:
+        raise AcidAnalysisError(
+            "INVALID_PARAMETER_VALUE.CHANGES",
+            f"changes of {source}: the consumer needs a name, under which its checkpoint is kept",
+        )
+    held = hold_table(spark, source)
+    return _Consumer(spark=spark, source=held, name=name, apply=apply, keys=keys, net=net)
+
+
+def _consume(consumer: _Consumer) -> bool:
+    with api.working(consumer.spark) as session:
+        consumer.source.check(session)
+        return run_again_after_conflicts(session, consumer.commit_changes)

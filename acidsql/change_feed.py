@@ -14,7 +14,6 @@ from acidsql.format.checkpoints import Checkpoint
 from acidsql.metastore.moments import WriteIdMoment, moment_of_text
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
-from acidsql.scan.change_form import table_id
 from acidsql.session.metrics import current
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.values import literal
@@ -143,7 +142,8 @@ def changes_since(
         frame = snapshot.run(text)
         current().result = frame
         (write_ids,) = snapshot.changes.ends.values()
-        end = Checkpoint(write_ids=write_ids, table_id=table_id(session.metastore, wanted))
+        identity = session.metastore.table_identity(wanted.database, wanted.name)
+        end = Checkpoint(write_ids=write_ids, table_id=identity)
         return ChangesSince(rows=frame, checkpoint=end.to_string())
 
 

@@ -105,6 +105,8 @@ class Limits:
         first_retry_seconds: longest pause before a statement that lost a conflict is run again; it
             doubles with each further retry.
         longest_retry_seconds: longest of these pauses.
+        turn_seconds: longest wait of a commit for a statement of the process whose turn it is.
+        turn_poll_seconds: time between two looks whether the wait for a turn was given up.
         connect_seconds: longest wait for a connection to a Hive Metastore.
         connection_attempts: number of times that a call is tried on a Hive Metastore.
         alter_attempts: number of times that a write is recorded in a table of a Hive Metastore that
@@ -205,6 +207,8 @@ class Limits:
     seeding_poll_seconds: float = 0.2
     first_retry_seconds: float = 0.1
     longest_retry_seconds: float = 5.0
+    turn_seconds: float = 10.0
+    turn_poll_seconds: float = 0.2
     connect_seconds: float = 10.0
     connection_attempts: int = 3
     alter_attempts: int = 10

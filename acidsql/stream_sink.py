@@ -5,6 +5,9 @@ number. They are a row of a small ACID table in the database of the target,
 ``acidsql_stream_batches``, which is inserted in the transaction of the batch. INSERTs conflict with
 nobody, so streams do not get in each other's way, on any metastore. Of two processes that write one
 batch at the same time, one finds at its commit that the rows of its stream are others now.
+
+The target is a table, and not a name (``HeldTable``): the batches of a table that was renamed are
+its own, and those of another one that has its name now are not.
 """
 
 from __future__ import annotations
@@ -21,7 +24,15 @@ from pyspark.sql.streaming import DataStreamWriter
 from acidsql import api, bridge
 from acidsql.errors import AcidAnalysisError, WriteConflictError
 from acidsql.limits import limits
-from acidsql.progress_tables import progress_table, watched_value
+from acidsql.progress_tables import (
+    HeldTable,
+    hold_table,
+    make_progress_table,
+    other_progress_names,
+    progress_name,
+    watched_value,
+)
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.values import literal
 from acidsql.transaction_handle import TransactionHandle, transaction
@@ -32,6 +43,9 @@ logger = logging.getLogger(__name__)
 BATCHES = "acidsql_stream_batches"
 """Table of the batches that were committed."""
 
+_COLUMNS = (
+    "query_id STRING, table_name STRING, table_id STRING, batch_id BIGINT, committed TIMESTAMP"
+)
 _MODES = ("append", "merge", "complete")
 _DELETED, _POSITION = "__acidsql_deleted", "__acidsql_position"
 # Local property in which Spark keeps the id of a query, which its checkpoint remembers.
@@ -44,7 +58,7 @@ class Sink:
 
     Attributes:
         spark: session in which the statements of all batches run.
-        table: name of the target.
+        target: the table that the batches are written into.
         mode: what becomes of a batch: ``append``, ``merge`` or ``complete``.
         on: key columns of ``merge``.
         order_by: column of the batch; the row with its highest value of a key counts.
@@ -57,7 +71,7 @@ class Sink:
     """
 
     spark: SparkSession
-    table: str
+    target: HeldTable
     mode: str
     on: tuple[str, ...]
     order_by: str | None
@@ -74,7 +88,7 @@ class Sink:
 
         Raises:
             AcidSqlError: see ``acidsql.sql``; the stream ends, and repeats the batch when it is
-                started again.
+                started again. HELD_TABLE_CHANGED, the target was renamed, dropped or replaced.
         """
         stream = self.app_id or batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         if self.exactly_once and not stream:
@@ -86,40 +100,72 @@ class Sink:
         rows = bridge.frame_in(self.spark, batch).persist()
         try:
             with api.working(self.spark) as session:
-                run_again_after_conflicts(session, lambda: self._commit(rows, stream, batch_id))
+                self.target.check(session)
+                if self.exactly_once:
+                    make_progress_table(self.spark, self.target, BATCHES, _COLUMNS)
+                run_again_after_conflicts(
+                    session, lambda: self._commit(session, rows, stream, batch_id)
+                )
         finally:
             rows.unpersist()
         if self.exactly_once and batch_id and batch_id % limits().kept_batches == 0:
             self._forget(str(stream), batch_id - limits().kept_batches)
 
-    def _commit(self, rows: DataFrame, stream: str | None, batch_id: int) -> None:
+    def _commit(
+        self, session: AcidSession, rows: DataFrame, stream: str | None, batch_id: int
+    ) -> None:
         """Write the rows and the number of the batch in one transaction."""
-        if not self.exactly_once:
-            with transaction(self.spark) as txn:
-                self._write(txn, rows)
-            return
-        batches, target = self._batches()
-        own = _of_stream(str(stream), target)
         with transaction(self.spark) as txn:
-            query = f"SELECT max(batch_id) FROM {batches} WHERE {own}"
-            # If another process with the same checkpoint commits this batch first, this one is
-            # aborted.
-            newest: int | None = watched_value(self.spark, query)
-            if newest is not None and newest >= batch_id:
-                logger.info("batch %s of stream %s is in %s already", batch_id, stream, target)
-                txn.rollback()
-                return
-            self._write(txn, rows)
-            names = f"{literal(str(stream))}, {literal(target)}"
-            txn.sql(f"INSERT INTO {batches} VALUES ({names}, {int(batch_id)}, current_timestamp())")
+            if self.exactly_once:
+                batches, newest = self._newest(str(stream))
+                if newest is not None and newest >= batch_id:
+                    logger.warning(
+                        "batch %s of stream %s is left out: %s has its batches up to %s already",
+                        batch_id,
+                        stream,
+                        self.target.full_name,
+                        newest,
+                    )
+                    txn.rollback()
+                    return
+                self._write(txn, rows)
+                names = [str(stream), self.target.full_name, self.target.identity]
+                values = ", ".join(map(literal, names))
+                txn.sql(
+                    f"INSERT INTO {batches} VALUES ({values}, {int(batch_id)}, current_timestamp())"
+                )
+            else:
+                self._write(txn, rows)
+            # The lock that the write holds keeps the name from meaning another table from here on.
+            self.target.check(session)
+
+    def _newest(self, stream: str) -> tuple[str, int | None]:
+        """Return the table that has the batches of a stream, and the number of the newest one.
+
+        If another process with the same checkpoint commits a batch first, this transaction is
+        aborted.
+        """
+        batches = progress_name(self.target, BATCHES)
+        newest = self._newest_in(batches, stream)
+        if newest is None:
+            for other in other_progress_names(self.spark, self.target, BATCHES):
+                found = self._newest_in(other, stream)
+                if found is not None:
+                    return other, found
+        return batches, newest
+
+    def _newest_in(self, batches: str, stream: str) -> int | None:
+        query = f"SELECT max(batch_id) FROM {batches} WHERE {self._own(stream)}"
+        newest: int | None = watched_value(self.spark, query)
+        return newest
 
     def _write(self, txn: TransactionHandle, rows: DataFrame) -> None:
         if self.mode == "merge":
             self._merge(txn, rows)
             return
         if self.mode == "complete":
-            txn.sql(f"DELETE FROM {self.table}")
-        txn.sql(f"INSERT INTO {self.table} BY NAME SELECT * FROM {{rows}}", rows=rows)
+            txn.sql(f"DELETE FROM {self.target.sql_name}")
+        txn.sql(f"INSERT INTO {self.target.sql_name} BY NAME SELECT * FROM {{rows}}", rows=rows)
 
     def _merge(self, txn: TransactionHandle, rows: DataFrame) -> None:
         """Merge the newest row of each key into the target."""
@@ -133,7 +179,7 @@ class Sink:
             deletes = F.coalesce(F.expr(self.delete_when), F.lit(False))
         changes = changes.withColumn(_DELETED, deletes)
         given = {name.lower(): name for name in rows.columns}
-        named = [name for name in txn.table(self.table).columns if name.lower() in given]
+        named = [name for name in txn.table(self.target.sql_name).columns if name.lower() in given]
         sources = [f"s.{quote(given[name.lower()])}" for name in named]
         keys = {key.lower() for key in self.on}
         others = [pair for pair in zip(named, sources, strict=True) if pair[0].lower() not in keys]
@@ -142,33 +188,27 @@ class Sink:
         update = f"WHEN MATCHED THEN UPDATE SET {values} " if others else ""
         delete = f"WHEN MATCHED AND s.{_DELETED} THEN DELETE " if self.delete_when else ""
         txn.sql(
-            f"MERGE INTO {self.table} AS t USING {{changes}} AS s ON {matches} {delete}{update}"
+            f"MERGE INTO {self.target.sql_name} AS t USING {{changes}} AS s ON {matches} "
+            f"{delete}{update}"
             f"WHEN NOT MATCHED AND NOT s.{_DELETED} THEN INSERT "
             f"({', '.join(map(quote, named))}) VALUES ({', '.join(sources)})",
             changes=changes,
         )
 
-    def _batches(self) -> tuple[str, str]:
-        """Return the name of the table of batches, which is created if it is missing, and the full
-        name of the target.
-        """
-        columns = "query_id STRING, table_name STRING, batch_id BIGINT, committed TIMESTAMP"
-        name, target = progress_table(self.spark, self.table, BATCHES, columns)
-        return name, target.full_name
-
     def _forget(self, stream: str, below: int) -> None:
         """Delete the rows of batches that are never repeated; another stream may be in the way."""
-        batches, target = self._batches()
-        old = f"{_of_stream(stream, target)} AND batch_id < {below}"
+        old = f"{self._own(stream)} AND batch_id < {below}"
+        places = other_progress_names(self.spark, self.target, BATCHES)
         try:
-            api.sql(self.spark, f"DELETE FROM {batches} WHERE {old}")
+            for batches in (progress_name(self.target, BATCHES), *places):
+                api.sql(self.spark, f"DELETE FROM {batches} WHERE {old}")
         except WriteConflictError as error:
             logger.info("old batches of stream %s stay for now: %s", stream, error)
 
-
-def _of_stream(stream: str, target: str) -> str:
-    """Return the condition for the batches of a stream in one table."""
-    return f"query_id = {literal(stream)} AND table_name = {literal(target)}"
+    def _own(self, stream: str) -> str:
+        """Return the condition for the batches of a stream in the target."""
+        identity = literal(self.target.identity)
+        return f"query_id = {literal(stream)} AND table_id = {identity}"
 
 
 def sink(
@@ -188,7 +228,8 @@ def sink(
     batch that Spark repeats is recognised and left out.
 
     Args:
-        table: the target, as in SQL.
+        table: the target, as in SQL. It is found now: what its name means later, and which database
+            is current then, changes nothing.
         mode: ``append`` inserts the rows; ``merge`` updates, deletes and inserts rows by their key;
             ``complete`` replaces all rows, for the output mode of that name.
         on: key columns of ``merge``.
@@ -202,7 +243,9 @@ def sink(
         spark: session in which the batches are written; by default the active one.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.SINK, an option that does not fit the mode.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.SINK, an option that does not fit the mode;
+            NOT_A_TRANSACTIONAL_TABLE, EXPECT_TABLE_NOT_VIEW.
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
 
     >>> names = ["id", "name", "n"]
     >>> changes = spark.createDataFrame([(2, "Felix", 5), (2, "Tim", 4)], names)
@@ -219,9 +262,10 @@ def sink(
         raise _invalid("mode is 'merge' and there is no key: name its columns by on=")
     if mode != "merge" and (keys or order_by or delete_when):
         raise _invalid(f"on, order_by and delete_when are of mode 'merge', not of {mode!r}")
+    session = spark or SparkSession.active()
     return Sink(
-        spark=spark or SparkSession.active(),
-        table=table,
+        spark=session,
+        target=hold_table(session, table),
         mode=mode,
         on=keys,
         order_by=order_by,

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from acidsql import api
 from acidsql.commands import transactions
 from acidsql.errors import TransactionStateError
+from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
 from acidsql.session.owner_thread import acting_for
 from acidsql.transactions.explicit import ExplicitTransaction
@@ -85,19 +86,30 @@ class TransactionHandle:
             TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended; TXN_ABORTED.
             MetastoreError: COMMIT_OUTCOME_UNKNOWN.
         """
-        with self._acting(), api.working(self._spark):
-            current().operation = "COMMIT"
-            transactions.commit_transaction(self._transaction)
+        with self._acting():
+            if AcidSession.end_without_jvm(self._spark):
+                raise TransactionStateError(
+                    "TXN_ABORTED",
+                    f"transaction {self.txn_id} was rolled back, since the JVM of its session has "
+                    "ended: start another session, and run its statements again",
+                    {"txnId": str(self.txn_id)},
+                )
+            with api.working(self._spark):
+                current().operation = "COMMIT"
+                transactions.commit_transaction(self._transaction)
 
     def rollback(self) -> None:
-        """Undo all that the statements did.
+        """Undo all that the statements did, also if the JVM of the session has ended.
 
         Raises:
             TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended.
         """
-        with self._acting(), api.working(self._spark):
-            current().operation = "ROLLBACK"
-            self._transaction.rollback()
+        with self._acting():
+            if AcidSession.end_without_jvm(self._spark):
+                return
+            with api.working(self._spark):
+                current().operation = "ROLLBACK"
+                self._transaction.rollback()
 
     @contextmanager
     def _acting(self) -> Iterator[None]:

@@ -39,7 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow the parameters of a test that ``sample`` leaves out, and as sole the first one
     of a test that has only slow ones.
 
-    ``sample`` keeps the parameters of the ids that it is given, or, given n, as many, evenly spread.
+    ``sample`` keeps the parameters of the ids that it is given, or, given n, as many, evenly
+    spread.
     """
     _mark_left_out(items)
     functions: dict[str, list[pytest.Item]] = defaultdict(list)

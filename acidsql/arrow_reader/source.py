@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from acidsql.arrow_reader.orc_file import KnownTails
 from acidsql.limits import limits
+from acidsql.once import once
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.local_files import LocalFiles
 from acidsql.storage.readable_files import DeletableFiles
@@ -29,7 +28,7 @@ class Source:
         self.events = EventCache(files, limits().cached_event_bytes)
 
 
-@cache
+@once
 def local_source() -> Source:
     """Return the files of the local disk."""
     return Source(LocalFiles())

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.unsafe.Platform;
 import py4j.ClientServerConnection;
 import py4j.PythonClient;
-import scala.Function4;
+import scala.Function3;
 
 /**
  * What a server of Spark's needs so that Python runs the statements of its clients.
@@ -103,20 +103,17 @@ public final class ClientSessions extends ConcurrentHashMap {
 
 /** Questions to Python. */
 public final class Asked {
-  private final Function4 asked;
-  private final String secret;
+  private final Function3 asked;
   private final PythonClient python;
   /** Connections to Python, each with a thread there, that no thread here uses now. */
   private final ConcurrentLinkedDeque idle = new ConcurrentLinkedDeque();
 
   /**
-   * @param asked answers in Python; it gets the secret, what is asked, the session and a text
-   * @param secret that tells this server's calls from those of others on this machine
+   * @param asked answers in Python; it gets what is asked, the session and a text
    * @param python client of py4j that makes the calls
    */
-  public Asked(Function4 asked, String secret, PythonClient python) {
+  public Asked(Function3 asked, PythonClient python) {
     this.asked = asked;
-    this.secret = secret;
     this.python = python;
   }
 
@@ -133,7 +130,7 @@ public final class Asked {
     }
     Object answer;
     try {
-      answer = asked.apply(secret, question, session, text);
+      answer = asked.apply(question, session, text);
     } finally {
       ClientServerConnection used = python.getPerThreadConnection();
       if (lends && used != null) {

@@ -3,9 +3,13 @@ package acidsql.bridge;
 import java.lang.reflect.Field;
 import java.net.SocketException;
 import java.util.List;
+import javax.net.SocketFactory;
+import py4j.CallbackClient;
 import py4j.DefaultGatewayServerListener;
+import py4j.Gateway;
 import py4j.GatewayServer;
 import py4j.Py4JServerConnection;
+import py4j.PythonClient;
 
 /**
  * Has the gateway send its answers at once (TCP_NODELAY).
@@ -36,5 +40,35 @@ public final class PromptAnswers extends DefaultGatewayServerListener {
     } catch (SocketException closed) {
       // Nobody waits for its answers.
     }
+  }
+}
+
+/**
+ * Has the JVM name itself, by a token, to the server through which it calls Python.
+ *
+ * <p>Spark's own client of that server has none, since py4j leaves it out where the server's port
+ * becomes known.
+ */
+public final class NamedCaller {
+  public NamedCaller(GatewayServer server, String token) throws Exception {
+    Gateway gateway = server.getGateway();
+    PythonClient before = (PythonClient) gateway.getCallbackClient();
+    PythonClient named =
+        new PythonClient(
+            gateway,
+            null,
+            before.getPort(),
+            before.getAddress(),
+            CallbackClient.DEFAULT_MIN_CONNECTION_TIME,
+            CallbackClient.DEFAULT_MIN_CONNECTION_TIME_UNIT,
+            SocketFactory.getDefault(),
+            before.getJavaServer(),
+            true,
+            before.getReadTimeout(),
+            token);
+    Field field = Gateway.class.getDeclaredField("cbClient");
+    field.setAccessible(true);
+    field.set(gateway, named);
+    before.shutdown();
   }
 }

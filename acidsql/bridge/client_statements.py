@@ -5,7 +5,6 @@ What is added to Spark's classes are ``java_sources``.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -13,10 +12,9 @@ from typing import Any
 from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
-from acidsql.bridge.gateway import gateway_server
+from acidsql.bridge.gateway import callback_client
 from acidsql.bridge.java_sources import PACKAGE, class_loader, compiled, loaded, source_text
 from acidsql.bridge.jvm import JavaObject, LogicalPlan, jvm_class, scala_seq
 from acidsql.errors import AcidAnalysisError
@@ -104,12 +102,9 @@ class ServerClasses:
         self._spark = spark
         text = source_text(source, {**names, _ERROR: _ERROR_MEMBERS})
         self._loader = compiled(spark, _shared(spark), text)
-        secret = secrets.token_hex(32)
-        gateway = spark.sparkContext._gateway
-        ensure_callback_server_started(gateway)
-        python = gateway_server(spark).getCallbackClient()
-        answers = _answers(secret, partial(_answer, self, ask, error_class))
-        self.asked = self.new("Asked", answers, secret, python)
+        python = callback_client(spark)
+        answers = _answers(partial(_answer, self, ask, error_class))
+        self.asked = self.new("Asked", answers, python)
 
     def new(self, name: str, *arguments: Any) -> JavaObject:
         """Make an object of one of the compiled classes, which has one constructor."""
@@ -214,23 +209,17 @@ def _parser_methods(spark: SparkSession) -> Iterator[str]:
         yield f"  public {result} {name}({taken}) throws Throwable {{ {body} }}\n"
 
 
-def _answers(secret: str, answer: Callable[[str, JavaObject, str | None], Any]) -> object:
-    """Return what the JVM calls.
-
-    PySpark's server of callbacks does not ask who calls, so the server gives a secret. It is in no
-    attribute, which another program could set.
-    """
+def _answers(answer: Callable[[str, JavaObject, str | None], Any]) -> object:
+    """Return what the JVM calls."""
 
     class Answers:
         __slots__ = ()
 
-        def apply(self, said: str, question: str, session: JavaObject, text: str | None) -> Any:
-            if not secrets.compare_digest(str(said).encode(), secret.encode()):
-                raise PermissionError("the caller is not the server")
+        def apply(self, question: str, session: JavaObject, text: str | None) -> Any:
             return answer(question, session, text)
 
         class Java:
-            implements = ("scala.Function4",)
+            implements = ("scala.Function3",)
 
     return Answers()
 

@@ -31,6 +31,13 @@ _OF_SESSION = frozenset(
     }
 )  # fmt: skip
 _READING = ("Describe", "List", "Show")
+# Plans of statements that are known only when they run: EXECUTE IMMEDIATE (of releases before 4.1,
+# and later ones), and a script.
+_LATER = {
+    "ExecuteImmediateQuery": "EXECUTE IMMEDIATE",
+    "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
+    "CompoundBody": "a script",
+}
 
 
 @dataclass(frozen=True)
@@ -67,9 +74,11 @@ def commands(plan: LogicalPlan) -> Iterator[Command]:
 
 def written_by(spark: SparkSession, plan: LogicalPlan) -> str | None:
     """Return the words of the statement if its parsed plan writes to a table, a directory or the
-    catalog; None if it is a query, or a command that concerns the session alone.
+    catalog, or may do so; None if it is a query, or a command that concerns the session alone.
     """
     kind = simple_name(plan)
+    if kind in _LATER:
+        return _LATER[kind]
     if kind in _ABOVE:
         found = (written_by(spark, node) for node in elements(plan.children()))
         return next(filter(None, found), None)

@@ -1,12 +1,20 @@
-"""py4j's gateway, through which Python calls the JVM."""
+"""py4j's gateway, through which Python calls the JVM and the JVM calls Python."""
 
 from __future__ import annotations
 
+import secrets
+
 from py4j.java_gateway import JavaObject as GatewayObject
+from py4j.protocol import Py4JJavaError
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.java_sources import only_object
 from acidsql.bridge.jvm import JavaObject
+from acidsql.bridge.jvm_cache import JvmCache
+from acidsql.bridge.spark_versions import missing_internal
+
+_SOURCE = "Gateway.java"
 
 
 def gateway_server(spark: SparkSession) -> JavaObject:
@@ -16,4 +24,32 @@ def gateway_server(spark: SparkSession) -> JavaObject:
 
 def send_answers_at_once(spark: SparkSession) -> None:
     """Have the JVM send the whole of a long answer at once, which would wait 40 ms for its end."""
-    only_object(spark, "Gateway.java", "PromptAnswers", [gateway_server(spark)])
+    only_object(spark, _SOURCE, "PromptAnswers", [gateway_server(spark)])
+
+
+def callback_client(spark: SparkSession) -> JavaObject:
+    """Return the JVM's client of the server through which it calls Python; both are started.
+
+    Any program of the machine can connect to that server. PySpark starts it so that it asks nobody
+    who they are; this one closes every connection that does not begin with a token, which Python
+    hands to the JVM through the gateway.
+
+    Raises:
+        AcidAnalysisError: this release of py4j has no such client (UNSUPPORTED_SPARK_VERSION).
+    """
+    gateway = spark.sparkContext._gateway
+    server = gateway_server(spark)
+    with JvmCache.of(gateway).mutex:
+        if gateway.python_parameters.auth_token is None:
+            if getattr(gateway, "_callback_server", None) is not None:
+                # Whoever is connected to a server that PySpark has started has shown no token.
+                gateway.shutdown_callback_server()
+                gateway._callback_server = None
+            token = secrets.token_hex(32)
+            gateway.python_parameters.auth_token = token
+            ensure_callback_server_started(gateway)
+            try:
+                only_object(spark, _SOURCE, "NamedCaller", [server, token])
+            except Py4JJavaError as error:
+                raise missing_internal(spark.version, "py4j's client of callbacks") from error
+    return server.getCallbackClient()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NewType
@@ -267,6 +268,22 @@ def alias(
     return jvm_class(spark, f"{CATALYST}.expressions.Alias")(
         expression, name, expr_id, nothing, none, nothing
     )
+
+
+def has_jvm(spark: SparkSession) -> bool:
+    """Return whether the JVM of a session is there; no call is made into it."""
+    gateway = spark.sparkContext._gateway
+    if gateway is None:
+        return False
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        return process.poll() is None
+    parameters = gateway.gateway_parameters
+    try:  # a JVM that another program has started
+        with socket.create_connection((parameters.address, parameters.port)):
+            return True
+    except ConnectionRefusedError:
+        return False
 
 
 def is_stopped(spark: SparkSession) -> bool:

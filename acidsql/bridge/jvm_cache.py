@@ -74,9 +74,11 @@ def cached_per_session(
             owner: Owner, /, *args: Arguments.args, **kwargs: Arguments.kwargs
         ) -> Result:
             results = JvmCache.of(owner).results
-            if function not in results:
-                results[function] = lru_cache(maxsize)(_without_owner(function, owner))
-            answer: Result = results[function](*args, **kwargs)
+            known = results.get(function)
+            if known is None:
+                made = lru_cache(maxsize)(_without_owner(function, owner))
+                known = results.setdefault(function, made)  # another thread may have made one
+            answer: Result = known(*args, **kwargs)
             return answer
 
         return remembered

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pyspark.sql import SparkSession
 
 from acidsql.errors import AcidAnalysisError
+from acidsql.once import once
 
 # Releases on which all tests have passed; others of the same minor version count as tried.
 TRIED = ("3.5.9", "4.0.5", "4.1.4", "4.3.0")
@@ -60,7 +60,7 @@ def differences(spark: SparkSession) -> Differences:
     return differences_of(spark.version)
 
 
-@lru_cache(maxsize=8)
+@once
 def differences_of(version: str) -> Differences:
     """Return the differences of a release, such as ``4.1.0``."""
     release = minor_version(version)

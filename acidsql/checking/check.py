@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from acidsql.checking.buckets import look_into_buckets
+from acidsql.checking.committed_files import lost_files
 from acidsql.checking.contents import look_into_files
 from acidsql.checking.keys import look_into_keys
 from acidsql.checking.layout import level, shared_locations
@@ -62,6 +63,9 @@ def find_problems(
         survey.problems += shared_locations(table, places)
     if partitions is None and places is not None:
         survey.problems += _unregistered(session, survey, places)
+    if partitions is None and session.metastore.capabilities.keeps_history:
+        history = session.metastore.history(table.database, table.name, None)
+        survey.problems += lost_files(survey, history)
     contents = look_into_files(session, survey, full=full)
     if full and not table.insert_only:
         look_into_keys(session, survey, contents)

@@ -108,6 +108,9 @@ KINDS: Mapping[str, Kind] = {
         "Put the directory back from a copy, or forget it with ALTER TABLE … DROP PARTITION or "
         "DROP TABLE."
     ),
+    "LOST_FILES": _error(
+        "Put the directory or the files back from a copy: rows are gone, or deleted ones are back."
+    ),
     "UNREGISTERED_PARTITION": _warning(
         "Run CHECK TABLE … REPAIR or MSCK REPAIR TABLE to have its rows in the table, or move it "
         "out of the table.",

@@ -138,4 +138,18 @@ def check_of_spark(session: AcidSession, plan: bridge.LogicalPlan) -> None:
         return
     writing = bridge.written_by(session.spark, plan)
     if writing is not None:
-        refuse_in_transaction(session, f"{writing} of a table that is not transactional")
+        refuse_writing_of_spark(session, writing)
+
+
+def refuse_writing_of_spark(session: AcidSession, writing: str) -> None:
+    """Refuse in a transaction of several statements what Spark is about to write by itself, which
+    no ROLLBACK could take back.
+
+    Args:
+        session: the session.
+        writing: words of the statement or the method.
+
+    Raises:
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.
+    """
+    refuse_in_transaction(session, f"{writing} outside of transactional tables")

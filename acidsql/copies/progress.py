@@ -12,7 +12,12 @@ from pyspark.sql import SparkSession
 
 from acidsql import api
 from acidsql.metastore.model import Table
-from acidsql.progress_tables import progress_table, watched_value
+from acidsql.progress_tables import (
+    hold_table,
+    make_progress_table,
+    progress_name,
+    watched_value,
+)
 from acidsql.syntax.values import literal
 from acidsql.transaction_handle import TransactionHandle
 
@@ -20,7 +25,7 @@ CONVERSIONS = "acidsql_conversions"
 """Table of the batches that were copied."""
 
 _COLUMNS = (
-    "table_name STRING, created BIGINT, source STRING, source_version STRING, plan STRING, "
+    "table_name STRING, table_id STRING, source STRING, source_version STRING, plan STRING, "
     "batch INT, num_rows BIGINT, committed TIMESTAMP"
 )
 
@@ -53,9 +58,10 @@ class Progress:
 
     def __init__(self, spark: SparkSession, target: str) -> None:
         self._spark = spark
-        self._name, table = progress_table(spark, target, CONVERSIONS, _COLUMNS)
-        self._table: Table = table
-        self._own = f"table_name = {literal(table.full_name)} AND created = {table.created}"
+        self._target = hold_table(spark, target)
+        make_progress_table(spark, self._target, CONVERSIONS, _COLUMNS)
+        self._name = progress_name(self._target, CONVERSIONS)
+        self._own = f"table_id = {literal(self._target.identity)}"
 
     def begun(self) -> Begun | None:
         """Return the conversion that was begun; None if there is none."""
@@ -85,7 +91,7 @@ class Progress:
         """
         version = literal(begun.version)
         txn.sql(
-            f"INSERT INTO {self._name} VALUES ({literal(self._table.full_name)}, "
-            f"{self._table.created}, {literal(begun.source)}, {version}, "
+            f"INSERT INTO {self._name} VALUES ({literal(self._target.full_name)}, "
+            f"{literal(self._target.identity)}, {literal(begun.source)}, {version}, "
             f"{literal(begun.plan)}, {begun.done}, {rows}, current_timestamp())"
         )

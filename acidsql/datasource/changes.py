@@ -32,7 +32,6 @@ from acidsql.scan.change_form import (
     check_has_changes,
     invalid_changes,
     seen_at,
-    table_id,
 )
 from acidsql.scan.change_lists import ChangeLists, Commits
 from acidsql.scan.change_snapshot import ChangeSnapshot
@@ -199,7 +198,7 @@ class Changes:
         return self._checkpoint(self._lists.end(self.table, ChangeRange(first=None)))
 
     def _checkpoint(self, write_ids: ValidWriteIdList) -> str:
-        identity = table_id(self._metastore, self.table)
+        identity = self._metastore.table_identity(self.table.database, self.table.name)
         return Checkpoint(write_ids=write_ids, table_id=identity).to_string()
 
     def tasks_of_options(self, names: Sequence[str]) -> list[ChangeTask]:

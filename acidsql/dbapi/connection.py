@@ -18,6 +18,7 @@ from acidsql.dbapi.exceptions import InterfaceError, ProgrammingError, translate
 from acidsql.dbapi.many_rows import RowTemplate, row_template
 from acidsql.dbapi.typed_rows import Row, TypedRows, groups_of, typed_rows
 from acidsql.planning.name_resolution import find_acid_table
+from acidsql.session.acid_session import AcidSession
 from acidsql.session.owner_thread import acting_for
 from acidsql.session.parsing import parse_in_session
 from acidsql.syntax import Statement, bind
@@ -152,6 +153,8 @@ class Connection:
         return transaction_mark(self._spark) != ""
 
     def _end(self, how: str) -> None:
+        if how == "ROLLBACK" and AcidSession.end_without_jvm(self._spark):
+            return
         with self._using():
             if self._has_transaction():
                 api.sql(self._spark, how)

@@ -14,6 +14,7 @@ from acidsql import api
 from acidsql.commands.describe import described
 from acidsql.commands.protect_acid_tables import refuse_location
 from acidsql.commands.show import name_pattern
+from acidsql.commands.transactions import refuse_writing_of_spark
 from acidsql.enabled.routing import is_routed, name_parts, named, named_table
 from acidsql.enabled.writer_settings import is_acid, is_transactional
 from acidsql.errors import AcidAnalysisError
@@ -161,6 +162,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
         with self._working() as session:
             if session is not None:
                 _check_new(session, tableName, path, source, options)
+                refuse_writing_of_spark(session, "createTable")
         return super().createTable(tableName, path, source, schema, description, **options)
 
     def isCached(self, tableName: str) -> bool:  # noqa: N802, N803

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import catalog as spark_catalog
 
 from acidsql import api
+from acidsql.commands.transactions import refuse_writing_of_spark
 from acidsql.enabled.catalog import AcidCatalog
 from acidsql.enabled.routing import instead_of, is_routed, name_parts, named_table
 from acidsql.metastore.model import Table, TableType
@@ -33,6 +34,11 @@ class AcidCatalogWithStatements(AcidCatalog):
         with self._working() as session:
             return None if session is None else named_table(session, name)
 
+    def _leave_to_spark(self, method: str) -> None:
+        with self._working() as session:
+            if session is not None:
+                refuse_writing_of_spark(session, method)
+
     def dropTable(  # noqa: N802
         self,
         tableName: str,  # noqa: N803
@@ -44,6 +50,7 @@ class AcidCatalogWithStatements(AcidCatalog):
         if table is not None:
             self._run(table, "DROP TABLE {} PURGE" if purge else "DROP TABLE {}")
         else:
+            self._leave_to_spark("dropTable")
             super().dropTable(tableName, ifExists, purge)
 
     def dropView(self, viewName: str, ifExists: bool = False) -> None:  # noqa: N802, N803
@@ -52,6 +59,7 @@ class AcidCatalogWithStatements(AcidCatalog):
         if view is not None:
             self._run(view, "DROP VIEW {}")
         else:
+            self._leave_to_spark("dropView")
             super().dropView(viewName, ifExists)
 
     def truncateTable(self, tableName: str) -> None:  # noqa: N802, N803
@@ -60,6 +68,7 @@ class AcidCatalogWithStatements(AcidCatalog):
         if table is not None:
             self._run(table, "TRUNCATE TABLE {}")
         else:
+            self._leave_to_spark("truncateTable")
             super().truncateTable(tableName)
 
     def analyzeTable(self, tableName: str, noScan: bool = False) -> None:  # noqa: N802, N803
@@ -69,6 +78,7 @@ class AcidCatalogWithStatements(AcidCatalog):
             scan = " NOSCAN" if noScan else ""
             self._run(table, f"ANALYZE TABLE {{}} COMPUTE STATISTICS{scan}")
         else:
+            self._leave_to_spark("analyzeTable")
             super().analyzeTable(tableName, noScan)
 
     def listPartitions(self, tableName: str) -> list[spark_catalog.TablePartition]:  # noqa: N802, N803
@@ -110,6 +120,7 @@ class AcidCatalogWithStatements(AcidCatalog):
         """See PySpark; the metastore gets the database too."""
         name = self._own_database(dbName)
         if name is None:
+            self._leave_to_spark("createDatabase")
             super().createDatabase(dbName, ifNotExists, properties)
             return
         exists = "IF NOT EXISTS " if ifNotExists else ""
@@ -131,6 +142,7 @@ class AcidCatalogWithStatements(AcidCatalog):
         """See PySpark; the metastore's database is dropped too."""
         name = self._mirror(dbName)
         if name is None:
+            self._leave_to_spark("dropDatabase")
             super().dropDatabase(dbName, ifExists, cascade)
         else:
             text = f"DROP DATABASE {quote(name)}{' CASCADE' if cascade else ''}"

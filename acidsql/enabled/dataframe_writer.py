@@ -13,6 +13,7 @@ from pyspark.sql.utils import to_str
 from acidsql import api
 from acidsql.commands import write_frame
 from acidsql.commands.protect_acid_tables import refuse_location
+from acidsql.commands.transactions import refuse_writing_of_spark
 from acidsql.enabled.routing import is_routed, name_parts, named, named_table, written
 from acidsql.enabled.writer_settings import (
     WriterSettings,
@@ -101,6 +102,7 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
                 if table is not None:
                     _insert_into(session, table, self._df, self._settings)
                     return
+                refuse_writing_of_spark(session, "insertInto")
         super().insertInto(tableName)
 
     def saveAsTable(  # noqa: N802
@@ -125,6 +127,7 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
             with api.working(self._spark) as session:
                 if _save_as_table(session, name, self._df, self._settings):
                     return
+                refuse_writing_of_spark(session, "saveAsTable")
         self._refuse(self._settings.option("path"))
         super().saveAsTable(name)
 

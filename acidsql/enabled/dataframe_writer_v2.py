@@ -12,6 +12,7 @@ from pyspark.sql.utils import to_str
 
 from acidsql import api, bridge
 from acidsql.commands import write_frame
+from acidsql.commands.transactions import refuse_writing_of_spark
 from acidsql.commands.write_frame import NewTable
 from acidsql.enabled.routing import is_routed, name_parts, named_table, written
 from acidsql.enabled.writer_settings import (
@@ -162,7 +163,10 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
         with api.working(self._spark) as session:
             parts = name_parts(self._spark, self._name)
             table = written(named_table(session, self._name))
-            return parts is not None and do(session, table, parts)
+            if parts is not None and do(session, table, parts):
+                return True
+            refuse_writing_of_spark(session, "writeTo")
+            return False
 
     def _create(self, session: AcidSession, parts: tuple[str, ...]) -> bool:
         if not makes_acid(session.spark, self._provider, self._properties):

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.readwriter import DataFrameWriterV2
 
 from acidsql import api
+from acidsql.commands.transactions import refuse_writing_of_spark
 from acidsql.enabled.dataframe_writer import AcidDataFrameWriter
 from acidsql.enabled.dataframe_writer_v2 import AcidDataFrameWriterV2
 from acidsql.enabled.merge_writer import AcidMergeIntoWriter
@@ -44,6 +45,7 @@ def merge_into(original: Callable[..., Any]) -> Callable[..., Any]:
             with api.working(self.sparkSession) as session:
                 if written(named(session, table)) is not None:
                     return AcidMergeIntoWriter(self, table, condition)
+                refuse_writing_of_spark(session, "mergeInto")
         return original(self, table, condition)
 
     return writer

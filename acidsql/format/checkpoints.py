@@ -6,7 +6,7 @@ A number would not do: write id 7 may commit before 6, whose changes would be lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acidsql.errors import AcidAnalysisError, FormatError
 from acidsql.format.valid_lists import ValidWriteIdList
@@ -34,6 +34,13 @@ class Checkpoint:
         'default.t:1:9223372036854775807::;table=a/3'
         """
         return f"{self.write_ids.to_string()}{_OF}{self.table_id}"
+
+    def is_same_place(self, other: Checkpoint) -> bool:
+        """Return whether nothing was committed from one checkpoint to another one; the name of the
+        table does not count, which a rename changes.
+        """
+        renamed = replace(self.write_ids, table=other.write_ids.table)
+        return (renamed, self.table_id) == (other.write_ids, other.table_id)
 
     @classmethod
     def from_string(cls, text: str) -> Checkpoint:

@@ -232,7 +232,8 @@ def write_conflict(
     return WriteConflictError(
         "CONCURRENT_WRITE",
         f"transaction {txn_id} was aborted: its {verbs[0]} of {where} conflicts with the "
-        f"{verbs[1]} by transaction {winner}, which committed first; run the statement again",
+        f"{verbs[1]} by transaction {winner}, which committed first; run the statement "
+        "again, or have that done more often (spark.acidsql.retries)",
         {"txnId": str(txn_id), "winnerTxnId": str(winner), "object": where},
     )
 

@@ -283,6 +283,12 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         can take it for its own, as on a server.
         """
 
+    def table_identity(self, database: str, table: str) -> str:
+        """Return what tells a table from all others, also from one that is created in its place.
+
+        A rename keeps it, but on a server of Hive 3, which gives tables no numbers.
+        """
+
     def has_dropped(self, owner: TableOwner) -> bool:
         """Return whether a table was one of this metastore, and is gone."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from acidsql import bridge
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
@@ -31,12 +32,19 @@ class StatementChanges:
         self, session: AcidSession, txns: ValidTxnList, own: frozenset[int], listings: Listings
     ) -> None:
         self._session = session
+        self._growing: dict[str, Table] = {}
         self._lists = ChangeLists(reader=session, txns=txns, own=own, listings=listings)
 
     @property
     def ends(self) -> Mapping[tuple[str, Moment | None, bool], ValidWriteIdList]:
         """Write ids that are visible at the end, see ``ChangeLists``."""
         return self._lists.ends
+
+    def growing(self) -> list[tuple[Table, ValidWriteIdList]]:
+        """Return the tables whose changes are read up to now, so that each commit adds some, with
+        the write ids that were visible.
+        """
+        return [(table, self.ends[name, None, True]) for name, table in self._growing.items()]
 
     def plan(
         self,
@@ -50,6 +58,9 @@ class StatementChanges:
         Raises:
             AcidAnalysisError: see ``ChangeLists.between``.
         """
+        if wanted.last is None:
+            self._growing[table.full_name] = table
+            wanted = replace(wanted, includes_last=True)  # there is no end to leave out
         changed, snapshots = self._lists.between(table, wanted, required.partitions)
         form = ChangeForm(keys=wanted.keys, net=wanted.net or wanted.first is None)
         with_times = required.columns is None or COMMIT_TIMESTAMP in required.columns

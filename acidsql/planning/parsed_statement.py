@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,8 @@ from acidsql import bridge
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import find
 from acidsql.session.acid_session import AcidSession
+
+_BEGINS_WITH = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*WITH\b", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,10 @@ def parse_and_resolve(
 
 def parse(session: AcidSession, text: str) -> ParsedStatement:
     """Parse a statement whose names are to be resolved."""
-    plan = bridge.substitute_ctes(session.spark, bridge.parse(session.spark, text))
+    plan = bridge.parse(session.spark, text)
+    if _BEGINS_WITH.match(text):
+        plan = bridge.qualify_target(session.spark, plan)
+    plan = bridge.substitute_ctes(session.spark, plan)
     references = bridge.references(session.spark, plan)
     return ParsedStatement(text=text, plan=plan, references=references, tables={})
 

@@ -79,31 +79,47 @@ class UnchangedReads:
 
     def compare(self) -> Mapping[TableName, ValidWriteIdList]:
         """See ``Watch``; raise CONCURRENT_WRITE if rows that were required are others now."""
-        metastore = self.snapshot.session.metastore
-        txns = metastore.valid_txns()
+        session = self.snapshot.session
+        txns = session.metastore.valid_txns()
         watched: dict[TableName, ValidWriteIdList] = {}
         for record in self.snapshot.scans:
             table = record.snapshot.table
             if table.as_of is not None or table.changes is not None:
                 continue  # what has committed does not change
-            name = table.database, table.name
-            if name not in watched:
-                if metastore.find_table(*name) is None:
-                    raise self._conflict(table)
-                # Before the directories are listed: what commits then is looked at the next time.
-                watched[name] = metastore.valid_write_ids(*name, txns)
-            before = self.compared.get(name, record.snapshot.write_ids)
-            write_ids = committed_since(before, watched[name])
-            if write_ids and _Reading(self.snapshot.session, record, write_ids, txns).has_changed():
+            write_ids = self._committed(table, record.snapshot.write_ids, txns, watched)
+            if write_ids and _Reading(session, record, write_ids, txns).has_changed():
+                raise self._conflict(table)
+        for table, seen in self.snapshot.changes.growing():
+            write_ids = self._committed(table, seen, txns, watched)
+            if write_ids and changes_of(session, _partitions(session, table), write_ids):
                 raise self._conflict(table)
         self.compared = watched
         return watched
+
+    def _committed(
+        self,
+        table: Table,
+        seen: ValidWriteIdList,
+        txns: ValidTxnList,
+        watched: dict[TableName, ValidWriteIdList],
+    ) -> frozenset[int]:
+        """Return the write ids that others have committed to a table since it was read, or was
+        compared for the last time.
+        """
+        metastore, name = self.snapshot.session.metastore, (table.database, table.name)
+        if name not in watched:
+            if metastore.find_table(*name) is None:
+                raise self._conflict(table)
+            # Before the directories are listed: what commits then is looked at the next time.
+            watched[name] = metastore.valid_write_ids(*name, txns)
+        return committed_since(self.compared.get(name, seen), watched[name])
 
     def _conflict(self, table: Table) -> WriteConflictError:
         return WriteConflictError(
             "CONCURRENT_WRITE",
             f"transaction {self.txn_id} was aborted: what it had read of {table.full_name} has "
-            "changed, and may not before it commits (SERIALIZABLE); run the statement again",
+            "changed, and may not before it commits (SERIALIZABLE); run the statement "
+            "again, or have that done more often (spark.acidsql.retries)",
             {"txnId": str(self.txn_id), "winnerTxnId": "", "object": table.full_name},
         )
 
@@ -120,7 +136,7 @@ class _Reading:
     def has_changed(self) -> bool:
         """Return whether required rows were inserted or deleted, or may have been."""
         read = {p.values: p for p in self.record.snapshot.partitions}
-        now = self._partitions()
+        now = _partitions(self.session, self.record.snapshot.table)
         if read.keys() - {p.values for p in now}:
             return True  # dropped, or renamed
         required = self.record.required
@@ -140,12 +156,6 @@ class _Reading:
             for c in found
             if c.deletes and c.partition.values in read
         )
-
-    def _partitions(self) -> Sequence[Partition]:
-        table = self.record.snapshot.table
-        if not table.partition_columns:
-            return [Partition(values=(), location=table.location)]
-        return self.session.metastore.partitions(table.database, table.name)
 
     def _condition(self) -> Column | None:
         """Return a condition that all required rows meet; None if there is none but true."""
@@ -183,6 +193,13 @@ class _Reading:
         key = [f"{ROW_ID_COLUMN}.{part}" for part in ("writeid", "bucketid", "rowid")]
         same = [before[k] == gone[name] for k, name in zip(key, _KEY.names, strict=True)]
         return _has_rows(before.join(gone, reduce(and_, same), "left_semi"))
+
+
+def _partitions(session: AcidSession, table: Table) -> Sequence[Partition]:
+    """Return the partitions that a table has now."""
+    if not table.partition_columns:
+        return [Partition(values=(), location=table.location)]
+    return session.metastore.partitions(table.database, table.name)
 
 
 def _has_rows(frame: DataFrame) -> bool:

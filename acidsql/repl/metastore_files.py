@@ -18,6 +18,7 @@ from acidsql.errors import AcidAnalysisError, MetastoreError, WriteConflictError
 from acidsql.format.names import AcidDirectory, DirectoryKind, parse_directory
 from acidsql.limits import limits
 from acidsql.metastore.embedded import schema
+from acidsql.metastore.embedded.database import make_private
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Table, TableType, TxnState
 
@@ -181,6 +182,7 @@ def _copy(file: Path, target: Path) -> None:
         raise MetastoreError(
             "METASTORE_UNAVAILABLE", f"there is no file {file}: name the metastore's with its path"
         )
+    make_private(target)
     try:
         with closing(_connect(file)) as source, closing(sqlite3.connect(target)) as made:
             schema.checked_version(source, str(file), may_be_empty=False)

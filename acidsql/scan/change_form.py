@@ -111,7 +111,7 @@ def seen_at(metastore: Metastore, table: Table, text: str) -> ValidWriteIdList:
         AcidAnalysisError: INVALID_CHECKPOINT, it is of another table, or none.
     """
     checkpoint = Checkpoint.from_string(text)
-    if checkpoint.table_id != table_id(metastore, table):
+    if checkpoint.table_id != metastore.table_identity(table.database, table.name):
         raise AcidAnalysisError(
             "INVALID_CHECKPOINT",
             f"the checkpoint is of another table than {table.full_name}, perhaps of one that was "
@@ -119,14 +119,6 @@ def seen_at(metastore: Metastore, table: Table, text: str) -> ValidWriteIdList:
             {"tableName": table.full_name},
         )
     return replace(checkpoint.write_ids, table=table.full_name)
-
-
-def table_id(metastore: Metastore, table: Table) -> str:
-    """Return what tells a table from others, and from one that is created in its place."""
-    owner = metastore.table_owner(table.database, table.name)
-    if owner is not None:
-        return f"{owner.metastore_id}/{owner.table_id}"
-    return f"{table.full_name}/{table.created}"
 
 
 def invalid_changes(table: Table, message: str) -> AcidAnalysisError:

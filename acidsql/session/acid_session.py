@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 from weakref import WeakSet
@@ -20,6 +20,7 @@ from acidsql.errors import AcidLookupError
 from acidsql.limits import limits
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
+from acidsql.once import once_property
 from acidsql.session.at_work import at_work
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.session.leases import Leases
@@ -32,6 +33,8 @@ from acidsql.storage.lru_cache import LruCache
 from acidsql.storage.sync import SyncedFiles, make_directory
 from acidsql.storage.tails import TailCache
 from acidsql.syntax.literals import quoted_string
+
+logger = logging.getLogger(__name__)
 
 
 class AcidSession:
@@ -60,6 +63,7 @@ class AcidSession:
         wake_compactor: wakes the session's background thread; None before the first time.
         interrupted: set when a compaction in that thread must end.
         at_close: what the end of the session has to end first.
+        end_transactions: rolls back the open transactions of several statements.
     """
 
     _sessions: ClassVar[dict[str, AcidSession]] = {}
@@ -90,7 +94,7 @@ class AcidSession:
         self.leases = Leases(
             self.spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
-        self.heartbeater.look = self.leases.prune_for_cleaners
+        self.heartbeater.look = self._look
         self.temp_views = TempViews(self.spark)
         self.learnt_places: set[str] = set()
         self.owned_places: set[str] = set()
@@ -98,6 +102,7 @@ class AcidSession:
         self.wake_compactor: Callable[[], None] | None = None
         self.interrupted = threading.Event()
         self.at_close = ExitStack()
+        self.end_transactions: Callable[[], object] = _nothing
         if not self.metastore.capabilities.has_other_clients:
             for name in self.metastore.databases():
                 mirror_database(self, name)
@@ -141,6 +146,7 @@ class AcidSession:
             session = cls.of(spark)
             session._statements += 1
         try:
+            session.heartbeater.abort_failed()
             yield session
         finally:
             with cls._lock:
@@ -176,7 +182,7 @@ class AcidSession:
             self.tails = other.tails.shared_with(self.files)
             self.delete_events = other.delete_events.shared_with(self.files)
 
-    @cached_property
+    @once_property
     def jvm_time_zone(self) -> str:
         """Time zone in which Spark's ORC reader and writer take local times."""
         return bridge.jvm_time_zone(self.spark)
@@ -215,6 +221,33 @@ class AcidSession:
         """Whether what runs in the background has to end, without having failed."""
         return self.interrupted.is_set() or bridge.is_stopped(self.spark)
 
+    @classmethod
+    def end_without_jvm(cls, spark: SparkSession) -> bool:
+        """End the transactions of a Spark session whose JVM has died; return whether it has.
+
+        The JVM may be killed where memory is short. What its transactions have locked would stay so
+        for as long as Python lives, whose heartbeats go on.
+        """
+        if bridge.has_jvm(spark):
+            return False
+        with cls._lock:
+            own = [s for s in cls._sessions.values() if spark in s._handles or spark is s.spark]
+        for session in own:
+            session._end_without_jvm()
+        return True
+
+    def _end_without_jvm(self) -> None:
+        logger.error("the JVM of a session has ended: its transactions are rolled back")
+        self.end_transactions()
+        self.leases.close()
+
+    def _look(self) -> None:
+        """Look after the transactions, in the thread that sends heartbeats."""
+        if bridge.has_jvm(self.spark):
+            self.leases.prune_for_cleaners()
+        elif self.heartbeater.is_needed:
+            self._end_without_jvm()
+
     def close(self) -> None:
         """Release the leases, stop the heartbeats, close the metastore and clear the caches.
 
@@ -231,11 +264,16 @@ class AcidSession:
             return
         self.leases.close()
         self.heartbeater.stop()
+        self.heartbeater.abort_failed()
         self.metastore.close()
         with self._lock:
             left = {session.spark.sparkContext for session in self._sessions.values()}
         for owner in {self, self.spark, self.spark.sparkContext, *self._handles} - left:
             bridge.JvmCache.clear(owner)
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 def _other_handle(spark: SparkSession) -> SparkSession:

@@ -1,4 +1,6 @@
-"""Heartbeats of open transactions, sent by one thread for each session."""
+"""Heartbeats of open transactions, sent by one thread for each session; what could not be aborted
+is aborted by it too.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from acidsql.errors import AcidSqlError, TransactionStateError
 from acidsql.limits import limits
 from acidsql.metastore.protocol import Metastore
 from acidsql.session.owner_thread import Owner
@@ -35,6 +38,7 @@ class Heartbeater:
         self._alive: set[int] = set()
         self._lost: set[int] = set()
         self._owners: dict[int, Owner] = {}
+        self._unaborted: set[int] = set()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -63,6 +67,37 @@ class Heartbeater:
             self._alive.discard(txn_id)
             self._owners.pop(txn_id, None)
             self._lost.discard(txn_id)
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is a transaction that heartbeats are sent for."""
+        with self._lock:
+            return bool(self._alive)
+
+    def abort_later(self, txn_id: int) -> None:
+        """Abort a transaction as soon as that is possible, which has failed, as with a full disk.
+
+        Its locks would stay until the time-out.
+        """
+        with self._lock:
+            self._unaborted.add(txn_id)
+
+    def abort_failed(self) -> None:
+        """Try again to abort what could not be aborted."""
+        with self._lock:
+            txn_ids = sorted(self._unaborted)
+        for txn_id in txn_ids:
+            try:
+                self._metastore.abort_txn(txn_id)
+            except TransactionStateError as error:
+                logger.info("txn %s has ended meanwhile: %s", txn_id, error)
+            except (AcidSqlError, OSError) as error:
+                logger.info("txn %s still cannot be aborted: %s", txn_id, error)
+                return
+            else:
+                logger.warning("txn %s is aborted now, which had failed", txn_id)
+            with self._lock:
+                self._unaborted.discard(txn_id)
 
     def lost(self) -> frozenset[int]:
         """Return the transactions that were aborted while heartbeats were sent for them."""
@@ -108,7 +143,8 @@ class Heartbeater:
                 part = 1.0 if self.beat() else limits().heartbeat_retry_part
                 due = time.monotonic() + self._interval * part
             try:
+                self.abort_failed()
                 self.look()
             # As in ``beat``.
             except Exception:
-                logger.exception("a look at the leases of a session failed")
+                logger.exception("a look at the transactions of a session failed")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
 
+from acidsql.once import once
 from acidsql.syntax.nodes import Span
 
 
@@ -38,7 +38,7 @@ _QUOTED = {
 _RAW = {Lexis.SPARK: [r"""(?<!\w)[rR](?:'[^']*'|"[^"]*")"""]}
 
 
-@cache
+@once
 def _opening(lexis: Lexis, unfinished: str) -> re.Pattern[str]:
     """Return what begins a mark, where some quotes are known to have no end."""
     quoted = [form for quote, form in _QUOTED[lexis].items() if quote not in unfinished]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 from lark.exceptions import VisitError
 
 from acidsql.errors import AcidParseError
+from acidsql.once import once
 from acidsql.syntax.builder import Builder, MalformedError
 from acidsql.syntax.grammar import load_grammar
 from acidsql.syntax.lexer import blank_comments
@@ -86,7 +86,7 @@ def parse(text: str, *, acid_by_default: bool = False) -> Statement | None:
     return statement
 
 
-@cache
+@once
 def _grammar() -> Lark:
     return load_grammar()
 

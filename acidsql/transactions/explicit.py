@@ -66,6 +66,7 @@ class StatementPart(Transaction):
         self,
         changes: Sequence[CatalogChange] = (),
         compare: Callable[[], Compared] | None = None,  # noqa: ARG002 - the commit compares all
+        contended: Sequence[str] = (),  # noqa: ARG002 - and lets others go first
     ) -> None:
         """Keep what the statement did until the transaction commits."""
         self.changes += changes
@@ -325,7 +326,8 @@ class ExplicitTransaction:
                         self.opened.status = Status.COMMITTED
                     else:
                         self._enter_whole_tables()
-                        self.opened.commit(self._changes(), self._comparison())
+                        changes, compare = self._changes(), self._comparison()
+                        self.opened.commit(changes, compare, sorted(self.tables))
             except BaseException as error:
                 lost = lost_to(self.opened, error)
                 self._roll_back(error)

@@ -6,7 +6,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
 from acidsql.session.settings import retries
 from acidsql.transactions.current import current_transaction
+from acidsql.transactions.turns import turn_on
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,8 @@ def run_again_after_conflicts(
     """Run a statement; if it loses a conflict, run it again as a whole, on a new snapshot.
 
     The loser has been rolled back, so nobody has seen what it computed. It is run again up to
-    ``spark.acidsql.retries`` times, after a random pause whose upper bound doubles. Other errors,
+    ``spark.acidsql.retries`` times, after a random pause whose upper bound doubles, and when it is
+    its turn among the statements of this process that have lost on the same table. Other errors,
     such as an unknown outcome of the commit, end it. So does any error within a transaction of
     several statements, whose snapshot stays the same.
 
@@ -62,10 +64,14 @@ def run_again_after_conflicts(
         return attempt()
     given_up = _given_up.get() or threading.Event()
     done = 0
+    lost_on: str | None = None
     while True:
         try:
-            return attempt()
+            with turn_on(session, lost_on, given_up) if lost_on else nullcontext():
+                return attempt()
         except WriteConflictError as error:
+            # Its partition stands after the table.
+            lost_on = error.parameters.get("object", "").partition("/")[0] or None
             if done >= retries(session.spark) or not _may_run_again(frames):
                 raise
             # Full jitter: the losers of one conflict do not meet again.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
+from functools import partial
 
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.metastore.model import TxnType
@@ -53,6 +54,7 @@ def start(session: AcidSession, *, read_only: bool) -> ExplicitTransaction:
         )
         if open_transactions.enter(started):
             session.at_close.callback(_roll_back_all, session)
+            session.end_transactions = partial(_roll_back_all, session)
         undo.pop_all()
     return started
 

@@ -34,6 +34,7 @@ from acidsql.session.metrics import Phase, current, phase
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.injection_points import Point, reach
 from acidsql.transactions.locking import wait_for_locks
+from acidsql.transactions.turns import others_first
 
 logger = logging.getLogger(__name__)
 
@@ -101,6 +102,7 @@ class Transaction:
         self,
         changes: Sequence[CatalogChange] = (),
         compare: Callable[[], Compared] | None = None,
+        contended: Sequence[str] = (),
     ) -> None:
         """Commit, with changes of the catalog.
 
@@ -109,6 +111,8 @@ class Transaction:
             compare: compares the changed rows with those of transactions that have committed since,
                 and raises CONCURRENT_WRITE if there are common ones. It is called until nobody has
                 committed since; without it, the metastore compares partitions.
+            contended: full names of the tables in which rows were changed; statements whose turn
+                it is on one of them commit first.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the transaction is aborted.
@@ -119,6 +123,10 @@ class Transaction:
         reach(Point.BEFORE_COMMIT, self)
         if changes:
             self.session.metastore.prepare_commit(self.txn_id, changes)
+        with others_first(self.session, contended):
+            self._commit(compare)
+
+    def _commit(self, compare: Callable[[], Compared] | None) -> None:
         while self.status is Status.OPEN:
             compared = None if compare is None else compare()
             self.status = Status.COMMITTING
@@ -167,8 +175,12 @@ class Transaction:
             return True
         try:
             self.session.metastore.abort_txn(self.txn_id)
+        except TransactionStateError:
+            logger.exception("txn %s: abort failed, since it has ended", self.txn_id)
+            return False
         except (AcidSqlError, OSError):
-            logger.exception("txn %s: abort failed; if open, it ends by its time-out", self.txn_id)
+            logger.exception("txn %s: abort failed, and is tried again later", self.txn_id)
+            self.session.heartbeater.abort_later(self.txn_id)
             return False
         return True
 

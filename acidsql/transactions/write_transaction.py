@@ -390,7 +390,12 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
         deleted = [deleted_rows(write.table, write.touched, write.placed) for write in writes]
         watches = [watch for write in writes for watch in write.watches]
         compare = comparison(writes[0].session, writes[0].txn_id, deleted, watches)
-        writes[0].transaction.commit(made, compare)
+        contended = [
+            write.table.full_name
+            for write in writes
+            if write.intent.operation is not Operation.INSERT
+        ]
+        writes[0].transaction.commit(made, compare, contended)
 
 
 @contextmanager

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.java_gateway import ensure_callback_server_started
 
-from acidsql.bridge.gateway import gateway_server, send_answers_at_once
+from acidsql.bridge.gateway import callback_client, gateway_server, send_answers_at_once
 from acidsql.bridge.jvm import jvm_class
 
 if TYPE_CHECKING:
@@ -36,6 +38,39 @@ def test_no_connection_waits_before_the_end_of_an_answer(spark: SparkSession) ->
     finally:
         done.set()
         other.join()
+
+
+def test_python_answers_the_jvm_alone(spark: SparkSession) -> None:
+    class Answer:
+        def get(self) -> str:
+            return "answered"
+
+        class Java:
+            implements = ("java.util.function.Supplier",)
+
+    gateway = spark.sparkContext._gateway
+    ensure_callback_server_started(gateway)
+    client = callback_client(spark)
+    assert callback_client(spark).equals(client)
+    empty = jvm_class(spark, "java.util.Optional").empty()
+    answer = Answer()
+    assert empty.orElseGet(answer) == "answered"
+    (known,) = [key for key, kept in gateway.gateway_property.pool.dict.items() if kept is answer]
+    token = gateway.python_parameters.auth_token
+    for said in (
+        f"g\n{known}\ne\n",
+        f"c\n{known}\nget\ne\n",
+        "A\nwrong\ne\n",
+        f"A\n{token[:-1]}\ne\ng\n{known}\ne\n",
+    ):
+        with socket.create_connection(("127.0.0.1", client.getPort()), timeout=10) as stranger:
+            stranger.sendall(said.encode())
+            try:
+                heard = stranger.recv(100)
+            except ConnectionResetError:
+                heard = b""
+        assert heard in (b"", b"!xn\n"), said  # closed, or an error first
+    assert empty.orElseGet(answer) == "answered"
 
 
 def gateway_connections(spark: SparkSession) -> list[Any]:

@@ -51,7 +51,7 @@ def session_without_spark(
             user="ann",
             host="host",
             files=files,
-            settings=SimpleNamespace(lock_timeout=lock_timeout),
+            settings=SimpleNamespace(metastore="here", lock_timeout=lock_timeout),
             learnt_places=set(),
             owned_places=set(),
             has_written=False,

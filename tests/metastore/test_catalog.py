@@ -316,6 +316,21 @@ def test_renamed_table_keeps_all_but_its_name(
     assert metastore.next_write_id("archive", "staff") == 2
 
 
+def test_a_table_is_told_from_one_that_has_its_name_later(
+    metastore: Metastore, kind: str, employee: Table
+) -> None:
+    metastore.create_table(employee)
+    first = metastore.table_identity("Default", "Employee")
+    metastore.rename_table("default", "employee", "default", "staff")
+    # Servers of Hive 3 have no numbers of tables.
+    assert (metastore.table_identity("default", "staff") == first) is (not kind.startswith("3"))
+    other = replace(employee, location=f"{employee.location}2", created=employee.created + 7)
+    metastore.create_table(other)
+    assert metastore.table_identity("default", "employee") != first
+    with pytest.raises(AcidLookupError, match="TABLE_OR_VIEW_NOT_FOUND"):
+        metastore.table_identity("default", "nope")
+
+
 def test_table_is_not_renamed_over_another(metastore: Metastore, employee: Table) -> None:
     metastore.create_table(employee)
     metastore.create_table(replace(employee, name="staff", location=f"{employee.location}2"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from acidsql.errors import MetastoreError
+from acidsql.errors import MetastoreError, TransactionStateError
 from acidsql.metastore.protocol import Metastore
 from acidsql.session.heartbeat import Heartbeater
 from tests.limits import set_limits
@@ -138,3 +138,29 @@ def test_a_session_looks_at_its_leases_between_heartbeats(
     assert looked.acquire(timeout=30)
     heartbeater.stop()
     assert beats == []
+
+
+def test_what_could_not_be_aborted_is_aborted_later(
+    metastore: Metastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = [True]
+    abort = metastore.abort_txn
+
+    def abort_txn(txn_id: int) -> None:
+        if failing:
+            raise MetastoreError("METASTORE_BUSY", "the disk is full")
+        abort(txn_id)
+
+    heartbeater = Heartbeater(metastore)
+    left, ended = (metastore.open_txn("ann", "host") for _ in range(2))
+    abort(ended)
+    monkeypatch.setattr(metastore, "abort_txn", abort_txn)
+    for txn_id in (left, ended):
+        heartbeater.abort_later(txn_id)
+    heartbeater.abort_failed()
+    metastore.require_open(left)
+    failing.clear()
+    for _ in range(2):
+        heartbeater.abort_failed()
+        with pytest.raises(TransactionStateError):
+            metastore.require_open(left)

@@ -366,6 +366,56 @@ def test_consumers_apply_each_change_once(lab: Lab) -> None:
     assert not consume(merge)
 
 
+def test_consumers_hold_their_table_whatever_becomes_of_the_name(lab: Lab, other: Lab) -> None:
+    t = lab.create("id int", properties=KEPT, values="(1)")
+    seen: list[int] = []
+
+    def keep(_: acidsql.TransactionHandle, changes: DataFrame) -> None:
+        seen.extend(row.id for row in changes.collect())
+
+    def consume(source: str) -> bool:
+        return acidsql.consume_changes(lab.spark, source, keep, consumer=t)
+
+    assert consume(t)
+    lab.sql(f"ALTER TABLE {t} RENAME TO {t}_new")
+    consume(f"{t}_new")
+    assert seen == [1]
+    other.insert(f"{t}_new", "(2)")
+    lab.sql("CREATE DATABASE elsewhere")
+    try:
+        # A loop goes on with its table, whatever the current database is, and ends with its name.
+        def leave(txn: acidsql.TransactionHandle, changes: DataFrame) -> None:
+            keep(txn, changes)
+            if seen[-1] == 2:
+                lab.sql("USE elsewhere")
+                other.insert(f"{t}_new", "(3)")
+            else:
+                lab.session.metastore.rename_table("default", f"{t}_new", "default", f"{t}_gone")
+
+        with pytest.raises(acidsql.AcidSqlError) as caught:
+            acidsql.follow_changes(lab.spark, f"{t}_new", leave, consumer=t, every=0.01)
+        assert condition_of(caught.value) == "HELD_TABLE_CHANGED"
+        assert seen == [1, 2, 3]
+    finally:
+        lab.sql("USE default")
+        lab.sql("DROP DATABASE elsewhere")
+    assert lab.sql(f"SELECT table_name FROM acidsql_change_checkpoints WHERE consumer = '{t}'") == [
+        (f"default.{t}_new",)
+    ]
+    # Another table of the first name has not been read; one that takes the place of that is not
+    # taken for it.
+    new = f"CREATE TABLE {t} (id int) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+    lab.sql(new)
+    lab.insert(t, "(7)")
+    assert consume(t)
+    lab.sql(f"DROP TABLE {t}")
+    lab.sql(new)
+    with pytest.raises(acidsql.AcidSqlError) as caught:
+        consume(t)
+    assert condition_of(caught.value) == "INVALID_CHECKPOINT"
+    assert seen == [1, 2, 3, 7]
+
+
 def test_readers_of_enabled_sessions(on: Lab) -> None:
     t = on.create("id int, v int", values="(1, 1)")
     on.sql(f"UPDATE {t} SET v = 2")

@@ -285,6 +285,42 @@ def test_partitions_and_directories(lab: Lab) -> None:
     assert ("SHARED_PARTITION_LOCATION", "p=a") in found(lab, table)
 
 
+def test_files_of_committed_writes_that_are_lost(lab: Lab) -> None:
+    """Check that what nothing in the table tells is known from the history."""
+    table = lab.create("id INT", partitioned="p INT", values="(1, 1), (2, 1), (3, 2)")
+    lab.sql(f"DELETE FROM {table} WHERE id = 1")
+    lab.sql(f"INSERT INTO {table} VALUES (4, 3)")
+    lab.sql("START TRANSACTION")
+    lab.sql(f"INSERT INTO {table} VALUES (5, 1), (6, 4)")
+    lab.sql(f"UPDATE {table} SET id = 7 WHERE id = 6")
+    lab.sql("COMMIT")
+    assert found(lab, table, "FULL") == []
+    root = lab.root(table)
+    shutil.move(root / "p=1/delete_delta_0000002_0000002_0000", root.parent / "moved")
+    assert found(lab, table) == [("LOST_FILES", "delete_delta_0000002_0000002")]
+    (row,) = lab.frame(f"CHECK TABLE {table}").collect()
+    assert row.detail == (
+        "write id 2 (DELETE) has committed 1 files with rows or delete events, and 0 are there"
+    )
+    assert found(lab, table, "PARTITION (p = 1) FULL") == []
+    (root / "p=2/delta_0000001_0000001_0000/bucket_00000").unlink()
+    shutil.rmtree(root / "p=4/delta_0000004_0000004_0001")
+    assert set(found(lab, table)) == {
+        ("LOST_FILES", "delete_delta_0000002_0000002"),
+        ("LOST_FILES", "delta_0000001_0000001"),
+        ("LOST_FILES", "delta_0000004_0000004"),
+    }
+    # What a compaction has merged is not known any more, nor what was before a dropped partition.
+    lab.sql(f"ALTER TABLE {table} PARTITION (p = 1) COMPACT 'minor' AND WAIT")
+    assert found(lab, table) == []
+    lab.sql(f"INSERT INTO {table} VALUES (8, 8)")
+    lab.sql(f"ALTER TABLE {table} DROP PARTITION (p = 8)")
+    lab.sql(f"INSERT INTO {table} VALUES (9, 9)")
+    assert found(lab, table) == []
+    shutil.rmtree(root / "p=9/delta_0000007_0000007_0000")
+    assert found(lab, table) == [("LOST_FILES", "delta_0000007_0000007")]
+
+
 def test_a_partition_with_other_columns_is_not_added(lab: Lab) -> None:
     other = lab.create("x STRING", partitioned="p STRING", values="('x', 'a')")
     table = lab.create("id INT", partitioned="p STRING")

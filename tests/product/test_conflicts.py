@@ -193,6 +193,32 @@ def test_the_loser_is_run_again_and_tells_it(
     assert any("retries: 1" in record.message for record in caplog.records)
 
 
+def test_threads_that_change_one_row_take_turns(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that one retry is enough, whoever is about to commit: no statement loses twice."""
+    t = pairs(lab)
+    threads, each = 4, 3
+    meeting = threading.Barrier(threads)
+    errors: list[Exception] = []
+    set_limits(monkeypatch, turn_seconds=60)
+
+    def change() -> None:
+        meeting.wait()
+        for _ in range(each):
+            try:
+                lab.sql(f"UPDATE {t} SET v = v + 1 WHERE id = 1")
+            except WriteConflictError as error:
+                errors.append(error)
+
+    with lab.settings(spark__acidsql__retries="1"):
+        running = [threading.Thread(target=change) for _ in range(threads)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+    assert errors == []
+    assert lab.rows(t) == [(1, 10 + threads * each), (2, 20), (3, 30)]
+
+
 @pytest.mark.slow
 def test_the_last_conflict_is_raised(lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = pairs(lab)

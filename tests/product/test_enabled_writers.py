@@ -336,3 +336,33 @@ def test_new_tables_are_acid_where_that_is_the_default(on: Lab) -> None:
         assert refused(lambda: rows.write.saveAsTable("n")) == "INVALID_CONF_VALUE"
     for name in acid | plain:
         on.sql(f"DROP TABLE {name}")
+
+
+def test_tables_of_spark_are_not_written_in_a_transaction(on: Lab) -> None:
+    on.sql("CREATE TABLE plain USING parquet AS SELECT 1 AS id")
+    rows = frame(on, "id INT", (2,))
+    writes: list[Callable[[], Any]] = [
+        lambda: rows.write.insertInto("plain"),
+        lambda: rows.write.mode("append").saveAsTable("plain"),
+        lambda: rows.write.saveAsTable("plain2"),
+        lambda: rows.writeTo("plain").append(),
+        lambda: rows.writeTo("plain2").using("parquet").create(),
+        lambda: on.spark.catalog.createTable("plain2", schema=rows.schema),
+        lambda: on.spark.sql("EXECUTE IMMEDIATE 'INSERT INTO plain VALUES (2)'"),
+    ]
+    if hasattr(rows, "mergeInto"):
+        writes.append(lambda: rows.mergeInto("plain", F.lit(True)))
+    if hasattr(on.spark.catalog, "dropTable"):
+        writes += [
+            lambda: on.spark.catalog.dropTable("plain"),
+            lambda: on.spark.catalog.truncateTable("plain"),
+        ]
+    try:
+        on.sql("START TRANSACTION")
+        for write in writes:
+            assert refused(write) == "NOT_ALLOWED_IN_TRANSACTION"
+        on.sql("ROLLBACK")
+        assert on.rows("plain") == [(1,)]
+        assert not on.spark.catalog.tableExists("plain2")
+    finally:
+        on.sql("DROP TABLE plain")

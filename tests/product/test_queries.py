@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import PySparkException
@@ -14,6 +15,9 @@ from pyspark.sql.types import IntegerType, StringType, StructField
 import acidsql
 from acidsql.session.acid_session import AcidSession
 from tests.product.pairs import Pair, by_text, rows
+
+if TYPE_CHECKING:
+    from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
 
@@ -344,3 +348,27 @@ def test_statements_of_sparks_own_go_through(pair: Pair) -> None:
     ]:
         assert pair.same(text), text
     pair.frames("DROP VIEW numbers")
+
+
+def test_a_common_table_expression_is_never_taken_for_the_table_that_changes(lab: Lab) -> None:
+    t = lab.create("a INT")
+    for text, expected in (
+        (f"WITH {t} AS (SELECT 9 AS a) UPDATE {t} SET a = (SELECT max(a) FROM {t})", [(9,), (9,)]),
+        (f"WITH {t} AS (SELECT 9 AS a) UPDATE {t} AS x SET a = 5 WHERE x.a = 1", [(2,), (5,)]),
+        (f"WITH {t} AS (SELECT 1 AS a) DELETE FROM {t} WHERE {t}.a IN (SELECT a FROM {t})", [(2,)]),
+        (f"/* */ WITH x AS (SELECT 1), {t.upper()} AS (SELECT 2 AS a) DELETE FROM {t}", []),
+        (
+            f"WITH {t} AS (SELECT 1 AS a) MERGE INTO {t} USING (SELECT 1 AS a) s ON {t}.a = s.a"
+            " WHEN MATCHED THEN DELETE",
+            [(2,)],
+        ),
+        (
+            f"WITH {t} AS (SELECT 1 AS a) MERGE INTO {t} USING {t} AS s ON {t}.a = s.a"
+            " WHEN MATCHED THEN UPDATE SET a = 7",
+            [(2,), (7,)],
+        ),
+        (f"WITH {t} AS (SELECT 8 AS a) INSERT INTO {t} SELECT a FROM {t}", [(1,), (2,), (8,)]),
+    ):
+        lab.sql(f"INSERT OVERWRITE {t} VALUES (1), (2)")
+        lab.sql(text)
+        assert lab.rows(t) == expected, text

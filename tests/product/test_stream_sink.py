@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from pyspark.sql import DataFrame
 
 import acidsql
 from acidsql.session.acid_session import AcidSession
-from acidsql.stream_sink import BATCHES
+from acidsql.stream_sink import BATCHES, Sink
 from tests.limits import set_limits
 from tests.product.conditions import condition_of
 
@@ -241,3 +243,79 @@ def test_a_batch_of_no_stream_needs_a_name(lab: Lab) -> None:
     with pytest.raises(PySparkException) as caught:
         write(lab.spark.range(1), 0)
     assert condition_of(caught.value) == "INVALID_PARAMETER_VALUE.SINK"
+
+
+def test_a_stream_holds_its_table_whatever_becomes_of_the_name(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    def rows(number: int) -> DataFrame:
+        return lab.spark.createDataFrame([(number,)], "id INT")
+
+    t = lab.create("id INT")
+    with dropped_batches(lab):
+        lab.sql("CREATE DATABASE elsewhere")
+        lab.sql(
+            f"CREATE TABLE elsewhere.{t} (id INT) STORED AS ORC"
+            " TBLPROPERTIES ('transactional'='true')"
+        )
+        try:
+            write = acidsql.sink(t, app_id="s", spark=lab.spark)
+            write(rows(0), 0)
+            # The session's current database.
+            lab.sql("USE elsewhere")
+            write(rows(1), 1)
+            with caplog.at_level("WARNING", "acidsql.stream_sink"):
+                write(rows(1), 1)
+            lab.sql("USE default")
+            assert [record.levelname for record in caplog.records] == ["WARNING"]
+            assert f"batch 1 of stream s is left out: default.{t}" in caplog.text
+            assert lab.rows(f"elsewhere.{t}") == []
+            # A new name, in another database too: what runs ends, what begins there goes on.
+            for renamed in (f"{t}_new", f"elsewhere.{t}_new"):
+                lab.sql(f"ALTER TABLE {write.target.full_name} RENAME TO {renamed}")
+                refused(partial(write, rows(2), 2), "HELD_TABLE_CHANGED")
+                write = acidsql.sink(renamed, app_id="s", spark=lab.spark)
+                write(rows(1), 1)
+                assert lab.rows(renamed) == [(0,), (1,)]
+            write(rows(2), 2)
+            assert lab.rows(f"elsewhere.{t}_new") == [(0,), (1,), (2,)]
+            # Another table of the old name begins with nothing.
+            other = acidsql.sink(f"elsewhere.{t}", app_id="s", spark=lab.spark)
+            other(rows(0), 0)
+            lab.sql(f"DROP TABLE elsewhere.{t}")
+            refused(lambda: other(rows(1), 1), "HELD_TABLE_CHANGED")
+            lab.sql(
+                f"CREATE TABLE elsewhere.{t} (id INT) STORED AS ORC"
+                " TBLPROPERTIES ('transactional'='true')"
+            )
+            refused(lambda: other(rows(1), 1), "HELD_TABLE_CHANGED")
+            once = acidsql.sink(f"elsewhere.{t}", app_id="s", spark=lab.spark)
+            once(rows(0), 0)
+            assert lab.rows(f"elsewhere.{t}") == [(0,)]
+        finally:
+            lab.sql("USE default")
+            lab.sql("DROP DATABASE elsewhere CASCADE")
+
+
+def test_a_table_that_is_replaced_while_a_batch_is_written_gets_none_of_it(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id INT")
+    write = acidsql.sink(t, app_id="s", exactly_once=False, spark=lab.spark)
+    original = Sink._write
+
+    def replaced(own: Sink, *arguments: Any) -> None:
+        lab.session.metastore.drop_table("default", t)
+        lab.session.metastore.create_table(replace(definition, location=f"{definition.location}_2"))
+        original(own, *arguments)
+
+    definition = lab.session.metastore.table("default", t)
+    monkeypatch.setattr(Sink, "_write", replaced)
+    refused(lambda: write(lab.spark.range(1), 0), "HELD_TABLE_CHANGED")
+    assert lab.rows(t) == []
+
+
+def refused(action: Callable[[], Any], condition: str) -> None:
+    with pytest.raises(PySparkException) as caught:
+        action()
+    assert condition_of(caught.value) == condition

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +17,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 import acidsql
-from acidsql.errors import AcidSqlError
+from acidsql import bridge
+from acidsql.errors import AcidSqlError, MetastoreError
 from acidsql.format.bucket_codec import decode_statement
 from acidsql.metastore.model import LockState, TxnState, TxnType
 from acidsql.storage.filesystem import FileSystem
@@ -22,6 +27,7 @@ from acidsql.transactions.current import transaction_mark
 from acidsql.transactions.injection_points import Point, attached
 from acidsql.transactions.transaction import Transaction
 from tests.limits import set_limits
+from tests.product import jvm_death_program
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -273,6 +279,7 @@ def test_what_cannot_be_taken_back_is_refused(lab: Lab) -> None:
         f"CHECK TABLE {t} REPAIR",
         f"VACUUM {t}",
         f"CREATE DATABASE {name}",
+        "EXECUTE IMMEDIATE 'INSERT INTO nowhere VALUES (1)'",
     ]
     refused += [partial(lab.sql, text) for text in texts]
     for run in refused:
@@ -378,6 +385,97 @@ def test_a_query_of_a_serializable_transaction_must_stay_true(
             assert lab.rows(total) == []
     finally:
         lab.spark.conf.unset("spark.acidsql.isolation")
+
+
+def test_a_transaction_ends_when_the_jvm_has_died(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check that neither the methods of a transaction nor the thread of heartbeats need the JVM."""
+    t = lab.create("id INT", values="(1)")
+    before = lab.state(t)
+    session = lab.session
+
+    def open_transaction() -> acidsql.TransactionHandle:
+        monkeypatch.undo()
+        opened = acidsql.transaction(lab.spark)
+        opened.sql(f"INSERT INTO {t} VALUES (2)")
+        assert len(session.metastore.locks()) == before.locks + 1
+        monkeypatch.setattr(bridge, "has_jvm", lambda _: False)
+        return opened
+
+    own = open_transaction()
+    assert condition_of(own.commit) == "TXN_ABORTED"
+    assert not own.is_open
+    own = open_transaction()
+    own.rollback()
+    assert not own.is_open
+    own = open_transaction()
+    session._look()
+    assert not own.is_open
+    with acidsql.connect(lab.spark) as connection:
+        monkeypatch.undo()
+        connection.cursor().execute(f"INSERT INTO {t} VALUES (2)")
+        monkeypatch.setattr(bridge, "has_jvm", lambda _: False)
+        connection.rollback()
+        monkeypatch.undo()
+    assert lab.state(t) == before
+
+
+@pytest.mark.slow
+def test_a_transaction_whose_jvm_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", jvm_death_program.__name__, str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=300, check=True)
+    told = json.loads(done.stdout)
+    assert told.pop("raised") != "AssertionError"
+    assert told == {"before": [2, 1], "after": [0, 0], "files": []}
+
+
+def test_an_abort_that_fails_is_tried_again(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, before_commit: Callable[[Callable[[], Any]], None]
+) -> None:
+    """Check that the locks of a failed statement stay no longer than what kept it from ending."""
+    t = lab.create("id INT", values="(1)")
+    metastore = lab.session.metastore
+    locks, ended = len(metastore.locks()), metastore.abort_txn
+
+    def fail(*_: Any) -> None:
+        raise MetastoreError("METASTORE_UNAVAILABLE", "database or disk is full")
+
+    def fill() -> None:
+        monkeypatch.setattr(metastore, "abort_txn", fail)
+        fail()
+
+    before_commit(fill)
+    assert condition_of(lambda: lab.sql(f"DELETE FROM {t}")) == "METASTORE_UNAVAILABLE"
+    assert len(metastore.locks()) == locks + 1
+    assert lab.rows(t) == [(1,)]
+    assert len(metastore.locks()) == locks + 1
+    monkeypatch.setattr(metastore, "abort_txn", ended)
+    assert lab.rows(t) == [(1,)]
+    assert len(metastore.locks()) == locks
+
+
+def test_changes_that_a_serializable_transaction_reads_up_to_now_must_stay_true(
+    lab: Lab, other: Lab
+) -> None:
+    t = lab.create("id INT", values="(1)")
+    total = lab.create("v INT")
+    seen = acidsql.changes_since(lab.spark, t, None).checkpoint
+    with lab.settings(spark__acidsql__isolation="serializable"):
+        for arguments, grows in ((f"since => '{seen}'", True), ("1, 1", False), ("1", True)):
+            lab.sql("START TRANSACTION")
+            lab.sql(f"SELECT count(*) FROM table_changes('{t}', {arguments})")
+            lab.sql(f"INSERT INTO {total} VALUES (1)")
+            lab.sql("COMMIT")  # nobody else has written
+            lab.sql("START TRANSACTION")
+            lab.sql(f"SELECT count(*) FROM table_changes('{t}', {arguments})")
+            other.insert(t, "(2)")
+            lab.sql(f"INSERT INTO {total} VALUES (2)")
+            if grows:
+                assert condition_of(lambda: lab.sql("COMMIT")) == "CONCURRENT_WRITE"
+            else:
+                lab.sql("COMMIT")
+    assert lab.rows(total) == [(1,), (1,), (1,), (2,)]
 
 
 @pytest.mark.slow

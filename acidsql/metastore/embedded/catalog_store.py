@@ -110,6 +110,10 @@ class CatalogStore:
                 table_id=catalog.table_id(connection, database, table),
             )
 
+    def table_identity(self, database: str, table: str) -> str:
+        owner = self.table_owner(database, table)
+        return f"{owner.metastore_id}/{owner.table_id}"
+
     def has_dropped(self, owner: TableOwner) -> bool:
         with self._database.read() as connection:
             is_mine = (owner.metastore_id, owner.file) == (

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from acidsql.deferred_signals import DeferredSignals
@@ -135,7 +135,25 @@ class Database:
         self._lock = threading.RLock()
 
 
+# SQLite's name of a database without a file.
+_IN_MEMORY = ":memory:"
+
+
+def make_private(path: str | Path) -> None:
+    """Create a file that its owner alone may read, unless there is one; SQLite's log beside it gets
+    its rights.
+
+    It has the texts of statements, with the values in them, also of tables that few may read.
+    """
+    if path == _IN_MEMORY:
+        return  # it is refused
+    # SQLite says what is wrong with a path where no file can be made.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
 def _open(path: str, *, synchronous: bool) -> sqlite3.Connection:
+    make_private(path)
     connection = sqlite3.connect(
         path,
         timeout=limits().sqlite_busy_seconds,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from thriftpy2.thrift import TException
@@ -14,6 +13,7 @@ from acidsql.errors import MetastoreError
 from acidsql.limits import limits
 from acidsql.metastore.hive.connection import ConnectionLostError, Connections
 from acidsql.metastore.hive.idl import hms
+from acidsql.once import once_property
 
 logger = logging.getLogger(__name__)
 
@@ -86,16 +86,16 @@ class Server:
         if "_heartbeats" in vars(self):  # else no heartbeat was sent
             self._heartbeats.close()
 
-    @cached_property
+    @once_property
     def _heartbeats(self) -> Connections:
         return self.connections.with_timeout(self.txn_timeout * limits().heartbeat_timeout_part)
 
-    @cached_property
+    @once_property
     def version(self) -> str:
         """Version that the server reports; Hive 3.1 reports 3.0."""
         return str(self.call("getVersion"))
 
-    @cached_property
+    @once_property
     def is_hive4(self) -> bool:
         """Return whether the server can what Hive 4 can.
 
@@ -119,7 +119,7 @@ class Server:
         """Whether Hive's ORC reads zstd, as ORC does from 1.6 on. Cloudera Runtime 7.1 has 1.5."""
         return self._major > 3
 
-    @cached_property
+    @once_property
     def _major(self) -> int:
         return int(re.match(r"\d*", self.version)[0] or 0)  # type: ignore[index]
 
@@ -141,7 +141,7 @@ class Server:
             pass  # as it should: it cannot make what has no name
         return True
 
-    @cached_property
+    @once_property
     def cleans_below_min_history(self) -> bool:
         """Return whether the cleaner heeds what readers registered, not all open transactions.
 
@@ -160,7 +160,7 @@ class Server:
             )
         return is_set
 
-    @cached_property
+    @once_property
     def compares_before_alter(self) -> bool:
         """Return whether the server can make the alteration of a table depend on a parameter.
 
@@ -188,7 +188,7 @@ class Server:
                 self._settings[name] = default
         return self._settings[name]
 
-    @cached_property
+    @once_property
     def txn_timeout(self) -> float:
         """``hive.txn.timeout``, in seconds."""
         return seconds(self.setting("hive.txn.timeout", "300s"))

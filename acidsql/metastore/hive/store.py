@@ -297,6 +297,13 @@ class HiveMetastore(CatalogStore):
     def table_owner(self, database: str, table: str) -> None:
         """See ``Metastore``; the server is the only one that knows its tables."""
 
+    def table_identity(self, database: str, table: str) -> str:
+        """See ``Metastore``; asks the server, since another client may have replaced the table."""
+        found = self._tables.existing(database, table)
+        if found.id and found.id > 0:
+            return f"hive/{found.id}"
+        return f"{found.dbName}.{found.tableName}/{found.createTime}"
+
     def has_dropped(self, owner: TableOwner) -> bool:  # noqa: ARG002
         """See ``Metastore``; tables of a server are nobody's in this sense."""
         return False

@@ -15,6 +15,7 @@ from acidsql.metastore.embedded import schema
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, Table
 from acidsql.metastore.protocol import Metastore
+from acidsql.repl.metastore_files import back_up
 from tests.limits import set_limits
 from tests.metastore.subjects import stored_rows
 
@@ -22,6 +23,22 @@ from tests.metastore.subjects import stored_rows
 def test_is_a_metastore(path: str) -> None:
     store: Metastore = EmbeddedMetastore(path, txn_timeout=12.5)
     assert store.txn_timeout == 12.5
+    store.close()
+
+
+def test_the_file_and_copies_of_it_are_private(tmp_path: Path) -> None:
+    file, copy = tmp_path / "metastore.db", tmp_path / "copy.db"
+    store = EmbeddedMetastore(str(file))
+    store.open_txn("ann", "host")
+    back_up(file, copy)
+    with_log = ("metastore.db", "metastore.db-shm", "metastore.db-wal")
+    for name in (*with_log, "copy.db"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    store.close()
+    file.chmod(0o640)
+    store = EmbeddedMetastore(str(file))
+    store.open_txn("ann", "host")
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in with_log} == {0o640}
     store.close()
 
 

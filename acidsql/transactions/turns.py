@@ -1,0 +1,95 @@
+"""Turns of statements of this process that have lost a conflict: each goes before all others once.
+
+Statements that change one row at the same time race for the first commit, and all but one of them
+lose. If the losers raced again, some would lose as often as they may. So the losers on a table run
+one after the other, and other transactions of the process that are about to commit changes of its
+rows let the one whose turn it is commit first. Those of other processes know nothing of it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from acidsql.limits import limits
+from acidsql.session.acid_session import AcidSession
+
+# Metastore and full name of a table.
+_Key = tuple[str, str]
+
+_changed = threading.Condition()
+_queues: defaultdict[_Key, deque[object]] = defaultdict(deque)
+_passing: Counter[_Key] = Counter()
+# Turns of the statement that this thread runs.
+_own: ContextVar[tuple[object, ...]] = ContextVar("acidsql_turns", default=())
+
+
+@contextmanager
+def turn_on(session: AcidSession, table: str, given_up: threading.Event) -> Iterator[None]:
+    """Run a statement that has lost a conflict in the block, when it is its turn.
+
+    Args:
+        session: the session.
+        table: full name of the table that the conflict was in.
+        given_up: ends the wait, and so does the time-out of locks.
+    """
+    key, own = _key(session, table), object()
+    deadline = time.monotonic() + session.settings.lock_timeout
+    with _changed:
+        _queues[key].append(own)
+    token = _own.set((*_own.get(), own))
+    try:
+        with _changed:
+            while (_queues[key][0] is not own or _passing[key]) and not given_up.is_set():
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                _changed.wait(min(left, limits().turn_poll_seconds))
+        yield
+    finally:
+        _own.reset(token)
+        with _changed:
+            _queues[key].remove(own)
+            if not _queues[key]:
+                del _queues[key]
+            _changed.notify_all()
+
+
+@contextmanager
+def others_first(session: AcidSession, tables: Sequence[str]) -> Iterator[None]:
+    """Commit changes of rows of some tables in the block, after the statements whose turn it is.
+
+    The wait has an end, since what is to be committed holds locks.
+    """
+    keys = sorted({_key(session, table) for table in tables})
+    deadline = time.monotonic() + limits().turn_seconds
+    with _changed:
+        for key in keys:
+            first = _queues[key][0] if key in _queues else None
+            while first is not None and first not in _own.get() and _is_first(key, first):
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                _changed.wait(left)
+        _passing.update(keys)
+    try:
+        yield
+    finally:
+        with _changed:
+            _passing.subtract(keys)
+            for key in keys:
+                if not _passing[key]:
+                    del _passing[key]
+            _changed.notify_all()
+
+
+def _is_first(key: _Key, one: object) -> bool:
+    return key in _queues and _queues[key][0] is one
+
+
+def _key(session: AcidSession, table: str) -> _Key:
+    return session.settings.metastore, table
