@@ -136,7 +136,12 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42P06": ("SCHEMA_ALREADY_EXISTS",),
     "42P07": ("TABLE_OR_VIEW_ALREADY_EXISTS",),
     # 54, 55: limits, objects in another state or in use
-    "54000": ("BUCKET_OUT_OF_RANGE", "TOO_MANY_STATEMENTS", "TOO_MANY_WRITE_IDS"),
+    "54000": (
+        "BUCKET_OUT_OF_RANGE",
+        "COMMENT_TOO_LONG",
+        "TOO_MANY_STATEMENTS",
+        "TOO_MANY_WRITE_IDS",
+    ),
     "54001": ("FAILED_TO_PARSE_TOO_COMPLEX",),
     "55000": (
         "COMPACTION_INTERRUPTED",

@@ -17,9 +17,11 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.connect.service.SessionHolder;
 import org.apache.spark.sql.connect.service.SparkConnectService$;
 import org.apache.spark.sql.connect.service.SparkConnectSessionManager;
@@ -48,7 +50,10 @@ public final class ConnectServer extends ClientStatements {
     return new Parser(this, session, spark);
   }
 
-  /** Returns what makes the rules of new sessions, for injectResolutionRule. */
+  /**
+   * Returns what makes the rules of new sessions, for injectHintResolutionRule and
+   * injectResolutionRule.
+   */
   public Function1 rules() {
     return new Rules(this);
   }
@@ -176,7 +181,7 @@ final class Rules extends scala.runtime.AbstractFunction1 {
   }
 }
 
-/** Rule that finds the tables of the metastore by their names in a DataFrame's plan. */
+/** Rule that finds the tables and views of acidsql by their names in a DataFrame's plan. */
 final class Tables extends Rule {
   private static final ObjectMapper JSON = new ObjectMapper();
   private final ConnectServer server;
@@ -240,6 +245,8 @@ final class Named extends scala.runtime.AbstractPartialFunction {
 
 /** Plans in the places of relations. */
 final class Found extends scala.runtime.AbstractPartialFunction {
+  /** What a client's df.id, or df["id"], finds the plan of df by. */
+  private static final TreeNodeTag PLAN_ID = LogicalPlan$.MODULE$.PLAN_ID_TAG();
   private final Map plans;
 
   Found(Map plans) {
@@ -251,7 +258,16 @@ final class Found extends scala.runtime.AbstractPartialFunction {
   }
 
   public Object applyOrElse(Object plan, Function1 otherwise) {
-    return isDefinedAt(plan) ? plans.get(plan) : otherwise.apply(plan);
+    if (!isDefinedAt(plan)) {
+      return otherwise.apply(plan);
+    }
+    LogicalPlan found = (LogicalPlan) plans.get(plan);
+    // Spark hands tags on only to a plan that has none.
+    Option id = ((LogicalPlan) plan).getTagValue(PLAN_ID);
+    if (id.nonEmpty()) {
+      found.setTagValue(PLAN_ID, id.get());
+    }
+    return found;
   }
 }
 

@@ -14,7 +14,10 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hive.service.cli.CLIService;
 import org.apache.hive.service.cli.HiveSQLException;
+import org.apache.hive.service.cli.OperationState;
 import org.apache.hive.service.cli.operation.GetColumnsOperation;
+import org.apache.hive.service.cli.operation.GetCrossReferenceOperation;
+import org.apache.hive.service.cli.operation.GetPrimaryKeysOperation;
 import org.apache.hive.service.cli.operation.GetSchemasOperation;
 import org.apache.hive.service.cli.operation.MetadataOperation;
 import org.apache.hive.service.cli.operation.OperationManager;
@@ -246,6 +249,59 @@ final class Operations extends SparkSQLOperationManager {
     handleToOperation().put(made.getHandle(), made);
     return made;
   }
+
+  public synchronized GetPrimaryKeysOperation newGetPrimaryKeysOperation(
+      HiveSession client, String catalog, String schema, String table) {
+    GetPrimaryKeysOperation made = new PrimaryKeys(client, catalog, schema, table);
+    handleToOperation().put(made.getHandle(), made);
+    return made;
+  }
+
+  public synchronized GetCrossReferenceOperation newGetCrossReferenceOperation(
+      HiveSession client,
+      String catalog,
+      String schema,
+      String table,
+      String foreignCatalog,
+      String foreignSchema,
+      String foreignTable) {
+    GetCrossReferenceOperation made =
+        new ForeignKeys(
+            client, catalog, schema, table, foreignCatalog, foreignSchema, foreignTable);
+    handleToOperation().put(made.getHandle(), made);
+    return made;
+  }
+}
+
+/** Operation that lists the primary key of a table: there is none. Hive's asks its metastore. */
+final class PrimaryKeys extends GetPrimaryKeysOperation {
+  PrimaryKeys(HiveSession client, String catalog, String schema, String table) {
+    super(client, catalog, schema, table);
+  }
+
+  public void runInternal() throws HiveSQLException {
+    setState(OperationState.RUNNING);
+    setState(OperationState.FINISHED);
+  }
+}
+
+/** Operation that lists the foreign keys between two tables: there are none. */
+final class ForeignKeys extends GetCrossReferenceOperation {
+  ForeignKeys(
+      HiveSession client,
+      String catalog,
+      String schema,
+      String table,
+      String foreignCatalog,
+      String foreignSchema,
+      String foreignTable) {
+    super(client, catalog, schema, table, foreignCatalog, foreignSchema, foreignTable);
+  }
+
+  public void runInternal() throws HiveSQLException {
+    setState(OperationState.RUNNING);
+    setState(OperationState.FINISHED);
+  }
 }
 
 /** Operation that lists databases: Spark's, then those that the metastore alone knows. */
@@ -354,9 +410,22 @@ final class Columns extends SparkGetColumnsOperation {
         DataType kind = type((String) found.get(1));
         type = type.add((String) found.get(0), kind, nullable, (String) found.get(3));
       }
-      type = CharVarcharUtils.replaceCharVarcharWithStringInSchema(type);
+      if (!knowsChar()) {
+        type = CharVarcharUtils.replaceCharVarcharWithStringInSchema(type);
+      }
       Object[] cells = new Object[] {pattern, row.get(0), row.get(1), type};
       Called.call(this, SparkGetColumnsOperation.class, "addToRowSet", cells);
+    }
+  }
+
+  /** Returns whether this release tells the types and sizes of CHAR and VARCHAR. */
+  private boolean knowsChar() throws HiveSQLException {
+    Object[] one = new Object[] {type("CHAR(1)")};
+    try {
+      Called.call(this, SparkGetColumnsOperation.class, "toJavaSQLType", one);
+      return true;
+    } catch (HiveSQLException unknown) {
+      return false;
     }
   }
 

@@ -61,6 +61,9 @@ def start_connect_server(
     own = spark._jsparkSession
     server = classes.new("ConnectServer", classes.asked, own.sparkContext())
     own.extensions().injectParser(server.parsers())
+    # The rules of hints come before Spark's own, which finds the old plan of a temporary view.
+    own.extensions().injectHintResolutionRule(server.rules())
+    # These find what Spark's own have put into a plan, as EXECUTE IMMEDIATE does.
     own.extensions().injectResolutionRule(server.rules())
     given = jvm_class(spark, "java.util.HashMap")()
     for key, value in {**settings, **_FIXED}.items():

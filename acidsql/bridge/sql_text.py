@@ -18,6 +18,7 @@ from acidsql.bridge.jvm import (
     JavaObject,
     LogicalPlan,
     column,
+    defined,
     elements,
     expression_of,
     field_names,
@@ -149,11 +150,20 @@ def _has_constraints(spark: SparkSession, table_spec: JavaObject) -> bool:
 def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
     """Parse a list of column names; return None if it has anything else."""
     try:
-        plan = parse(spark, f"CREATE TEMPORARY VIEW v ({text}) AS SELECT 1")
+        return tuple(name for name, _ in parse_view_columns(spark, text))
     except ParseException:
         return None
+
+
+def parse_view_columns(spark: SparkSession, text: str) -> tuple[tuple[str, str | None], ...]:
+    """Parse the columns of a view; return the name of each, and its comment or None.
+
+    Raises:
+        ParseException: it has anything else.
+    """
+    plan = parse(spark, f"CREATE TEMPORARY VIEW v ({text}) AS SELECT 1")
     columns = [(c._1(), c._2()) for c in elements(plan.userSpecifiedColumns())]
-    return tuple(name for name, _ in columns)
+    return tuple((str(name), next(map(str, defined(comment)), None)) for name, comment in columns)
 
 
 def literal_sql(spark: SparkSession, value: object) -> str:

@@ -163,13 +163,13 @@ KINDS: Mapping[str, Kind] = {
         _ASIDE,
     ),
     "DEAD_STAGING_DIRECTORY": _info(
-        "Nothing has to be done: the cleaner removes it after the next compaction, and CHECK TABLE "
-        "… REPAIR moves it aside.",
+        "Nothing has to be done: acidsql's cleaner removes it after the next compaction, and CHECK "
+        "TABLE … REPAIR moves it aside.",
         _ASIDE,
     ),
     "DEAD_UPLOAD": _info(
-        "Nothing has to be done: the cleaner aborts it after the next compaction, and CHECK TABLE "
-        "… REPAIR at once.",
+        "Nothing has to be done: acidsql's cleaner aborts it after the next compaction, and CHECK "
+        "TABLE … REPAIR at once.",
         "abort the upload",
     ),
     "UNEXPECTED_DELETE_DELTA": _error(

@@ -119,15 +119,21 @@ def _alter(
 
     Without ``cascade`` the partitions keep their columns, as in Hive.
     """
-    alter(table.columns)
+
+    def altered(old: Table) -> Columns:
+        columns = alter(old.columns)
+        _check_by_name(old, columns)
+        check_columns(session, columns, old.partition_columns)
+        session.metastore.check_table(replace(old, columns=columns))
+        return columns
+
+    altered(table)  # what is refused takes no write id
     with write_transaction(session, alter_intent(table, source)) as transaction:
         old = transaction.table
-        columns = alter(old.columns)
+        columns = altered(old)
         names = {o.name: n.name for o, n in zip(old.columns, columns, strict=False)}
         buckets = tuple(names[name] for name in old.bucket_columns)
         new = replace(old, columns=columns, bucket_columns=buckets)
-        _check_by_name(old, columns)
-        check_columns(session, new.columns, new.partition_columns)
         _check_no_nulls(transaction, new.columns)
         partitions = transaction.partitions() if old.partition_columns else ()
         own = tuple(

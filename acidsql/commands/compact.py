@@ -185,7 +185,8 @@ def _compact_all(
     options: CompactionOptions = NO_OPTIONS,
 ) -> DataFrame:
     ids = [_compact_one(session, table, name, kind, wait=wait, options=options) for name in names]
-    cleaner.clean(session)
+    if not session.metastore.cleans_compactions:
+        cleaner.clean(session)
     return _entries(session, ids)
 
 

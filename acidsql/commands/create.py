@@ -28,7 +28,7 @@ from acidsql.metastore.model import Column, FileFormat, Operation, Table
 from acidsql.planning.name_resolution import find, in_metastore
 from acidsql.planning.statement import StatementSnapshot, leased_snapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
-from acidsql.schema.columns import columns_of
+from acidsql.schema.columns import as_nullable, columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import Isolation
 from acidsql.session.table_owner import check_owner, check_unowned
@@ -209,6 +209,7 @@ def _defined(
         **_buckets(statement.clustered_by, columns),
     )
     check_bucket_columns(session.spark, table)
+    session.metastore.check_table(table)
     if table.file_format is FileFormat.TEXT:
         check_text_columns(session, table)
     if statement.location is not None or not session.metastore.capabilities.chooses_locations:
@@ -288,7 +289,7 @@ def defined_by_query(
             "CREATE TABLE … AS SELECT takes its columns from the query: name them there",
         )
     rows = snapshot.run(statement.query.of(statement.text))
-    found = columns_of(session.spark, rows.schema)
+    found = columns_of(session.spark, as_nullable(rows.schema))
     columns = tuple(Column(name=c.name, type=c.type, comment=c.comment) for c in found)
     partition_columns: tuple[Column, ...] = ()
     if statement.partitioned_by is not None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql.catalog import Table as CatalogTable
 
@@ -29,13 +29,14 @@ from acidsql.planning.name_resolution import (
 )
 from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot
+from acidsql.planning.view_columns import as_declared
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child
 from acidsql.syntax.alter_statements import SetDatabaseProperties, UnsetDatabaseProperties
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
-from acidsql.syntax.nodes import Name
+from acidsql.syntax.nodes import Name, Span
 from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
 from acidsql.transactions.transaction import exclusive_request, transaction
 
@@ -210,9 +211,8 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
         )
     columns: tuple[Column, ...] = ()
     if statement.columns is not None:
-        names = bridge.parse_names(session.spark, statement.columns.of(statement.text)) or ()
-        frame = frame.toDF(*names)
-        columns = tuple(Column(name=n, type="string") for n in names)
+        columns = _view_columns(session, statement.text, statement.columns)
+        frame = as_declared(frame, columns)
     taken = Counter(name.lower() for name in frame.columns)
     for name, count in taken.items():
         if count > 1:
@@ -228,6 +228,8 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
         table_type=TableType.VIEW,
         view_text=query,
         properties={
+            **statement.properties,
+            **({} if statement.comment is None else {"comment": statement.comment}),
             VIEW_DATABASE: session.spark.catalog.currentDatabase(),
             **({VIEW_TEMPORARY: json.dumps(_local_names(temporary))} if temporary else {}),
         },
@@ -238,6 +240,16 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
         session.temp_views.create(view, frame, replace=statement.or_replace)
         return result.nothing(session.spark)
     return _create_view(session, statement, view)
+
+
+def _view_columns(session: AcidSession, text: str, span: Span) -> tuple[Column, ...]:
+    """Return the columns that CREATE VIEW names, with their comments; nobody knows the types."""
+    try:
+        given = bridge.parse_view_columns(session.spark, span.of(text))
+    except ParseException:
+        bridge.parse(session.spark, text)  # the error shows the whole statement
+        raise
+    return tuple(Column(name=name, type="string", comment=said) for name, said in given)
 
 
 def _local_names(temporary: Iterable[Name]) -> list[str]:
@@ -260,6 +272,8 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
             f"{'.'.join(statement.name)} is not in spark_catalog: write database.view",
             {"schemaName": quoted_name(statement.name[:-1])},
         )
+    placed = replace(view, database=name[0], name=name[1])
+    session.metastore.check_table(placed)
     existing = find(session, name)
     spark_has_it = existing is None and known_to_spark(session, name)
     if (existing or spark_has_it) and not statement.or_replace:
@@ -278,7 +292,6 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
                 "operation": "CREATE OR REPLACE VIEW",
             },
         )
-    placed = replace(view, database=name[0], name=name[1])
     if existing is not None:
         session.metastore.alter_table(placed)
     else:

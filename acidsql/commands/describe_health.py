@@ -85,12 +85,15 @@ def health(
         found = measured(session, snapshot)
     shared = len(snapshot.write_ids.open)
     limits, now = thresholds(table.properties), time.time()
+    cleans = session.metastore.cleans_compactions
     healths = []
     for partition, one in zip(snapshot.partitions, found, strict=True):
         own = [c for c in queue if c.partition == one.partition]
         whole = replace(_with_queue(one, own, oldest), open_write_ids=shared)
         target = _target(table, partition.values)
-        sentences = advice(whole, limits, target, now, minor=not table.insert_only)
+        sentences = advice(
+            whole, limits, target, now, minor=not table.insert_only, server_cleans=cleans
+        )
         healths.append(replace(whole, advice=sentences))
     return tuple(healths)
 

@@ -137,8 +137,24 @@ def show_create_table(session: AcidSession, statement: ast.ShowCreateTable) -> D
 
 
 def _create_view_text(view: Table) -> str:
-    columns = f" ({', '.join(quote(c.name) for c in view.columns)})" if view.columns else ""
-    return f"CREATE VIEW {quote(view.database)}.{quote(view.name)}{columns} AS {view.view_text}"
+    columns = f" ({', '.join(map(_view_column, view.columns))})" if view.columns else ""
+    lines = [f"CREATE VIEW {quote(view.database)}.{quote(view.name)}{columns}"]
+    if "comment" in view.properties:
+        lines.append(f"COMMENT {quoted_string(view.properties['comment'])}")
+    # Those of "view." are Spark's and acidsql's own.
+    own = {
+        key: value
+        for key, value in sorted(view.properties.items())
+        if key != "comment" and not key.startswith("view.")
+    }
+    if own:
+        lines.append(f"TBLPROPERTIES ({property_list(own)})")
+    return " ".join([*lines, f"AS {view.view_text}"])
+
+
+def _view_column(column: Column) -> str:
+    comment = f" COMMENT {quoted_string(column.comment)}" if column.comment else ""
+    return f"{quote(column.name)}{comment}"
 
 
 def _create_text(table: Table) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from acidsql import bridge
+from acidsql.compaction.leftovers import remove_leftovers, try_remove_leftovers
 from acidsql.compaction.worker import partition_of
 from acidsql.errors import (
     AcidAnalysisError,
@@ -20,7 +21,7 @@ from acidsql.errors import (
     TransactionStateError,
 )
 from acidsql.format.durations import seconds
-from acidsql.format.names import STAGING_PREFIX, parse_directory
+from acidsql.format.names import parse_directory
 from acidsql.format.selection import ACID_PREFIXES
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import (
@@ -29,14 +30,12 @@ from acidsql.metastore.model import (
     CompactionType,
     Partition,
     Table,
-    TxnState,
 )
 from acidsql.metastore.names import object_name
 from acidsql.scan.snapshot import state_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import sync
-from acidsql.storage.uploads import dead_uploads
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +66,9 @@ def clean(session: AcidSession, *, collect: bool = True, database: str | None = 
     """Clean after every entry of the queue that no open transaction, reader or writer, is older
     than, and whose table does not keep its history any more.
 
-    One that fails is logged, and waits for the next run; the others are done all the same.
+    One that fails is logged, and waits for the next run; the others are done all the same. Where a
+    server has a cleaner of its own, what is left to this one is what that one does not know: what
+    dead writers left in the tables of the queue.
 
     Args:
         session: the session.
@@ -79,6 +80,12 @@ def clean(session: AcidSession, *, collect: bool = True, database: str | None = 
         The ids of those that are done.
     """
     session.leases.prune(collect=collect)
+    if session.metastore.cleans_compactions:
+        queue = session.metastore.compactions()
+        names = {(c.database, c.table) for c in queue if database in (None, c.database)}
+        for name in sorted(names):
+            try_remove_leftovers(session, *name)
+        return []
     ready = [c for c in session.metastore.ready_to_clean() if database in (None, c.database)]
     return [
         entry.compaction_id
@@ -277,9 +284,7 @@ def _delete(session: AcidSession, table: Table, place: Partition, found: Removab
     session.files.delete_trees(found.paths)
     # The metastore forgets aborted transactions next: their directories must not come back.
     sync(session.files, directories=[place.location])
-    _remove_staging(session, table.location)
-    for upload in dead_uploads(session.files, session.metastore, table):
-        session.files.abort_upload(upload)
+    remove_leftovers(session, table)
 
 
 def _removable(
@@ -353,14 +358,3 @@ def _names(session: AcidSession, location: str) -> list[str]:
             "%s is no directory of Hive's: move it out of the table", child(location, name)
         )
     return [name for name in names if name not in strays]
-
-
-def _remove_staging(session: AcidSession, location: str) -> None:
-    """Remove the staging directories of transactions that are not open any more."""
-    # Listed before the open transactions: these directories belong to older transactions.
-    names = session.files.names(location)
-    running = {t.txn_id for t in session.metastore.open_txns() if t.state is TxnState.OPEN}
-    for name in names:
-        number = name.removeprefix(STAGING_PREFIX)
-        if name.startswith(STAGING_PREFIX) and number.isdigit() and int(number) not in running:
-            session.files.delete(child(location, name))

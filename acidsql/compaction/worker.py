@@ -16,6 +16,7 @@ from functools import partial
 from pyspark.errors import PySparkException
 
 from acidsql import bridge
+from acidsql.compaction.leftovers import try_remove_leftovers
 from acidsql.compaction.merging import write_merged
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import AcidSqlError, FormatError, TransactionStateError
@@ -121,6 +122,9 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
         check_owner(session, table)
         with transaction(session, TxnType.COMPACTION, aborts_in_doubt=True) as opened:
             _work(opened, compaction, table)
+        if metastore.cleans_compactions:
+            # Its cleaner does not know what acidsql's writers leave.
+            try_remove_leftovers(session, table.database, table.name)
     except BaseException as error:
         # The abort, which comes first, also ends an entry that waits for the cleaner already: such
         # a one cannot fail by itself.

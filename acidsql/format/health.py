@@ -111,7 +111,13 @@ def thresholds(properties: Mapping[str, str]) -> Thresholds:
 
 
 def advice(
-    health: Health, limits: Thresholds, target: str, now: float, *, minor: bool = True
+    health: Health,
+    limits: Thresholds,
+    target: str,
+    now: float,
+    *,
+    minor: bool = True,
+    server_cleans: bool = False,
 ) -> tuple[str, ...]:
     """Return what to do about a table or partition, in one sentence each, the most urgent first.
 
@@ -121,13 +127,14 @@ def advice(
         target: how ``ALTER TABLE`` names it, ``db.t PARTITION (p='1')``.
         now: in seconds since 1970.
         minor: whether the table can have minor compactions.
+        server_cleans: whether a server has a cleaner that is on.
     """
     return tuple(
         sentence
         for found in (
             _failure(health, target),
             _merging(health, limits, target, can_be_minor=minor),
-            _cleaning(health, now),
+            _cleaning(health, now, server_cleans=server_cleans),
             _writing(health, now),
         )
         for sentence in found
@@ -169,7 +176,7 @@ def _merging(
         yield f"{files} without row ids from before the table was transactional: {major}"
 
 
-def _cleaning(health: Health, now: float) -> Iterator[str]:
+def _cleaning(health: Health, now: float, *, server_cleans: bool) -> Iterator[str]:
     if health.held_back and health.oldest is not None:
         yield (
             f"{_whose(health.oldest, now)} holds back the cleaning after "
@@ -177,10 +184,13 @@ def _cleaning(health: Health, now: float) -> Iterator[str]:
             f"{health.oldest.txn_id}."
         )
     elif health.uncleaned:
-        yield (
-            f"{_count(health.obsolete, 'old directory', 'old directories')} can be removed: run "
-            "acidsql.run_cleaner(spark)."
+        old = _count(health.obsolete, "old directory", "old directories")
+        who = (
+            "the cleaner of the Hive Metastore does it; see its log if it does not"
+            if server_cleans
+            else "run acidsql.run_cleaner(spark)"
         )
+        yield f"{old} can be removed: {who}."
     elif health.aborted:
         yield (
             f"{_count(health.aborted, 'directory', 'directories')} of aborted transactions: the "

@@ -45,6 +45,16 @@ class CatalogProtocol(Protocol):
     def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
         """Set properties of a database; the value None removes one. The others stay."""
 
+    def check_table(self, table: Table) -> None:
+        """Check that all of a new definition can be kept, before anything is made; what takes the
+        definition does it too.
+
+        Raises:
+            AcidAnalysisError: of a server: UNSUPPORTED_FEATURE.TABLE_CONSTRAINT, COMMENT_TOO_LONG,
+                INVALID_DEFAULT_VALUE.TOO_LONG, UNSUPPORTED_COLUMN_NAME, UNSUPPORTED_DATATYPE,
+                INVALID_TABLE_PROPERTY.
+        """
+
     def create_table(
         self,
         table: Table,

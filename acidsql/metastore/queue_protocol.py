@@ -129,6 +129,10 @@ class QueueProtocol(Protocol):
     def initiates_compactions(self) -> bool:
         """Return whether a server has an initiator that is on, and requests compactions itself."""
 
+    @property
+    def cleans_compactions(self) -> bool:
+        """Return whether a server has a cleaner that is on, and removes old directories itself."""
+
     def compactions_of(
         self, database: str, table: str, partition: str | None
     ) -> tuple[Compaction, ...]:

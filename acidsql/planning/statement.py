@@ -29,6 +29,7 @@ from acidsql.planning.parsed_statement import (
 )
 from acidsql.planning.placeholder_relations import Occurrence, placeholder
 from acidsql.planning.pruning import find_required_rows
+from acidsql.planning.view_columns import as_declared
 from acidsql.planning.view_text import make_database_known, qualify_functions
 from acidsql.scan.changes import change_schema
 from acidsql.scan.columns import scan_schema, virtual_columns
@@ -264,7 +265,7 @@ class StatementSnapshot:
         text = qualify_functions(self.session, str(view.view_text), database)
         parsed = parse_and_resolve(self.session, text, temporary, database)
         frame = bridge.frame_of(self.session.spark, self._plan(parsed, relation_of, occurrence))
-        return frame.toDF(*[c.name for c in view.columns]) if view.columns else frame
+        return as_declared(frame, view.columns)
 
     def plan(
         self,

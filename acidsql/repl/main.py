@@ -42,7 +42,7 @@ def _spark_options(command: _Command) -> _Command:
         click.option(
             "--warehouse",
             type=click.Path(file_okay=False, path_type=Path),
-            help="Directory of tables; also the place of the metastore file.",
+            help="Directory of tables; the metastore file is beside it.",
         ),
         click.option(
             "--conf",

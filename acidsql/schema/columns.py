@@ -68,6 +68,28 @@ def _without_char(data_type: DataType) -> DataType:
     return data_type
 
 
+def declared_type(field: StructField) -> str:
+    """Return the type of a column of a query as DESCRIBE shows it, with CHAR and VARCHAR."""
+    return str(field.metadata.get(_CHAR_VARCHAR_KEY) or field.dataType.simpleString())
+
+
+def as_nullable(schema: StructType) -> StructType:
+    """Return a schema without NOT NULL in its fields, as Spark gives it to CREATE TABLE … AS SELECT
+    (asNullable of its StructType).
+    """
+    return StructType(
+        [StructField(f.name, _as_nullable(f.dataType), True, f.metadata) for f in schema.fields]
+    )
+
+
+def _as_nullable(data_type: DataType) -> DataType:
+    if isinstance(data_type, ArrayType):
+        return ArrayType(_as_nullable(data_type.elementType))
+    if isinstance(data_type, MapType):
+        return MapType(_as_nullable(data_type.keyType), _as_nullable(data_type.valueType))
+    return as_nullable(data_type) if isinstance(data_type, StructType) else data_type
+
+
 def _field(spark: SparkSession, column: Column) -> StructField:
     declared = bridge.parse_type(spark, column.type)
     metadata: dict[str, str] = {}

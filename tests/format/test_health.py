@@ -160,3 +160,12 @@ def test_each_advice_is_one_sentence_and_no_two_say_the_same(health: Health) -> 
     assert all(sentence.endswith(".") for sentence in given_advice)
     merging = [s for s in given_advice if "COMPACT '" in s]
     assert len(merging) <= (0 if health.pending else 1)
+
+
+def test_where_a_server_cleans() -> None:
+    health = replace(BASE, uncleaned=1, obsolete=1)
+    expected = (
+        "1 old directory can be removed: the cleaner of the Hive Metastore does it; see its log if "
+        "it does not.",
+    )
+    assert advice(health, Thresholds(), "db.t", NOW, server_cleans=True) == expected

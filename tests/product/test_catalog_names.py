@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import ParseException
 
 from tests.product.test_catalog_statements import ACID, answer, condition_of
 
@@ -78,6 +79,25 @@ def test_views_are_created_replaced_and_dropped(lab: Lab) -> None:
     lab.sql(text)
     assert lab.rows(view) == [(2, "a"), (3, "b")]
     assert lab.sql(f"SHOW CREATE TABLE {view}") == [(text,)]
+    lab.sql(
+        f"CREATE OR REPLACE VIEW {view} (x COMMENT 'it\\'s own', y, z) COMMENT 'a view' "
+        f"TBLPROPERTIES ('k' = 'v') AS SELECT id, v, id FROM {t}"
+    )
+    lab.sql(f"CREATE TEMPORARY VIEW {view}_temp (x COMMENT 'own', y) AS SELECT id, id FROM {t}")
+    described = [("x", "int", "it's own"), ("y", "string", None), ("z", "int", "i")]
+    ((text,),) = lab.sql(f"SHOW CREATE TABLE {view}")
+    for _ in range(2):
+        assert lab.sql(f"DESCRIBE {view}") == described
+        assert ("Comment", "a view", "") in lab.sql(f"DESCRIBE EXTENDED {view}")
+        assert lab.sql(f"SHOW TBLPROPERTIES {view}('k')") == [("k", "v")]
+        assert lab.frame(f"SELECT x FROM {view}").schema["x"].metadata == {"comment": "it's own"}
+        assert lab.rows(view) == [(1, "a", 1), (2, "b", 2)]
+        lab.sql(f"DROP VIEW {view}")
+        lab.sql(text)
+    assert lab.sql(f"DESCRIBE {view}_temp") == [("x", "int", "own"), ("y", "int", "i")]
+    lab.sql(f"DROP VIEW {view}_temp")
+    with pytest.raises(ParseException, match=r"CREATE OR REPLACE VIEW .* \(x INT\)"):
+        lab.sql(f"CREATE OR REPLACE VIEW {view} (x INT) AS SELECT id FROM {t}")
     lab.sql(f"CREATE OR REPLACE VIEW {view} AS SELECT 7 AS seven")
     assert lab.rows(view) == [(7,)]
     assert condition_of(lab.frame, f"DROP TABLE {view}") == "EXPECT_TABLE_NOT_VIEW"

@@ -154,6 +154,23 @@ def test_types_that_hive_cannot_read_are_refused(lab: Lab, kind: str) -> None:
     assert lab.session.metastore.find_table("default", "refused") is None
 
 
+def test_fields_of_rows_are_nullable_in_the_table_that_they_make(lab: Lab) -> None:
+    lab.sql(
+        "CREATE TABLE made STORED AS ORC TBLPROPERTIES ('transactional'='true') AS "
+        "SELECT 1 AS id, named_struct('a', 1) AS s, array(named_struct('b', 2)) AS l"
+    )
+    lab.sql(
+        "INSERT INTO made VALUES (2, named_struct('a', CAST(NULL AS INT)), "
+        "array(named_struct('b', CAST(NULL AS INT))))"
+    )
+    assert lab.sql("SELECT s.a, l[0].b FROM made ORDER BY id") == [(1, 2), (None, None)]
+    assert lab.frame("SELECT * FROM made").dtypes[1:] == [
+        ("s", "struct<a:int>"),
+        ("l", "array<struct<b:int>>"),
+    ]
+    lab.sql("DROP TABLE made")
+
+
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["map<date,int>", "array<struct<a:map<struct<d:date>,int>>>"])
 def test_maps_with_dates_as_keys_are_not_written(lab: Lab, kind: str) -> None:

@@ -77,6 +77,16 @@ public class JdbcClient {
         String pattern = text(request, 4);
         return rows(
             connection.getMetaData().getColumns(null, text(request, 2), text(request, 3), pattern));
+      case "primaryKeys":
+        return rows(
+            connection.getMetaData().getPrimaryKeys(null, text(request, 2), text(request, 3)));
+      case "foreignKeys":
+        return rows(
+            connection
+                .getMetaData()
+                .getCrossReference(
+                    null, text(request, 2), text(request, 3), null, text(request, 2),
+                    text(request, 4)));
       default:
         throw new IllegalArgumentException(word);
     }

@@ -102,6 +102,16 @@ class JdbcConnection:
         found = self.driver.ask("columns", self.name, schema, table, pattern)
         return [(row[2], row[3], row[5], row[11]) for row in found]
 
+    def sizes(self, schema: str, table: str) -> dict[str, tuple[str, str]]:
+        """Return JDBC's type and the size of each column."""
+        found = self.driver.ask("columns", self.name, schema, table)
+        return {row[3]: (row[4], row[6]) for row in found}
+
+    def keys(self, schema: str, table: str, other: str) -> list[list[str]]:
+        """Return the primary key of a table, and the foreign keys that another has of it."""
+        own = self.driver.ask("primaryKeys", self.name, schema, table)
+        return [*own, *self.driver.ask("foreignKeys", self.name, schema, table, other)]
+
     def close(self) -> None:
         """End the session."""
         self.driver.ask("close", self.name)

@@ -147,6 +147,59 @@ result = [names, before, frame.where("id > 1").count(), joined.count(), old.coun
     assert client.run(program) == [["id", "v"], [[2, "b"]], 2, 3, 2]
 
 
+def test_columns_by_their_frame(client: ConnectClient, table: str) -> None:
+    client.sql(f"CREATE TABLE plain USING orc AS SELECT * FROM {table}")
+    program = """
+from pyspark.sql import functions
+
+def seen(name):
+    frame, other = spark.table(name), spark.read.table(name)
+    old = spark.read.option("versionAsOf", 1).table(name) if name != "plain" else other
+    result = [
+        frame.select(frame.id, frame["v"]).orderBy(frame.id.desc()).collect(),
+        frame.where(frame["id"] > 1).withColumn("z", frame.id + 1).collect(),
+        frame.drop(frame.id).orderBy(frame.v).collect(),
+        frame.groupBy(frame.v).agg(functions.max(frame.id)).orderBy(frame.v).collect(),
+        frame.join(other, frame.id == other.id).select(frame.v, other.id).orderBy("id").collect(),
+        frame.join(frame.where(frame.id > 1), "id").select("id").collect(),
+        frame.join(frame.where("id > 1"), "id", "left_anti").select(frame.id).collect(),
+        frame.alias("x").join(other.alias("y"), frame.id < other.id).select("x.v", "y.v").collect(),
+        frame.select(frame["*"]).where(frame.colRegex("`i.`") == 1).collect(),
+        old.where(old.id == 2).select(old.v).collect(),
+        spark.sql("SELECT * FROM {f} WHERE {c} = 2", f=frame, c=frame.id).collect(),
+    ]
+    frame.createOrReplaceTempView("of_frame")
+    viewed = spark.table("of_frame")
+    return result + [viewed.where(viewed.id > 1).select(viewed.v).collect()]
+result = [seen("plain"), seen("TABLE")]
+""".replace("TABLE", table)
+    plain, acid = client.run(program)
+    assert plain[0] == [[2, "b"], [1, "a"]]
+    assert acid == plain
+    client.sql("DROP TABLE plain")
+
+
+def test_a_temporary_view_of_sql_is_current(client: ConnectClient, table: str) -> None:
+    client.sql(f"CREATE TEMPORARY VIEW current AS SELECT id FROM {table} WHERE id > 1")
+    client.sql("CREATE TEMPORARY VIEW above AS SELECT id + 1 AS n FROM current")
+    client.sql(f"INSERT INTO {table} VALUES (3, 'c')")
+    program = """
+view, above = spark.table("current"), spark.read.table("above")
+result = [
+    view.count(),
+    view.where(view.id > 2).collect(),
+    above.select(above.n).orderBy(above.n.desc()).collect(),
+    spark.sql("SELECT count(*) FROM current").collect(),
+]
+"""
+    assert client.run(program) == [2, [[3]], [[4], [3]], [[2]]]
+    # Another view of that name is Spark's.
+    client.run('spark.range(7).createOrReplaceTempView("current")')
+    assert client.run('result = spark.table("current").count()') == 7
+    for name in ("above", "current"):
+        client.sql(f"DROP VIEW {name}")
+
+
 def test_rows_of_the_client_are_written(client: ConnectClient, table: str) -> None:
     program = f"""
 rows = spark.createDataFrame([(7, "x")], "id INT, v STRING")

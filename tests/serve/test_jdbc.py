@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+import pyspark
 import pytest
 
 from tests.serve.conftest import url
@@ -175,25 +176,48 @@ def test_a_query_is_cancelled(client: JdbcConnection) -> None:
 def test_metadata_has_tables_and_columns(client: JdbcConnection) -> None:
     client.execute("CREATE DATABASE sales")
     client.execute(
-        "CREATE TABLE sales.sold (day DATE, price DECIMAL(10,2) COMMENT 'in EUR', code CHAR(2))"
+        "CREATE TABLE sales.sold (day DATE, price DECIMAL(10,2) COMMENT 'in EUR', code CHAR(2),"
+        " note VARCHAR(20))"
         f" COMMENT 'what was sold' PARTITIONED BY (shop STRING) {_ACID}"
     )
     client.execute("CREATE VIEW names AS SELECT name FROM pet")
-    client.execute("CREATE TABLE plain (id INT) USING parquet")
+    client.execute(
+        "CREATE VIEW sales.w (x COMMENT 'own', y, z) COMMENT 'a view' AS"
+        " SELECT day, price, code FROM sales.sold"
+    )
+    client.execute("CREATE TABLE plain (id INT, c_c CHAR(2), c_v VARCHAR(20)) USING parquet")
     assert client.schemas() == ["default", "global_temp", "sales"]
     assert client.schemas("s%") == ["sales"]
     assert client.tables("default", "p%") == [
         ("default", "pet", "TABLE", ""),
         ("default", "plain", "TABLE", ""),
     ]
-    assert client.tables("sales") == [("sales", "sold", "TABLE", "what was sold")]
-    assert client.tables(None, None, "VIEW") == [("default", "names", "VIEW", "")]
+    assert client.tables("sales") == [
+        ("sales", "sold", "TABLE", "what was sold"),
+        ("sales", "w", "VIEW", "a view"),
+    ]
+    assert client.tables(None, "n%", "VIEW") == [("default", "names", "VIEW", "")]
+    # Older releases of Spark tell that these are strings.
+    char, varchar = (column[2] for column in client.columns("default", "plain", "c_%"))
     assert client.columns("sales", "sold") == [
         ("sold", "day", "DATE", ""),
         ("sold", "price", "DECIMAL(10,2)", "in EUR"),
-        ("sold", "code", "STRING", ""),
+        ("sold", "code", char, ""),
+        ("sold", "note", varchar, ""),
         ("sold", "shop", "STRING", ""),
     ]
+    assert client.columns("sales", "w") == [
+        ("w", "x", "DATE", "own"),
+        ("w", "y", "DECIMAL(10,2)", "in EUR"),
+        ("w", "z", char, ""),
+    ]
+    plain, sold = client.sizes("default", "plain"), client.sizes("sales", "sold")
+    assert (sold["code"], sold["note"]) == (plain["c_c"], plain["c_v"])
+    if pyspark.__version__ >= "4.3":
+        assert (char, varchar) == ("CHAR(2)", "VARCHAR(20)")
+        assert (sold["code"], sold["note"]) == (("1", "2"), ("12", None))
+    assert client.keys("sales", "sold", "w") == []
+    assert client.keys("default", "plain", "pet") == []
     assert client.columns("default", "names", "n%") == [("names", "name", "STRING", "")]
     client.execute("DROP VIEW names")
     client.execute("DROP TABLE plain")

@@ -62,6 +62,9 @@ class CatalogStore:
         with self._database.read() as connection:
             return databases.database_location(connection, name)
 
+    def check_table(self, table: Table) -> None:
+        """See ``Metastore``; it keeps all that Spark has."""
+
     def alter_table(self, table: Table) -> None:
         with self._database.write() as connection:
             catalog.alter_table(connection, table)

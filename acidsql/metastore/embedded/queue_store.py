@@ -116,6 +116,10 @@ class QueueStore:
     def initiates_compactions(self) -> bool:
         return False
 
+    @property
+    def cleans_compactions(self) -> bool:
+        return False
+
     def compactions_of(
         self, database: str, table: str, partition: str | None
     ) -> tuple[Compaction, ...]:

@@ -22,6 +22,7 @@ from acidsql.metastore.hive.conversions import (
 )
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CAPABILITIES, CATALOG, PROCESSOR, Server
+from acidsql.metastore.hive.server_limits import check_table
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.metastore.names import lowered
 
@@ -52,6 +53,7 @@ def alter_table(server: Server, existing: Any, table: Table) -> None:
         existing: the server's table.
         table: its new definition.
     """
+    check_table(table)
     of_view = table.table_type is TableType.VIEW
     altered = to_hive(table, existing)
     anew = not server.is_hive4 and altered.sd.cols != existing.sd.cols

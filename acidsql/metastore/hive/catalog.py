@@ -18,6 +18,7 @@ from acidsql.metastore.hive.conversions import (
 )
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CAPABILITIES, PROCESSOR, Server
+from acidsql.metastore.hive.server_limits import check_table
 from acidsql.metastore.model import Table, TableType
 from acidsql.metastore.names import lowered
 
@@ -132,6 +133,7 @@ def _path(uri: str) -> str:
 
 def create_table(server: Server, table: Table) -> None:
     """Create a table or view (``Metastore.create_table``)."""
+    check_table(table)
     not_null, defaults = constraints.for_new_table(table)
     made = to_hive(table)
     is_created = partial(_is_created, server, made)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from acidsql.metastore import failures
-from acidsql.metastore.hive import alterations, catalog
+from acidsql.metastore.hive import alterations, catalog, server_limits
 from acidsql.metastore.hive import partitions as hive_partitions
 from acidsql.metastore.hive.conversions import is_plain, plain_from_hive
 from acidsql.metastore.hive.queue_store import QueueStore
@@ -24,6 +24,7 @@ class CatalogStore(QueueStore):
         properties: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """See ``Metastore``; without a location the server chooses one."""
+        server_limits.check_database(name, comment, properties)
         catalog.create_database(self._server, name, location, comment, properties)
 
     def database_properties(self, name: str) -> Mapping[str, str]:
@@ -31,6 +32,7 @@ class CatalogStore(QueueStore):
 
     def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
         """See ``Metastore``; a change that another client makes at the same moment may be lost."""
+        server_limits.check_database_properties(name, changes)
         catalog.change_database_properties(self._server, name, changes)
 
     def drop_database(self, name: str) -> None:
@@ -42,6 +44,9 @@ class CatalogStore(QueueStore):
 
     def database_location(self, name: str) -> str:
         return catalog.database_location(self._server, name)
+
+    def check_table(self, table: Table) -> None:
+        server_limits.check_table(table)
 
     def drop_table(self, database: str, name: str) -> None:
         self._tables.existing(database, name)

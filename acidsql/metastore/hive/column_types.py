@@ -17,6 +17,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _HIVE_NAME = re.compile(r"[\w.$ ]+")
 _HIVE_FIELD = re.compile(r"(?<=[<,])[^<>,:()]+(?=:)")
 _TOKEN = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.|'')*'|[<>,:]|[^<>,:`']+")
+_NOT_NULL = re.compile(r"\bnot\s+null\b", re.IGNORECASE)
 _SPARK_ONLY = {
     "byte": "tinyint",
     "dec": "decimal",
@@ -49,6 +50,17 @@ def hive_type(text: str) -> str:
             f"{text!r} is not a column type: write one of Spark SQL, such as INT or ARRAY<STRING>",
         )
     return made
+
+
+def has_required_field(text: str) -> bool:
+    """Return whether NOT NULL stands within a type, of which Hive's text has nothing.
+
+    >>> has_required_field("ARRAY<STRUCT<a: INT NOT NULL>>")
+    True
+    >>> has_required_field("STRUCT<`not null`: INT COMMENT 'NOT NULL'>")
+    False
+    """
+    return any(_NOT_NULL.search(token) for token in _TOKEN.findall(text) if token[0] not in "`'")
 
 
 def spark_type(text: str) -> str:

@@ -17,6 +17,7 @@ from acidsql.metastore.hive.conversions import (
 )
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
+from acidsql.metastore.hive.server_limits import check_partition
 from acidsql.metastore.model import Partition
 
 _Item = TypeVar("_Item")
@@ -179,3 +180,9 @@ def _check_values(table: Any, values: tuple[str, ...]) -> None:
     columns = len(table.partitionKeys)
     if len(values) != columns:
         raise failures.partition_values_mismatch(table.dbName, table.tableName, values, columns)
+    check_partition(
+        f"{table.dbName}.{table.tableName}",
+        [field.name for field in table.partitionKeys],
+        values,
+        name_of(table, values),
+    )

@@ -73,6 +73,10 @@ class QueueStore:
     def initiates_compactions(self) -> bool:
         return compactions.initiates_itself(self._server)
 
+    @property
+    def cleans_compactions(self) -> bool:
+        return compactions.cleans_itself(self._server)
+
     def compactions_of(
         self, database: str, table: str, partition: str | None
     ) -> tuple[Compaction, ...]:

@@ -269,8 +269,8 @@ def test_killed_client_leaves_nothing_visible(
     assert ann.sql("SELECT id, v FROM t") == [(1, "alive"), (2, "b"), (3, "c"), (8, "new")]
 
 
-@pytest.fixture
-def cleaning_server(tmp_path: Path) -> Iterator[MetastoreServer]:
+@pytest.fixture(scope="module")
+def cleaning_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer]:
     """Yield a server whose cleaner runs every second; with 4.0.1 it does not find its database
     here.
     """
@@ -281,7 +281,7 @@ def cleaning_server(tmp_path: Path) -> Iterator[MetastoreServer]:
         "metastore.compactor.cleaner.run.interval": "1s",
         "hive.compactor.cleaner.run.interval": "1s",
     }
-    with launcher.running("4.1.0", tmp_path / "home", settings) as server:
+    with launcher.running("4.1.0", tmp_path_factory.mktemp("cleaning"), settings) as server:
         yield server
 
 
@@ -313,6 +313,43 @@ def test_cleaner_of_the_server_waits_for_our_readers(
         time.sleep(0.5)
     ann.close()
     bob.close()
+
+
+def test_a_server_cleans_partitions_and_leaves_staging_to_us(
+    spark: SparkSession, cleaning_server: MetastoreServer
+) -> None:
+    ann = Client(spark, cleaning_server.uri, "staged")
+    store, place = ann.session.metastore, made(ann, partitioned=True)
+    assert store.cleans_compactions
+    ann.sql("INSERT INTO t VALUES (4, 'd', 1)")
+    ann.sql("DELETE FROM t WHERE id = 1")
+    other = {path.name for path in (place / "p=2").iterdir()}
+    dead, alive = store.open_txn("ann", "host"), store.open_txn("ann", "host")
+    staging = {txn_id: place / f"_acidsql_staging_{txn_id}" for txn_id in (dead, alive)}
+    for path in staging.values():
+        (path / "0").mkdir(parents=True)
+    store.abort_txn(dead)
+    acidsql.release(ann.spark)
+    ((*_, state, _, _, _, _, txn_id, _, _, _),) = ann.sql(
+        "ALTER TABLE t PARTITION (p = 1) COMPACT 'major'"
+    )
+    assert state == "ready for cleaning"
+    assert [path.exists() for path in staging.values()] == [False, True]
+    assert acidsql.run_cleaner(ann.spark) == []
+    assert staging[alive].exists()
+    store.abort_txn(alive)
+    assert acidsql.run_cleaner(ann.spark) == []
+    assert not staging[alive].exists()
+    base = {f"base_0000003_v{txn_id:07d}"}
+    deadline = time.monotonic() + _CLEANER_SECONDS
+    while {path.name for path in (place / "p=1").iterdir()} != base or (
+        store.compactions()[0].state is not CompactionState.SUCCEEDED
+    ):
+        assert time.monotonic() < deadline, cleaning_server.said()
+        time.sleep(0.5)
+    assert {path.name for path in (place / "p=2").iterdir()} == other
+    assert ann.sql("SELECT id, v FROM t") == [(2, "b"), (3, "c"), (4, "d")]
+    ann.close()
 
 
 def test_our_cleaner_waits_for_readers_of_others(client: Callable[[str], Client]) -> None:

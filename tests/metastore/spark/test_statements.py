@@ -281,6 +281,20 @@ def test_partitions_get_what_hive_expects(
     )
 
 
+def test_views_keep_their_comments(client: Callable[[str], Client]) -> None:
+    ann, bob = client("4.1.0"), client("4.1.0")
+    ann.sql(f"CREATE TABLE t (id INT COMMENT 'key', c CHAR(5)) {ACID}")
+    definition = (
+        "(`x` COMMENT 'own', `y`) COMMENT 'a view' TBLPROPERTIES ('k' = 'v') AS SELECT c, id"
+    )
+    ann.sql("CREATE VIEW w AS SELECT id FROM t")
+    ann.sql(f"CREATE OR REPLACE VIEW w {definition} FROM t")
+    assert bob.sql("DESCRIBE w") == [("x", "char(5)", "own"), ("y", "int", "key")]
+    assert ("Comment", "a view", "") in bob.sql("DESCRIBE EXTENDED w")
+    ((text,),) = bob.sql("SHOW CREATE TABLE w")
+    assert str(text).endswith(f"`w` {definition} FROM t")
+
+
 @pytest.mark.sample("4.1.0")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_a_table_says_about_itself(client: Callable[[str], Client], version: str) -> None:
