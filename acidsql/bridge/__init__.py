@@ -57,7 +57,7 @@ from acidsql.bridge.hadoop import (
 )
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
-from acidsql.bridge.jobs import job_description, job_errors
+from acidsql.bridge.jobs import awaited_errors, job_description, job_errors
 from acidsql.bridge.jvm import (
     Expression,
     JavaObject,
@@ -256,6 +256,7 @@ __all__ = [
     "arrow_table",
     "assemble_file",
     "attributes_of",
+    "awaited_errors",
     "before_stop",
     "cached_per_session",
     "can_hash",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from acidsql.repl.printer import cell_text, footer, result_text
+from acidsql.repl.machine_formats import cell_text
+from acidsql.repl.printer import footer, result_text
 from acidsql.repl.runner import Cell, Result
 
 

@@ -16,12 +16,12 @@ from acidsql.repl.completer import StatementCompleter
 from acidsql.repl.config import Config
 from acidsql.repl.console import Command, Completes, Console
 from acidsql.repl.favourites import FavouriteError, read_favourites
+from acidsql.repl.keywords import MORE_KEYWORDS
 from acidsql.repl.prompt import make_prompt
 from acidsql.repl.shell import Ending, Shell
 from acidsql.transactions.current import transaction_mark
 
 _GREETING = 'acidsql on Spark {version}. Statements end with ";", \\? shows the commands.\n'
-_MORE_KEYWORDS = frozenset({"COMPACTIONS", "HISTORY", "HEALTH", "ROW__ID"})
 
 
 def interact(shell: Shell, config: Config, *, history: Path, favourites: Path) -> None:
@@ -98,7 +98,7 @@ def _completer(console: Console, casing: str) -> StatementCompleter:
             return []
 
     return StatementCompleter(
-        keywords={row[0] for row in rows} | _MORE_KEYWORDS,
+        keywords={row[0] for row in rows} | MORE_KEYWORDS,
         commands={
             command.name: argument_completer(
                 command, tables=shell.names.tables, favourites=favourites

@@ -19,6 +19,7 @@ from acidsql.repl import main as command
 from acidsql.repl.config import config_text, read_config
 from acidsql.repl.session import session_options
 from acidsql.repl.shell import Settings
+from acidsql.repl.start import shell_settings
 
 _COMMAND = [sys.executable, "-c", "from acidsql.repl.main import main; main()"]
 _SECONDS = 120
@@ -82,23 +83,27 @@ def test_settings_of_prompt_and_script(configuration: Path, tmp_path: Path) -> N
         file = tmp_path / "other.toml"
         file.write_text(values)
         context = command.main.make_context("acidsql", list(arguments))
-        return command._settings(context, read_config(file), at_prompt=at_prompt)
+        return shell_settings(context, read_config(file), at_prompt=at_prompt)
 
     values = (
         'format = "unicode"\nlimit = 7\ndialect = "trino"\ntiming = false\nexpanded = "auto"\n'
         'pager = "most"\ndestructive_warning = ["drop"]\n'
     )
     prompt = settings(at_prompt=True)
-    assert (prompt.format_name, prompt.limit, prompt.timing) == ("table", 1000, True)
+    assert (prompt.format_name, prompt.timing) == ("table", True)
+    assert (prompt.limit, prompt.shown) == (None, 1000)
     assert prompt.warned_of == ("unconditional_delete", "unconditional_update")
     own = settings(at_prompt=True, values=values)
-    assert (own.format_name, own.limit, own.timing, own.dialect) == ("unicode", 7, False, "trino")
+    assert (own.format_name, own.timing, own.dialect) == ("unicode", False, "trino")
+    assert (own.limit, own.shown) == (None, 7)
     assert (own.expanded, own.pager, own.warned_of) == ("auto", "most", ("drop",))
-    given = settings("--format", "table", "--timing", "--no-warn", at_prompt=True, values=values)
-    assert (given.format_name, given.limit, given.timing, given.warned_of) == ("table", 7, True, ())
+    options = ("--format", "table", "--limit", "9", "--timing", "--no-warn")
+    given = settings(*options, at_prompt=True, values=values)
+    assert (given.format_name, given.limit, given.timing, given.warned_of) == ("table", 9, True, ())
     script = settings(at_prompt=False, values=values)
     assert script == settings(at_prompt=False)
-    assert (script.format_name, script.limit, script.timing) == ("table", 1000, False)
+    assert (script.format_name, script.limit, script.timing) == ("table", None, False)
+    assert script.shown == 1000
     assert (script.expanded, script.pager, script.warned_of) == ("off", None, ())
     assert settings("--warn", at_prompt=False, values=values).warned_of == ("drop",)
     values += "warn_in_scripts = true\n"
@@ -128,9 +133,9 @@ def test_the_user_s_options_win(tmp_path: Path) -> None:
 
 
 _STATEMENTS = [
-    *("--format", "jsonl", "--limit", "2", "-e"),
-    f"{_CREATE}; INSERT INTO pets VALUES (1, 'a;b'), (2, NULL), (3, 'c');"
-    " SELECT * FROM pets ORDER BY id",
+    *("--format", "jsonl", "--limit", "2"),
+    *("-e", f"{_CREATE}; INSERT INTO pets VALUES (1, 'a;b'), (2, NULL), (3, 'c')"),
+    *("-e", "SELECT * FROM pets ORDER BY id"),
 ]
 _ANSWER = [{"id": 1, "name": "a;b"}, {"id": 2, "name": None}]
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from acidsql.errors import AcidAnalysisError, AcidParseError
 from acidsql.repl.printer import (
@@ -71,30 +65,6 @@ def test_expanded(format_name: str, expanded: str, columns: int | None, shown_as
 def test_nothing_is_not_expanded() -> None:
     nothing = Result(columns=(), numeric=(), rows=(), truncated=False)
     assert shown_text(nothing, "table", expanded="on", columns=None) == "OK\n"
-
-
-def test_jsonl_keeps_integers_booleans_and_nulls() -> None:
-    lines = result_text(RESULT, "jsonl").splitlines()
-    assert [json.loads(line) for line in lines] == [
-        {"id": 1, "name": "007", "paid": True},
-        {"id": 22, "name": None, "paid": False},
-    ]
-
-
-def test_tsv() -> None:
-    assert result_text(RESULT, "tsv") == "id\tname\tpaid\n1\t007\ttrue\n22\tNULL\tfalse\n"
-
-
-@given(st.lists(st.lists(st.text(), min_size=2, max_size=2)))
-def test_csv_is_read_back(rows: list[list[str]]) -> None:
-    result = Result(
-        columns=("a", "b"),
-        numeric=(False, False),
-        rows=tuple(tuple(row) for row in rows),
-        truncated=False,
-    )
-    text = result_text(result, "csv")
-    assert list(csv.reader(io.StringIO(text, newline=""))) == [["a", "b"], *rows]
 
 
 @pytest.mark.parametrize("format_name", list(FORMATS))
