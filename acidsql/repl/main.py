@@ -27,7 +27,14 @@ from acidsql.repl.output import Output, terminal
 from acidsql.repl.printer import FORMATS, result_text, summary
 from acidsql.repl.session import start_session
 from acidsql.repl.shell import Ending, Shell
-from acidsql.repl.start import run_prompt, shell_settings, show_warning, user_config
+from acidsql.repl.start import (
+    run_prompt,
+    run_texts,
+    shell_settings,
+    show_warning,
+    user_config,
+    user_console,
+)
 from acidsql.serve.options import AUTHENTICATIONS, CONNECT_AUTHENTICATIONS
 
 _EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: INTERRUPTED}
@@ -152,7 +159,8 @@ def main(
         confirm=ask if sys.stdin.isatty() else None,
     )
     try:
-        ending = run_prompt(shell, config) if at_prompt else _run_script(shell, texts, file)
+        console = user_console(shell, variable_values)
+        ending = run_prompt(console, config) if at_prompt else run_texts(console, texts, file)
     except KeyboardInterrupt:
         ending = Ending.CANCELLED
     except BrokenPipeError:  # the reader of the results has ended
@@ -385,18 +393,6 @@ def _start(master: str | None, warehouse: Path | None, conf: tuple[str, ...]) ->
         raise click.ClickException(f"Spark did not start: {summary(error)}") from error
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-
-
-def _run_script(shell: Shell, texts: tuple[str, ...], file: Path | None) -> Ending:
-    for text in texts:
-        ending = shell.run_batch(text)
-        if ending is not Ending.DONE:
-            return ending
-    if texts:
-        return Ending.DONE
-    if file is not None and str(file) != "-":
-        return shell.run_batch(file.read_text(encoding="utf-8"), source=str(file))
-    return shell.run_batch(sys.stdin.read())
 
 
 def _options(conf: tuple[str, ...], option: str) -> dict[str, str]:

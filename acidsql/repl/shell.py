@@ -120,9 +120,7 @@ class Shell:
             source: name of the file they come from, to be shown with errors.
         """
         for statement in split(text, lexis_of(self.settings.dialect)):
-            if statement.text.lower() in _EXIT_WORDS:
-                return Ending.EXIT
-            ending = self._run_statement(statement, source)
+            ending = self.run_one(statement, source)
             if ending is not Ending.DONE:
                 return ending
         return Ending.DONE
@@ -154,7 +152,10 @@ class Shell:
             texts.append(f"{heading}\n{text}" if heading and has_headings else text)
         self.output.write("".join(texts), settings.pager)
 
-    def _run_statement(self, statement: Statement, source: str | None) -> Ending:
+    def run_one(self, statement: Statement, source: str | None) -> Ending:
+        """Run a statement, or leave where it is a word that says so."""
+        if statement.text.lower() in _EXIT_WORDS:
+            return Ending.EXIT
         if not self._is_wanted(statement, source):
             return Ending.FAILED
         run = self._export if self.settings.format_name in MACHINE_FORMATS else self._show

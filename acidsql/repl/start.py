@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import click
 from click.core import ParameterSource
 from platformdirs import user_config_path, user_state_path
 
+from acidsql.repl.commands import run_file, run_script
 from acidsql.repl.config import Config, ConfigError, read_config, write_config
-from acidsql.repl.interaction import interact
+from acidsql.repl.console import Console
+from acidsql.repl.interaction import interact, make_console
 from acidsql.repl.output import pager_command
 from acidsql.repl.shell import Ending, Settings, Shell
 
@@ -57,15 +60,35 @@ def shell_settings(context: click.Context, config: Config, *, at_prompt: bool) -
     )
 
 
-def run_prompt(shell: Shell, config: Config) -> Ending:
+def user_console(shell: Shell, variables: dict[str, str]) -> Console:
+    """Return the console of a shell, with the user's favourites.
+
+    Args:
+        shell: runs the statements.
+        variables: of the statements, which the session has already.
+    """
+    console = make_console(shell, _config_directory() / "favourites.toml")
+    console.variables = dict(variables)
+    return console
+
+
+def run_prompt(console: Console, config: Config) -> Ending:
     """Read from the terminal until the user leaves."""
-    interact(
-        shell,
-        config,
-        history=user_state_path("acidsql") / "history",
-        favourites=_config_directory() / "favourites.toml",
-    )
+    interact(console, config, history=user_state_path("acidsql") / "history")
     return Ending.DONE
+
+
+def run_texts(console: Console, texts: Sequence[str], file: Path | None) -> Ending:
+    """Run the statements of the command line, or those of a file; by default, standard input."""
+    for text in texts:
+        ending = run_script(console, text)
+        if ending is not Ending.DONE:
+            return ending
+    if texts:
+        return Ending.DONE
+    if file is None or str(file) == "-":
+        return run_script(console, sys.stdin.read())
+    return run_file(console, file)
 
 
 def show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:

@@ -210,7 +210,12 @@ def no_editor(*_arguments: object) -> None:
 def console_of(shell: Shell, directory: Path, wait: Callable[[float], None]) -> Console:
     favourites = directory / "favourites.toml"
     return Console(
-        shell=shell, favourites=favourites, edit=no_editor, edit_file=no_editor, wait=wait
+        shell=shell,
+        favourites=favourites,
+        edit=no_editor,
+        edit_file=no_editor,
+        wait=wait,
+        history=directory / "history",
     )
 
 
@@ -250,6 +255,11 @@ def test_commands(shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[st
     shell.settings = replace(shell.settings, format_name="table")
     assert "\na | 5\n" in printed("SELECT 5 AS a \\G")
     assert printed("SELECT 5 AS a;").startswith("+---+\n")
+    assert "\n| 5 |\n" in printed("SELECT 4 AS a; SELECT 5 AS a \\g")
+    assert printed("\\set shell.low 6") == ""
+    assert "\n| 6 |\n" in printed("SELECT ${shell.low} AS a;")
+    assert printed("\\unset shell.low") == ""
+    assert "a is 6; ${shell.low}" not in printed("\\echo a is ${shell.low}")
     assert printed("\\q", Ending.EXIT) == ""
     assert printed("exit;", Ending.EXIT) == ""
 
@@ -323,6 +333,18 @@ def test_the_catalog_is_shown(
     assert "| seen " in printed("\\dt se*")
     assert "| pet " not in printed("\\d se*")
     assert "| default " in printed("\\l")
+    assert "| seen " in printed("\\dv")
+    assert "| pet " not in printed("\\dv")
+    assert "row_number" in printed("\\df row_n*")
+    assert printed("\\c default") == "the database is default\n"
+    assert run_input(console, "\\c nosuch") is Ending.FAILED
+    assert "SCHEMA_NOT_FOUND" in capsys.readouterr().err
+    info = printed("\\conninfo")
+    for part in ("spark ", "local[2]", "database ", "| default", "metastore.sqlite"):
+        assert part in info
+    assert "row_number" in shell.names.functions()
+    assert shell.names.tables("default") == shell.names.tables()
+    assert "default" in shell.names.databases()
     described = printed("\\d default.pet;")
     assert "| name " in described
     assert "transactional" not in described
