@@ -145,6 +145,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "CONVERSION_TARGET_NOT_EMPTY",
         "FILE_OPERATION_PENDING",
         "IMPORT_TARGET_NOT_EMPTY",
+        "JAVA_NEEDED",
         "METASTORE_NOT_LOCAL",
         "SESSION_OF_ANOTHER_PROCESS",
         "UNDO_CONFLICT",

@@ -16,6 +16,7 @@ from acidsql.dbapi.cursor import Cursor
 from acidsql.dbapi.exceptions import InterfaceError, ProgrammingError, translated
 from acidsql.dbapi.many_rows import Row, RowTemplate, row_template, typed_rows
 from acidsql.planning.name_resolution import find_acid_table
+from acidsql.session.java import java_needed
 from acidsql.session.owner_thread import acting_for
 from acidsql.syntax import Statement, parse
 from acidsql.syntax.lexer import quote
@@ -269,7 +270,7 @@ def connect(
             or ``rollback``.
 
     Raises:
-        ProgrammingError: there is no such database.
+        ProgrammingError: there is no such database, or no Java to start Spark with.
 
     >>> with acidsql.connect(spark) as connection:
     ...     cursor = connection.cursor()
@@ -278,7 +279,10 @@ def connect(
     2
     [('Kim',), ('Bob',)]
     """
-    found = SparkSession.builder.getOrCreate() if spark is None else spark
+    found = spark
+    if found is None:
+        with translated(), java_needed():
+            found = SparkSession.builder.getOrCreate()
     if database is not None:
         found = found.newSession()
         with translated():

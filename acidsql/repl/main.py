@@ -39,6 +39,18 @@ from acidsql.serve.options import AUTHENTICATIONS, CONNECT_AUTHENTICATIONS
 
 _EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: INTERRUPTED}
 
+_EXAMPLES = """\b
+Examples:
+  acidsql                                        asks for statements
+  acidsql demo                                   shows what it does
+  acidsql -e "SELECT * FROM pet" --format csv    writes all rows
+  acidsql -f changes.sql                         runs a file
+  acidsql COMMAND --help                         says more of a command
+
+\b
+Documents: https://github.com/acidsql/acidsql/blob/main/docs/index.md
+"""
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -63,7 +75,25 @@ def _spark_options(command: _Command) -> _Command:
     return command
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Group whose help has the first sentence of each command, and not its beginning only."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands and what they do."""
+        rows = [
+            (name, self.commands[name].get_short_help_str(limit=1000))
+            for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXAMPLES,
+)
 @click.option(
     "-e",
     "--execute",
@@ -343,6 +373,15 @@ def serve(
         raise click.ClickException(summary(error)) from error
     finally:
         spark.stop()
+
+
+@main.command()
+def demo() -> None:
+    """Show acidsql at work: create, change and compact a table, with its rows and directories."""
+    # Imported here because the product takes a moment to load.
+    from acidsql.repl import demo as tour  # noqa: PLC0415
+
+    tour.show()
 
 
 main.add_command(ingest)

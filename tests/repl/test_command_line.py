@@ -21,7 +21,7 @@ from acidsql.repl.session import session_options
 from acidsql.repl.shell import Settings
 from acidsql.repl.start import shell_settings
 
-_COMMAND = [sys.executable, "-c", "from acidsql.repl.main import main; main()"]
+_COMMAND = [sys.executable, "-m", "acidsql"]
 _SECONDS = 120
 _CREATE = (
     "CREATE TABLE pets (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -112,8 +112,12 @@ def test_settings_of_prompt_and_script(configuration: Path, tmp_path: Path) -> N
     assert not configuration.exists()
 
 
-def test_help_describes_every_option() -> None:
+def test_help_describes_every_option_and_command() -> None:
     text = CliRunner().invoke(command.main, ["--help"]).output
+    whole = " ".join(text.split())
+    for one in command.main.commands.values():
+        assert one.get_short_help_str(limit=1000) in whole
+    assert "..." not in whole.replace("[ARGS]...", "")
     for option in command.main.params:
         assert max(option.opts, key=len) in text
         assert getattr(option, "help", "")
@@ -166,7 +170,7 @@ def test_a_file_in_hives_dialect(tmp_path: Path) -> None:
 @pytest.mark.spark
 def test_statements_from_the_command_line(tmp_path: Path) -> None:
     answer = run(tmp_path, *_STATEMENTS)
-    assert answer.returncode == 0, answer.stderr
+    assert (answer.returncode, answer.stderr) == (0, "")
     assert [json.loads(line) for line in answer.stdout.splitlines()[-2:]] == _ANSWER
 
 
@@ -321,10 +325,13 @@ def test_interactive_shell(tmp_path: Path, configuration: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_ctrl_c_ends_a_batch(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "endless", [_ENDLESS, f"{_CREATE}; INSERT INTO pets SELECT id, 'x' FROM range(100000000000);"]
+)
+def test_ctrl_c_ends_a_batch(tmp_path: Path, endless: str) -> None:
     shell = pexpect.spawn(
         _COMMAND[0],
-        [*_COMMAND[1:], "--master", "local[2]", "-e", f"{_ENDLESS} SELECT 'after'"],
+        [*_COMMAND[1:], "--master", "local[2]", "-e", f"{endless} SELECT 'after'"],
         cwd=str(tmp_path),
         encoding="utf-8",
         timeout=_SECONDS,
@@ -333,8 +340,9 @@ def test_ctrl_c_ends_a_batch(tmp_path: Path) -> None:
         shell.expect(r"tasks (?!00:00)\d\d:\d\d")
         shell.sendintr()
         shell.expect("cancelled")
+        assert "ERROR" not in shell.before
         shell.expect(pexpect.EOF)
     finally:
         shell.close()
-    assert "after" not in shell.before
+    assert shell.before.strip() == ""
     assert shell.exitstatus == 130
