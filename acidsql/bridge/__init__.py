@@ -68,6 +68,7 @@ from acidsql.bridge.jvm import (
     jvm_time_zone,
     same,
     session_key,
+    setting_names,
     simple_name,
 )
 from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
@@ -384,6 +385,7 @@ __all__ = [
     "session_key",
     "session_of",
     "set_long",
+    "setting_names",
     "simple_name",
     "sort_order",
     "split_and",

@@ -24,7 +24,7 @@ from acidsql.repl.copy_options import convert_options, export_options
 from acidsql.repl.ingest_command import INTERRUPTED, ingest
 from acidsql.repl.interaction import ask
 from acidsql.repl.output import Output, terminal
-from acidsql.repl.printer import FORMATS, result_text, summary
+from acidsql.repl.printer import FORMATS, SCREEN_FORMATS, result_text, summary
 from acidsql.repl.session import start_session
 from acidsql.repl.shell import Ending, Shell
 from acidsql.repl.start import (
@@ -227,8 +227,10 @@ def check(
         " ".join([*clauses, *(["DRY RUN"] if dry_run else [])]),
         progress=sys.stderr.isatty(),
     )
-    if report.result is not None:
+    is_for_people = given["format_name"] in SCREEN_FORMATS
+    if report.result is not None and (report.result.rows or not is_for_people):
         sys.stdout.write(result_text(report.result, given["format_name"]))
+    (sys.stdout if is_for_people else sys.stderr).write(f"{report.summary}\n")
     spark.stop()
     sys.exit(report.exit_code)
 

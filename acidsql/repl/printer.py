@@ -10,6 +10,7 @@ from cli_helpers.tabular_output import TabularOutputFormatter
 from prompt_toolkit.utils import get_cwidth
 
 from acidsql.errors import AcidTextError
+from acidsql.repl.answers import lines_of
 from acidsql.repl.machine_formats import MACHINE_FORMATS, cell_text, lines
 from acidsql.repl.output import is_narrow
 from acidsql.repl.rendering import Form
@@ -61,6 +62,9 @@ def result_text(result: Result, format_name: str) -> str:
     if format_name in MACHINE_FORMATS:
         forms = [Form.NUMBER if is_number else Form.TEXT for is_number in result.numeric]
         return "".join(lines(result.columns, forms, result.rows, format_name))
+    plain = lines_of(result) if format_name in SCREEN_FORMATS else None
+    if plain is not None:
+        return plain
     rows = [tuple(cell_text(cell) for cell in row) for row in result.rows]
     options: dict[str, object] = {"max_field_width": None}
     if format_name in _ALIGNED:
@@ -173,4 +177,14 @@ def footer(result: Result) -> str:
     count = len(result.rows)
     if result.truncated:
         return f"first {count} rows; there are more (change this with --limit)"
-    return f"{count} row{'' if count == 1 else 's'}"
+    return counted(count, "row")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "batch"), counted(2, "batch"), counted(0, "row")
+    ('1 batch', '2 batches', '0 rows')
+    """
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun}{'' if number == 1 else plural}"

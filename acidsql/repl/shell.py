@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from acidsql.dialects import lexis_of
+from acidsql.repl.answers import concise
 from acidsql.repl.catalog_names import CatalogNames
 from acidsql.repl.destructive import warning_of
 from acidsql.repl.export import Export
@@ -171,7 +172,7 @@ class Shell:
         outcome = self._outcome(statement, self._rows)
         if outcome.result is not None:
             try:
-                self.show([("", outcome.result)])
+                self.show([("", concise(outcome.result, statement.text))])
             except BrokenPipeError:
                 raise
             except OSError as error:  # such as a disk that is full

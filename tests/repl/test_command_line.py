@@ -209,6 +209,8 @@ def test_checks_of_tables(empty: SparkSession, monkeypatch: pytest.MonkeyPatch) 
         return answer.exit_code, [(line["table"], line["problem"]) for line in lines]
 
     assert check("--full") == (0, [])
+    said = CliRunner().invoke(command.main, ["check"])
+    assert (said.exit_code, said.stdout) == (0, "2 tables checked, no problems\n")
     (root,) = Path(acidsql.location(empty, "ill").removeprefix("file:")).glob("delta_*")
     (root / "_orc_acid_version").unlink()
     assert check() == (0, [("default.ill", "NO_VERSION_FILE")])  # no more than a piece of news
@@ -218,6 +220,8 @@ def test_checks_of_tables(empty: SparkSession, monkeypatch: pytest.MonkeyPatch) 
     assert check("--dry-run", "ill") == (3, expected)
     assert check("--repair", "ill") == (3, expected)
     assert check("ill") == (3, expected[:1])
+    said = CliRunner().invoke(command.main, ["check", "ill"])
+    assert said.stdout.endswith("1 row\n1 table checked, 1 problem\n")
     assert check("well", "nowhere") == (1, [])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acidsql.errors import AcidAnalysisError, AcidParseError
+from acidsql.repl.answers import concise
 from acidsql.repl.printer import (
     FORMATS,
     Position,
@@ -89,6 +90,34 @@ def test_truncation_is_said() -> None:
         "first 1 rows; there are more (change this with --limit)"
     )
     assert result_text(result, "csv") == "a\n1\n"
+
+
+def test_plans_and_definitions_are_lines() -> None:
+    for name in ("plan", "createtab_stmt"):
+        rows = (("== Plan ==\n+- Scan\n",),)
+        result = Result(columns=(name,), numeric=(False,), rows=rows, truncated=False)
+        for format_name in ("table", "unicode", "vertical"):
+            assert result_text(result, format_name) == "== Plan ==\n+- Scan\n"
+        assert result_text(result, "csv") == f'{name}\n"== Plan ==\n+- Scan\n"\n'
+        two = Result(columns=(name,), numeric=(False,), rows=2 * rows, truncated=False)
+        assert result_text(two, "table").endswith("2 rows\n")
+
+
+def test_compactions_are_answered_concisely() -> None:
+    columns = ("compactionid", "dbname", "tabname", "partname", "type", "state", "workerid")
+    columns += ("errormessage", "poolname")
+    result = Result(
+        columns=columns,
+        numeric=(True, *[False] * 8),
+        rows=((1, "default", "pet", None, "major", "succeeded", "w", None, None),),
+        truncated=False,
+    )
+    shown = concise(result, "ALTER TABLE pet COMPACT 'major'")
+    assert shown.columns == ("compactionid", "dbname", "tabname", "type", "state")
+    assert shown.rows == ((1, "default", "pet", "major", "succeeded"),)
+    assert shown.numeric == (True, *[False] * 4)
+    assert concise(result, " show compactions") == result
+    assert concise(shown, "SELECT 1") == shown
 
 
 def test_statement_without_columns() -> None:
