@@ -149,7 +149,9 @@ def wheel_problems(names: Collection[str]) -> list[str]:
     wanted = [*grammars, *modules, _SYNTAX_HELP, *(f"acidsql/{name}" for name in others)]
     information = f"acidsql-{_PROJECT['version']}.dist-info"
     wanted += [f"{information}/licenses/LICENSE", f"{information}/entry_points.txt"]
-    own = tuple(f"{package}/" for package in (*_PACKAGES, information))
+    page = f"acidsql-{_PROJECT['version']}.data/data/share/man/man1/acidsql.1"
+    wanted.append(page)
+    own = (*(f"{package}/" for package in (*_PACKAGES, information)), page)
     strangers = [name for name in names if not name.startswith(own)]
     return [
         *(f"the wheel lacks {name}" for name in sorted(set(wanted) - set(names))),

@@ -16,6 +16,7 @@ from acidsql.repl.answers import concise
 from acidsql.repl.catalog_names import CatalogNames
 from acidsql.repl.destructive import warning_of
 from acidsql.repl.export import Export
+from acidsql.repl.hints import table_hint
 from acidsql.repl.machine_formats import MACHINE_FORMATS
 from acidsql.repl.output import Output
 from acidsql.repl.printer import SCREEN_FORMATS, error_text, shown_text
@@ -249,6 +250,9 @@ class Shell:
             sys.stderr.write("cancelled\n")
             return Ending.CANCELLED
         sys.stderr.write(error_text(outcome.error, statement, source))
+        hint = table_hint(outcome.error, self.names.tables)
+        if hint is not None:
+            sys.stderr.write(f"{hint}\n")
         if self.settings.tracebacks:
             sys.stderr.write("".join(traceback.format_exception(outcome.error)))
         return Ending.CANCELLED if outcome.interrupted else Ending.FAILED

@@ -356,6 +356,13 @@ def test_the_catalog_is_shown(
     view = printed("\\d+ seen")
     assert "Properties of seen\n" in view
     assert "Health" not in view
+    shell.names.forget()
+    for text in ("SELECT * FROM pett;", "UPDATE pett SET id = 1;", "SELECT * FROM default.pett;"):
+        assert run_input(console, text) is Ending.FAILED
+        dot = "default." if "default." in text else ""
+        assert capsys.readouterr().err.endswith(f"\nhint: is it {dot}pet?\n")
+    assert run_input(console, "SELECT * FROM something_else;") is Ending.FAILED
+    assert "hint" not in capsys.readouterr().err
     assert run_input(console, "\\d+ nosuch") is Ending.FAILED
     assert "TABLE_OR_VIEW_NOT_FOUND" in capsys.readouterr().err
     assert shell.names.columns("pet") == ("id", "name", "kind")
