@@ -48,7 +48,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """What was checked and found, in one line.
+        """Line that says what was checked and found.
 
         >>> Report(checked=3).summary
         '3 tables checked, no problems'
