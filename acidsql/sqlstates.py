@@ -151,6 +151,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "FILE_OPERATION_PENDING",
         "HELD_TABLE_CHANGED",
         "IMPORT_TARGET_NOT_EMPTY",
+        "JAVA_NEEDED",
         "METASTORE_NOT_LOCAL",
         "SESSION_OF_ANOTHER_PROCESS",
         "UNDO_CONFLICT",

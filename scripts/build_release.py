@@ -33,6 +33,8 @@ INSERT INTO pets VALUES (1, 'Rex'), (2, 'Tom');
 UPDATE pets SET name = 'Felix' WHERE id = 2;
 SELECT id, name FROM pets ORDER BY id;
 """
+# Page of the documents that the shell reads its help from.
+_SYNTAX_HELP = "acidsql/repl/statements.md"
 # Packages of the wheel; those of dbt are parts of namespaces, which must have no other file.
 _SOURCES = {".java", ".py", ".sql", ".yml"}
 _PACKAGES = ("acidsql", "dbt/adapters/acidsql", "dbt/include/acidsql", "pyspark_acidsql")
@@ -144,10 +146,12 @@ def wheel_problems(names: Collection[str]) -> list[str]:
     files = (path for own in _PACKAGES for path in (_ROOT / own).rglob("*"))
     modules = [str(p.relative_to(_ROOT)) for p in files if p.suffix in _SOURCES]
     others = ("py.typed", "repl/log4j2.properties")
-    wanted = [*grammars, *modules, *(f"acidsql/{name}" for name in others)]
+    wanted = [*grammars, *modules, _SYNTAX_HELP, *(f"acidsql/{name}" for name in others)]
     information = f"acidsql-{_PROJECT['version']}.dist-info"
     wanted += [f"{information}/licenses/LICENSE", f"{information}/entry_points.txt"]
-    own = tuple(f"{package}/" for package in (*_PACKAGES, information))
+    page = f"acidsql-{_PROJECT['version']}.data/data/share/man/man1/acidsql.1"
+    wanted.append(page)
+    own = (*(f"{package}/" for package in (*_PACKAGES, information)), page)
     strangers = [name for name in names if not name.startswith(own)]
     return [
         *(f"the wheel lacks {name}" for name in sorted(set(wanted) - set(names))),

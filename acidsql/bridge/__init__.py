@@ -57,7 +57,7 @@ from acidsql.bridge.hadoop import (
 )
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inserts import insert_into_files, insert_query
-from acidsql.bridge.jobs import job_description, job_errors
+from acidsql.bridge.jobs import awaited_errors, job_description, job_errors
 from acidsql.bridge.jvm import (
     Expression,
     JavaObject,
@@ -69,6 +69,7 @@ from acidsql.bridge.jvm import (
     jvm_time_zone,
     same,
     session_key,
+    setting_names,
     simple_name,
 )
 from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
@@ -261,6 +262,7 @@ __all__ = [
     "arrow_table",
     "assemble_file",
     "attributes_of",
+    "awaited_errors",
     "before_stop",
     "cached_per_session",
     "can_hash",
@@ -392,6 +394,7 @@ __all__ = [
     "session_key",
     "session_of",
     "set_long",
+    "setting_names",
     "simple_name",
     "sort_order",
     "split_and",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from pyspark.errors.exceptions.captured import UnknownException, convert_exception
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject
@@ -64,6 +65,27 @@ def job_errors() -> Iterator[None]:
         raise WriteJobError(
             "WRITE_JOB_FAILED", f"Spark could not write the rows of the statement: {message}"
         ) from error
+
+
+@contextmanager
+def awaited_errors() -> Iterator[None]:
+    """Raise the error of a job that another thread of the JVM ran, as a job of this one has it.
+
+    ``toLocalIterator`` hands on the exception of a future, whose causes have the condition.
+    """
+    try:
+        yield
+    except Py4JJavaError as error:
+        cause = error.java_exception.getCause()
+        if cause is None:
+            raise
+        while True:
+            converted = convert_exception(cause)
+            if not isinstance(converted, UnknownException):
+                raise converted from None
+            if cause.getCause() is None:
+                raise Py4JJavaError(error.errmsg, cause) from None
+            cause = cause.getCause()
 
 
 def root_message(exception: JavaObject) -> str:

@@ -175,6 +175,12 @@ def session_state(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession.sessionState()
 
 
+def setting_names(spark: SparkSession, prefix: str) -> list[str]:
+    """Return the names of a session's settings that begin with ``prefix``."""
+    names = str(spark._jsparkSession.conf().getAll().keys().mkString("\n"))
+    return [name for name in names.split("\n") if name.startswith(prefix)]
+
+
 def session_key(spark: SparkSession) -> str:
     """Return the application id and the UUID of a session; sessions in Python that are of one in
     the JVM have the same.

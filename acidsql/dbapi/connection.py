@@ -18,7 +18,11 @@ from acidsql.dbapi.exceptions import InterfaceError, ProgrammingError, translate
 from acidsql.dbapi.many_rows import RowTemplate, row_template
 from acidsql.dbapi.typed_rows import Row, TypedRows, groups_of, typed_rows
 from acidsql.planning.name_resolution import find_acid_table
+<<<<<<< HEAD
 from acidsql.session.acid_session import AcidSession
+=======
+from acidsql.session.java import java_needed
+>>>>>>> shell
 from acidsql.session.owner_thread import acting_for
 from acidsql.session.parsing import parse_in_session
 from acidsql.syntax import Statement, bind
@@ -326,7 +330,7 @@ def connect(
             or ``rollback``.
 
     Raises:
-        ProgrammingError: there is no such database.
+        ProgrammingError: there is no such database, or no Java to start Spark with.
 
     >>> with acidsql.connect(spark) as connection:
     ...     cursor = connection.cursor()
@@ -335,7 +339,10 @@ def connect(
     2
     [('Kim',), ('Bob',)]
     """
-    found = SparkSession.builder.getOrCreate() if spark is None else spark
+    found = spark
+    if found is None:
+        with translated(), java_needed():
+            found = SparkSession.builder.getOrCreate()
     if database is not None:
         found = found.newSession()
         with translated():

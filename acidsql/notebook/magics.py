@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
@@ -19,6 +19,7 @@ from acidsql.repl.printer import error_text
 from acidsql.repl.runner import LEFT_RUNNING, fetch, run_statement
 from acidsql.repl.spark_loggers import error_loggers, silence
 from acidsql.repl.statements import Statement
+from acidsql.syntax.parameters import names_of
 
 _NAME = "acidsql"
 
@@ -40,6 +41,7 @@ def register(shell: InteractiveShell) -> None:
             UPDATE pet SET name = 'Felix' WHERE id = 2;
             SELECT * FROM pet
 
+        `:name` is the value of a variable of the notebook.
         `name << SELECT …` keeps the last statement's DataFrame in a variable, and shows nothing.
         The session is the variable `spark`, or else Spark's active session.
 
@@ -64,8 +66,11 @@ def unregister(shell: InteractiveShell) -> None:
 def _run(shell: InteractiveShell, cell: Cell) -> ResultTable | None:
     spark = _session(shell, cell.spark)
 
+    variables = _variables(shell, cell)
+
     def frame(session: SparkSession, text: str) -> DataFrame:
-        return sql(session, text, dialect=cell.dialect)
+        args = {name: variables[name] for name in names_of(text)}
+        return sql(session, text, args or None, dialect=cell.dialect)
 
     def rows(session: SparkSession, text: str) -> ResultTable:
         return ResultTable(fetch(frame(session, text), cell.limit))
@@ -78,6 +83,17 @@ def _run(shell: InteractiveShell, cell: Cell) -> ResultTable | None:
             return _answer(shell, spark, last, rows)
         shell.user_ns[cell.variable] = _answer(shell, spark, last, frame)
     return None
+
+
+def _variables(shell: InteractiveShell, cell: Cell) -> dict[str, Any]:
+    """Return the values of the variables that the statements name as parameters, ``:name``."""
+    names = {name for statement in cell.statements for name in names_of(statement.text)}
+    missing = sorted(names - shell.user_ns.keys())
+    if missing:
+        raise UsageError(
+            f"there is no variable {missing[0]} for the parameter :{missing[0]} of the statement"
+        )
+    return {name: shell.user_ns[name] for name in names}
 
 
 def _session(shell: InteractiveShell, variable: str | None) -> SparkSession:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from acidsql.repl.printer import cell_text, footer, result_text
+from acidsql.repl.answers import lines_of
+from acidsql.repl.machine_formats import cell_text
+from acidsql.repl.printer import footer, result_text
 from acidsql.repl.runner import Cell, Result
 
 
@@ -41,7 +43,12 @@ class ResultTable:
         return result_text(self.result, "table").rstrip("\n")
 
     def _repr_html_(self) -> str | None:
-        """Return the table for a notebook, None for a statement without a result."""
+        """Return the table for a notebook, or the lines of a text such as a plan; None for a
+        statement without a result.
+        """
+        lines = lines_of(self.result)
+        if lines is not None:
+            return f"<pre>{escape(lines)}</pre>"
         return _html(self.result) if self.result.columns else None
 
 

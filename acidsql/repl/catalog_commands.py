@@ -1,4 +1,4 @@
-r"""Commands that show what there is: ``\d``, ``\d+``, ``\dt``, ``\l``."""
+r"""Commands that show what there is: ``\d``, ``\d+``, ``\dt``, ``\dv``, ``\df``, ``\l``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ _NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 _PATTERN = re.compile(rf"(?:(?P<database>{_PART}(?:\.{_PART})*)\.)?(?P<pattern>[\w*|]+)")
 
 
-def listing(pattern: str) -> str:
+def listing(pattern: str, what: str = "TABLES") -> str:
     """Return the statement that lists the tables and views of ``[database.]pattern``.
+
+    Args:
+        pattern: as SHOW takes it, behind the name of a database; or empty.
+        what: the word behind SHOW.
 
     Raises:
         CommandError: it is no such pattern.
@@ -24,12 +28,12 @@ def listing(pattern: str) -> str:
     "SHOW TABLES IN shop LIKE 'pet*'"
     """
     if not pattern:
-        return "SHOW TABLES"
+        return f"SHOW {what}"
     found = _PATTERN.fullmatch(pattern)
     if found is None:
         raise CommandError(f"{pattern} is no pattern of names, such as pet* or shop.*")
     database = f" IN {found['database']}" if found["database"] else ""
-    return f"SHOW TABLES{database} LIKE {quoted_string(found['pattern'])}"
+    return f"SHOW {what}{database} LIKE {quoted_string(found['pattern'])}"
 
 
 def is_partitioned(description: Result) -> bool:
@@ -53,11 +57,19 @@ def _list(console: Console, argument: str) -> Ending:
     return _show(console, "", listing(_without_semicolon(argument)))
 
 
+def _views(console: Console, argument: str) -> Ending:
+    return _show(console, "", listing(_without_semicolon(argument), "VIEWS"))
+
+
+def _functions(console: Console, argument: str) -> Ending:
+    return _show(console, "", listing(_without_semicolon(argument), "FUNCTIONS"))
+
+
 def _describe(console: Console, argument: str) -> Ending:
     name = _without_semicolon(argument)
     if _is_pattern(name):
         return _list(console, argument)
-    return _show(console, "", f"DESCRIBE {_checked(name)}")
+    return _show(console, "", f"DESCRIBE {checked_name(name)}")
 
 
 def _describe_more(console: Console, argument: str) -> Ending:
@@ -65,7 +77,7 @@ def _describe_more(console: Console, argument: str) -> Ending:
     if _is_pattern(name):
         return _list(console, argument)
     query = console.shell.query
-    columns = query(f"DESCRIBE {_checked(name)}")
+    columns = query(f"DESCRIBE {checked_name(name)}")
     properties = query(f"SHOW TBLPROPERTIES {name}") if columns is not None else None
     if columns is None or properties is None:
         return Ending.FAILED
@@ -96,9 +108,14 @@ def _is_pattern(name: str) -> bool:
     return not name or "*" in name
 
 
-def _checked(name: str) -> str:
+def checked_name(name: str) -> str:
+    """Return a name.
+
+    Raises:
+        CommandError: it is none.
+    """
     if not _NAME.fullmatch(name):
-        raise CommandError(f"{name} is no name of a table")
+        raise CommandError(f"{name} is no name")
     return name
 
 
@@ -127,6 +144,19 @@ CATALOG_COMMANDS = (
         help="List the tables and views, those of a pattern such as pet* or shop.* if given.",
         run=_list,
         completes=Completes.TABLE,
+    ),
+    Command(
+        name="\\dv",
+        arguments="[PATTERN]",
+        help="List the views, those of a pattern if given.",
+        run=_views,
+        completes=Completes.TABLE,
+    ),
+    Command(
+        name="\\df",
+        arguments="[PATTERN]",
+        help="List the functions, those of a pattern such as date* if given.",
+        run=_functions,
     ),
     Command(name="\\l", help="List the databases.", run=_databases),
 )

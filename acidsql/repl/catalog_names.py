@@ -19,19 +19,38 @@ class CatalogNames:
 
     def __init__(self, ask: Callable[[str], Result]) -> None:
         self._ask = ask
-        self._tables: tuple[str, ...] | None = None
+        self._databases: tuple[str, ...] | None = None
+        self._functions: tuple[str, ...] | None = None
+        self._tables: dict[str | None, tuple[str, ...]] = {}
         self._columns: dict[str, tuple[str, ...]] = {}
 
-    def forget(self) -> None:
-        """Look everything up again."""
-        self._tables = None
+    def forget(self, *, functions: bool = False) -> None:
+        """Look everything up again, the functions where they may be others."""
+        self._databases = None
+        self._tables = {}
         self._columns = {}
+        if functions:
+            self._functions = None
 
-    def tables(self) -> tuple[str, ...]:
-        """Return the tables and views of the current database."""
-        if self._tables is None:
-            self._tables = self._values("SHOW TABLES", "tableName")
-        return self._tables
+    def databases(self) -> tuple[str, ...]:
+        """Return the databases."""
+        if self._databases is None:
+            self._databases = self._values("SHOW DATABASES")
+        return self._databases
+
+    def functions(self) -> tuple[str, ...]:
+        """Return the functions, operators that are some included."""
+        if self._functions is None:
+            self._functions = self._values("SHOW FUNCTIONS")
+        return self._functions
+
+    def tables(self, database: str | None = None) -> tuple[str, ...]:
+        """Return the tables and views of a database, which is named as in SQL, or the current."""
+        key = None if database is None else plain(database)
+        if key not in self._tables:
+            place = "" if database is None else f" IN {database}"
+            self._tables[key] = self._values(f"SHOW TABLES{place}", "tableName")
+        return self._tables[key]
 
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a table, which is named as in SQL; none if there is no such one."""
@@ -43,11 +62,11 @@ class CatalogNames:
             self._columns[key] = found
         return self._columns[key]
 
-    def _values(self, statement: str, column: str) -> tuple[str, ...]:
+    def _values(self, statement: str, column: str | None = None) -> tuple[str, ...]:
         try:
             result = self._ask(statement)
         except (PySparkException, ValueError, RuntimeError):
             # The database or the table may be gone; the next statement will report it.
             return ()
-        position = result.columns.index(column)
+        position = 0 if column is None else result.columns.index(column)
         return tuple(str(row[position]) for row in result.rows)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from acidsql.metastore.model import TableType
-from acidsql.repl.printer import summary
+from acidsql.repl.printer import counted, summary
 from acidsql.repl.runner import Execute, Result, TerminalBar, fetch, run_statement
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
@@ -25,11 +25,13 @@ class Report:
     Attributes:
         result: the problems of all tables, with the name of the table in the first column; None
             if no table was checked.
+        checked: number of tables that were checked.
         failed: whether a check could not be done.
         cancelled: whether the user cancelled it.
     """
 
     result: Result | None = None
+    checked: int = 0
     failed: bool = False
     cancelled: bool = False
 
@@ -43,6 +45,17 @@ class Report:
         if self.failed:
             return 1
         return 3 if self._serious() else 0
+
+    @property
+    def summary(self) -> str:
+        """Line that says what was checked and found.
+
+        >>> Report(checked=3).summary
+        '3 tables checked, no problems'
+        """
+        found = 0 if self.result is None else len(self.result.rows)
+        problems = counted(found, "problem") if found else "no problems"
+        return f"{counted(self.checked, 'table')} checked, {problems}"
 
     def _serious(self) -> bool:
         if self.result is None:
@@ -93,6 +106,7 @@ def check_tables(
             report.cancelled = True
             break
         else:
+            report.checked += 1
             _append(report, name, outcome.result)
     return report
 

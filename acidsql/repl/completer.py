@@ -1,20 +1,29 @@
-"""Completion of keywords, names of tables and columns, and the shell's own commands."""
+"""Completion of statements by what may stand at the cursor, and of the shell's own commands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple, Protocol
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from acidsql.repl.named_tables import BEFORE_TABLE, NamedTable, named_tables
+from acidsql.repl.keywords import clause, expects_operand, following, following_word
+from acidsql.repl.named_tables import (
+    NamedTable,
+    expects_table,
+    named_tables,
+    plain,
+    queries_of_with,
+    statement_at,
+)
 from acidsql.repl.statements import is_inside_literal
+from acidsql.repl.tokens import Token, TokenKind, tokens
 from acidsql.syntax.lexer import Lexis, quote
 
 _WORD = re.compile(r"[\w`.]*$")
-_PREVIOUS_WORD = re.compile(r"(\w+)\s+[\w`.]*$")
 _COMMAND = re.compile(r"\s*(\\\S*)$")
 _ARGUMENT = re.compile(r"\s*(?P<command>\\\S+)\s+(?P<argument>.*)", re.DOTALL)
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
@@ -23,23 +32,36 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 class Names(Protocol):
     """Catalog, as far as completion asks it."""
 
-    def tables(self) -> Iterable[str]:
-        """Return the tables that can be named without a database."""
+    def databases(self) -> Iterable[str]:
+        """Return the databases."""
+
+    def tables(self, database: str | None = None) -> Iterable[str]:
+        """Return the tables of a database, by default those that need none before their name."""
 
     def columns(self, table: str) -> Iterable[str]:
         """Return the columns of a table, none if there is no such one."""
 
+    def functions(self) -> Iterable[str]:
+        """Return the functions."""
+
+
+class _Offer(NamedTuple):
+    """Words that may stand at the cursor, and what they are."""
+
+    words: Iterable[str]
+    meaning: str
+
 
 class StatementCompleter(Completer):
-    """Completer that offers table names where a table is expected, else columns of the tables that
-    the statement names, table names and keywords.
+    """Completer that offers tables where a table is expected, columns, aliases and functions where
+    an operand is, and the keywords that may follow.
 
     Args:
         keywords: upper-case words of the SQL dialect.
         commands: the shell's commands, and what completes their arguments; None: as in a statement.
-        names: of tables and columns.
+        names: of tables, columns and functions.
         lexis: returns the rules of the dialect.
-        casing: case of keywords, ``upper``, ``lower`` or that of the word (``auto``).
+        casing: case of keywords, ``upper``, ``lower`` or that of what was typed (``auto``).
     """
 
     def __init__(
@@ -62,8 +84,9 @@ class StatementCompleter(Completer):
     ) -> Iterator[Completion]:
         """Yield the completions of the word before the cursor."""
         before = document.text_before_cursor
-        if command := _COMMAND.fullmatch(before):
-            yield from _matching(self._commands, command[1])
+        if command := _COMMAND.search(before):
+            if not is_inside_literal(before[: command.start(1)], self._lexis()):
+                yield from _matching([_Offer(self._commands, "command")], command[1])
             return
         if argument := _ARGUMENT.fullmatch(before):
             completer = self._commands.get(argument["command"])
@@ -75,46 +98,111 @@ class StatementCompleter(Completer):
             yield from self._in_statement(document, asked=complete_event.completion_requested)
 
     def _in_statement(self, document: Document, *, asked: bool) -> Iterator[Completion]:
-        """Yield what may stand at the cursor; after a blank only what is ``asked`` for by Tab."""
-        before = document.text_before_cursor
-        match = _WORD.search(before)
-        word = match.group() if match else ""
-        previous = _PREVIOUS_WORD.search(before)
-        if previous is not None and previous[1].upper() in BEFORE_TABLE:
-            yield from _matching(self._names.tables(), word)
-            return
-        if not (word or asked):
-            return
-        tables = named_tables(document.text, document.cursor_position, self._lexis())
-        qualifier, dot, last = word.rpartition(".")
+        """Yield what may stand at the cursor; after a blank only what is ``asked`` for by Tab, but
+        for tables.
+        """
+        found = _WORD.search(document.text_before_cursor)
+        word = found.group() if found else ""
+        start = document.cursor_position - len(word)
+        whole = statement_at(tokens(document.text, self._lexis()), start)
+        before = [token for token in whole if token.start < start]
+        if expects_table(before):
+            yield from _matching(self._tables(whole, before, word), word.rpartition(".")[2])
+        elif word or asked:
+            tables = named_tables(document.text, document.cursor_position, self._lexis())
+            qualifier, dot, last = word.rpartition(".")
+            if dot:
+                called = [table for table in tables if table.is_called(qualifier)]
+                yield from _matching([_Offer(self._columns(called), "column")], last)
+            else:
+                yield from self._words(before, tables, word)
+
+    def _tables(
+        self, whole: Sequence[Token], before: Sequence[Token], word: str
+    ) -> Iterator[_Offer]:
+        database, dot, _ = word.rpartition(".")
         if dot:
-            called = [table for table in tables if table.is_called(qualifier)]
-            yield from _matching(self._columns(called), last)
-            if not called:
-                yield from _matching(self._names.tables(), word)
+            yield _Offer(self._names.tables(database), "table")
             return
-        yield from _matching(self._columns(tables), word)
+        if not before[-1].is_word("USE"):
+            yield _Offer(queries_of_with(whole), "query")
+            yield _Offer(self._names.tables(), "table")
+        if word or before[-1].is_word("USE"):
+            yield _Offer(self._names.databases(), "database")
         if word:
-            yield from _matching(self._names.tables(), word)
-            yield from _matching(self._cased_keywords(word), word)
+            yield self._keyword_offer(following_word(before), before, word)
 
-    def _columns(self, tables: Iterable[NamedTable]) -> Iterable[str]:
-        return dict.fromkeys(
-            column for table in tables for column in self._names.columns(table.name)
-        )
+    def _words(
+        self, before: Sequence[Token], tables: Sequence[NamedTable], word: str
+    ) -> Iterator[Completion]:
+        depth = _depth(before)
+        likely = following(before, depth)
+        is_operand = expects_operand(before)
+        offers = []
+        if is_operand:
+            named = [table.alias or plain(table.name).rpartition(".")[2] for table in tables]
+            offers = [
+                _Offer(self._columns(tables), "column"),
+                _Offer(_aliases(before, depth), "alias"),
+                _Offer(named, "table"),
+                _Offer(self._functions(word), "function"),
+            ]
+        matching = list(_matching([*offers, self._keyword_offer(likely, before, word)], word))
+        if not matching and word:
+            every = self._keyword_offer(self._keywords, before, word)
+            matching = list(_matching([every], word))
+        yield from matching
 
-    def _cased_keywords(self, word: str) -> Iterable[str]:
-        is_lower = self._casing == "lower" or (self._casing == "auto" and word.islower())
-        return map(str.lower, self._keywords) if is_lower else self._keywords
+    def _columns(self, tables: Iterable[NamedTable]) -> Iterator[str]:
+        for table in tables:
+            yield from self._names.columns(table.name)
+
+    def _functions(self, word: str) -> Iterator[str]:
+        if not word:  # there are hundreds
+            return
+        for name in self._names.functions():
+            if _PLAIN_NAME.fullmatch(name):
+                yield name.upper() if word.isupper() else name
+
+    def _keyword_offer(self, keywords: Iterable[str], before: Sequence[Token], word: str) -> _Offer:
+        words = [token.text for token in before if token.kind is TokenKind.WORD]
+        like = word or (words[-1] if words else "")
+        is_lower = self._casing == "lower" or (self._casing == "auto" and like.islower())
+        return _Offer(map(str.lower, keywords) if is_lower else keywords, "keyword")
 
 
-def _matching(candidates: Iterable[str], word: str) -> Iterator[Completion]:
+def _depth(before: Sequence[Token]) -> int:
+    """Return how many parentheses are open behind these tokens."""
+    if not before:
+        return 0
+    return before[-1].depth + (before[-1].text == "(")
+
+
+def _aliases(before: Sequence[Token], depth: int) -> Iterator[str]:
+    """Yield the names that a query gives its columns, where it may use them."""
+    if clause(before, depth) not in ("BY", "HAVING"):
+        return
+    for previous, token in pairwise(before):
+        is_name = token.kind in (TokenKind.WORD, TokenKind.NAME)
+        if previous.is_word("AS") and is_name and token.depth == depth:
+            yield token.text.strip('`"')
+
+
+def _matching(offers: Iterable[_Offer], word: str) -> Iterator[Completion]:
+    """Yield the completions of a word, each once: what comes first stands for the others."""
     wanted = word.lower().lstrip("`")
-    for candidate in candidates:
-        if candidate.lower().startswith(wanted) and candidate != word:
-            is_plain = candidate.startswith("\\") or _PLAIN_NAME.fullmatch(candidate)
+    seen = set()
+    for words, meaning in offers:
+        for candidate in words:
+            low = candidate.lower()
+            if not low.startswith(wanted) or candidate == word or low in seen:
+                continue
+            seen.add(low)
+            is_name = meaning in ("column", "alias", "table", "database", "query")
+            is_plain = not is_name or _PLAIN_NAME.fullmatch(candidate)
             yield Completion(
                 candidate if is_plain else quote(candidate),
                 start_position=-len(word),
                 display=candidate,
+                display_meta=meaning,
             )

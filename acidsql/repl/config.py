@@ -45,7 +45,7 @@ class Config:
     """Values of the configuration file."""
 
     format: str = _option("table", "Format of results.", list(FORMATS))
-    limit: int = _option(1000, "Rows of a result to show at most.")
+    limit: int = _option(1000, "Rows of a table to show on the terminal at most.")
     timing: bool = _option(True, "Whether to show how long every statement took.")
     expanded: str = _option(
         "off",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
@@ -29,6 +29,9 @@ class Console:
         wait: waits for some seconds.
         last: the statements that ran last.
         draft: text that the next prompt begins with.
+        history: file of what was typed; None where nothing is.
+        variables: of the statements, ``${NAME}``, by their names.
+        files: those that are being run, the innermost last.
     """
 
     shell: Shell
@@ -38,12 +41,14 @@ class Console:
     wait: Callable[[float], None] = time.sleep
     last: str = ""
     draft: str = ""
+    history: Path | None = None
+    variables: dict[str, str] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
 
-    def run(self, text: str, source: str | None = None) -> Ending:
-        """Run statements, and remember those that do not come from a file."""
-        if source is None:
-            self.last = text
-        return self.shell.run_batch(text, source)
+    def run(self, text: str) -> Ending:
+        """Run statements, and remember them."""
+        self.last = text
+        return self.shell.run_batch(text)
 
 
 class Completes(Enum):
@@ -52,6 +57,8 @@ class Completes(Enum):
     STATEMENT = "what a statement may have there"
     CHOICE = "the choices of the command"
     TABLE = "names of tables"
+    DATABASE = "names of databases"
+    SYNTAX = "words that statements begin with"
     FILE = "files and directories"
     FAVOURITE = "names of favourites"
 
@@ -79,7 +86,8 @@ class Command:
     choices: tuple[str, ...] = ()
 
 
-def say(message: str) -> Ending:
-    """Print what a command answers."""
-    sys.stdout.write(f"{message}\n")
+def say(console: Console, message: str) -> Ending:
+    """Write what a command answers; that of a script is no part of its results."""
+    stream = sys.stderr if console.history is None else sys.stdout
+    stream.write(f"{message}\n")
     return Ending.DONE

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 import acidsql
 from acidsql.repl.ingest_command import INTERRUPTED
-from acidsql.repl.printer import summary
+from acidsql.repl.printer import counted, summary
 
 
 def convert(  # noqa: PLR0913 - one argument for every option
@@ -65,7 +65,7 @@ def convert(  # noqa: PLR0913 - one argument for every option
 
             return run(dry=False, on_batch=show)
 
-    return _ended(work)
+    return _ended(work, is_plan=dry_run)
 
 
 def export(
@@ -94,7 +94,7 @@ def export(
     return _ended(work)
 
 
-def _ended(work: Callable[[], acidsql.CopyReport]) -> int:
+def _ended(work: Callable[[], acidsql.CopyReport], *, is_plan: bool = False) -> int:
     try:
         report = work()
     except KeyboardInterrupt:
@@ -106,9 +106,18 @@ def _ended(work: Callable[[], acidsql.CopyReport]) -> int:
         return 1
     if report.checksum is not None:
         _say(sys.stdout, f"{report.source} and {report.target} are equal: {report.checksum}")
+        _say(sys.stdout, _done(report))
     elif report.rows is None and not report.copied and report.batches:
-        _say(sys.stdout, f"{report.source} to {report.target}: {report.batches} batches")
+        said = "" if is_plan else "copied before, "
+        batches = counted(report.batches, "batch")
+        _say(sys.stdout, f"{report.source} to {report.target}: {said}{batches}")
     return 0
+
+
+def _done(report: acidsql.CopyReport) -> str:
+    before = report.batches - report.copied
+    earlier = f", {counted(before, 'batch')} before" if before else ""
+    return f"{counted(report.copied, 'batch')} copied{earlier}"
 
 
 def _tell_columns(report: acidsql.CopyReport) -> None:

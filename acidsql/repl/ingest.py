@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 from tqdm import tqdm
 
+from acidsql.repl.printer import counted
 from acidsql.streaming import (
     DelimitedWriter,
     JsonWriter,
@@ -182,6 +183,12 @@ def skip(pieces: Iterator[Piece], count: int) -> Iterator[Piece]:
 def tell_rejected(rejection: Rejection) -> None:
     """Write to standard error which record is left out, and why."""
     sys.stderr.write(f"left out: {rejection}\n")
+
+
+def report(ingest: Ingest, table: str) -> str:
+    """Return what a transfer did, in one line."""
+    left_out = f", {counted(ingest.rejected, 'record')} left out" if ingest.rejected else ""
+    return f"{counted(ingest.committed, 'row')} committed to {table}{left_out}"
 
 
 def exit_code(ingest: Ingest) -> int:

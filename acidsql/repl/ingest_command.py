@@ -105,6 +105,7 @@ def ingest(  # noqa: PLR0913 - one argument for every option
         raise click.UsageError("--pattern belongs to --format regex")
     if len(delimiter) != 1:
         raise click.BadParameter("give one character", param_hint="--delimiter")
+    work: transfer.Ingest | None = None
     try:
         source = transfer.Source(
             format=format_name,
@@ -134,9 +135,13 @@ def ingest(  # noqa: PLR0913 - one argument for every option
     except re.error as error:
         raise click.BadParameter(str(error), param_hint="--pattern") from error
     except (PySparkException, OSError, ValueError, csv.Error) as error:
-        raise click.ClickException(str(error)) from error
+        done = "" if work is None else f"\nbefore that: {transfer.report(work, table)}"
+        raise click.ClickException(f"{error}{done}") from error
     except KeyboardInterrupt:
+        if work is not None:
+            click.echo(transfer.report(work, table))
         sys.exit(INTERRUPTED)
+    click.echo(transfer.report(work, table))
     sys.exit(transfer.exit_code(work))
 
 

@@ -16,24 +16,30 @@ from acidsql.repl.completer import StatementCompleter
 from acidsql.repl.config import Config
 from acidsql.repl.console import Command, Completes, Console
 from acidsql.repl.favourites import FavouriteError, read_favourites
+from acidsql.repl.keywords import MORE_KEYWORDS
 from acidsql.repl.prompt import make_prompt
 from acidsql.repl.shell import Ending, Shell
+from acidsql.repl.syntax_help import topics
 from acidsql.transactions.current import transaction_mark
 
 _GREETING = 'acidsql on Spark {version}. Statements end with ";", \\? shows the commands.\n'
-_MORE_KEYWORDS = frozenset({"COMPACTIONS", "HISTORY", "HEALTH", "ROW__ID"})
 
 
-def interact(shell: Shell, config: Config, *, history: Path, favourites: Path) -> None:
+def make_console(shell: Shell, favourites: Path) -> Console:
+    """Return the console of a shell, with the user's editor and favourites."""
+    return Console(shell=shell, favourites=favourites, edit=_edit, edit_file=_edit_file)
+
+
+def interact(console: Console, config: Config, *, history: Path) -> None:
     """Read from a terminal until the user leaves.
 
     Args:
-        shell: runs what is typed.
+        console: runs what is typed.
         config: how the prompt behaves.
         history: file of earlier inputs.
-        favourites: file of the favourites.
     """
-    console = Console(shell=shell, favourites=favourites, edit=_edit, edit_file=_edit_file)
+    shell = console.shell
+    console.history = history
     prompt = make_prompt(
         history=history,
         completer=_completer(console, config.keyword_casing),
@@ -65,13 +71,18 @@ def ask(question: str) -> bool:
 
 
 def argument_completer(
-    command: Command, *, tables: Callable[[], Sequence[str]], favourites: Callable[[], list[str]]
+    command: Command,
+    *,
+    tables: Callable[[], Sequence[str]],
+    databases: Callable[[], Sequence[str]],
+    favourites: Callable[[], list[str]],
 ) -> Completer | None:
     """Return what completes the argument of a command; None: what completes a statement.
 
     Args:
         command: the command.
         tables: returns the names of tables.
+        databases: returns the names of databases.
         favourites: returns the names of the favourites.
     """
     match command.completes:
@@ -79,12 +90,20 @@ def argument_completer(
             return WordCompleter(list(command.choices))
         case Completes.TABLE:
             return WordCompleter(lambda: list(tables()), ignore_case=True)
+        case Completes.DATABASE:
+            return WordCompleter(lambda: list(databases()), ignore_case=True)
+        case Completes.SYNTAX:
+            return WordCompleter(_beginnings, ignore_case=True, sentence=True)
         case Completes.FILE:
             return PathCompleter(expanduser=True)
         case Completes.FAVOURITE:
             return WordCompleter(favourites, WORD=True)
         case Completes.STATEMENT:
             return None
+
+
+def _beginnings() -> list[str]:
+    return sorted({name for topic in topics() for name in topic.beginnings})
 
 
 def _completer(console: Console, casing: str) -> StatementCompleter:
@@ -98,10 +117,13 @@ def _completer(console: Console, casing: str) -> StatementCompleter:
             return []
 
     return StatementCompleter(
-        keywords={row[0] for row in rows} | _MORE_KEYWORDS,
+        keywords={row[0] for row in rows} | MORE_KEYWORDS,
         commands={
             command.name: argument_completer(
-                command, tables=shell.names.tables, favourites=favourites
+                command,
+                tables=shell.names.tables,
+                databases=shell.names.databases,
+                favourites=favourites,
             )
             for command in COMMANDS
         },

@@ -6,6 +6,7 @@ check found problems, 130 cancelled with Ctrl-C.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -13,25 +14,42 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
-from platformdirs import user_config_path, user_state_path
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.dialects import DIALECTS
 from acidsql.metastore.names import METASTORE_FILE
 from acidsql.repl import metastore_files
-from acidsql.repl.config import Config, ConfigError, read_config, write_config
 from acidsql.repl.copy_options import convert_options, export_options
 from acidsql.repl.ingest_command import INTERRUPTED, ingest
-from acidsql.repl.interaction import ask, interact
-from acidsql.repl.output import Output, pager_command, terminal
-from acidsql.repl.printer import FORMATS, result_text, summary
+from acidsql.repl.interaction import ask
+from acidsql.repl.output import Output, terminal
+from acidsql.repl.printer import FORMATS, SCREEN_FORMATS, result_text, summary
 from acidsql.repl.session import start_session
-from acidsql.repl.shell import Ending, Settings, Shell
+from acidsql.repl.shell import Ending, Shell
+from acidsql.repl.start import (
+    run_prompt,
+    run_texts,
+    shell_settings,
+    show_warning,
+    user_config,
+    user_console,
+)
 from acidsql.serve.options import AUTHENTICATIONS, CONNECT_AUTHENTICATIONS
 
 _EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLED: INTERRUPTED}
+
+_EXAMPLES = """\b
+Examples:
+  acidsql                                        asks for statements
+  acidsql demo                                   shows what it does
+  acidsql -e "SELECT * FROM pet" --format csv    writes all rows
+  acidsql -f changes.sql                         runs a file
+  acidsql COMMAND --help                         says more of a command
+
+\b
+Documents: https://github.com/acidsql/acidsql/blob/main/docs/index.md
+"""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -57,8 +75,33 @@ def _spark_options(command: _Command) -> _Command:
     return command
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-e", "--execute", "text", metavar="SQL", help="Run these statements and leave.")
+class _Commands(click.Group):
+    """Group whose help has the first sentence of each command, and not its beginning only."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands and what they do."""
+        rows = [
+            (name, self.commands[name].get_short_help_str(limit=1000))
+            for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXAMPLES,
+)
+@click.option(
+    "-e",
+    "--execute",
+    "texts",
+    multiple=True,
+    metavar="SQL",
+    help="Run these statements and leave; may be repeated.",
+)
 @click.option(
     "-f",
     "--file",
@@ -77,9 +120,7 @@ def _spark_options(command: _Command) -> _Command:
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    help="Rows of a result to show at most.",
+    help="Rows of a result to write at most; by default all, but 1000 of a table on a terminal.",
 )
 @click.option(
     "--dialect",
@@ -119,7 +160,7 @@ def main(
     context: click.Context,
     /,
     *,
-    text: str | None,
+    texts: tuple[str, ...],
     file: Path | None,
     master: str | None,
     conf: tuple[str, ...],
@@ -131,26 +172,30 @@ def main(
     """Run SQL on Hive full-ACID tables with Spark: interactively, or with -e, -f or a pipe."""
     if context.invoked_subcommand is not None:
         return
-    if text is not None and file is not None:
+    if texts and file is not None:
         raise click.UsageError("give -e or -f, not both")
     variable_values = _options(variables, "--hivevar")
-    at_prompt = text is None and file is None and sys.stdin.isatty()
-    config = _config(config_file, at_prompt=at_prompt)
+    at_prompt = not texts and file is None and sys.stdin.isatty()
+    config = user_config(config_file, at_prompt=at_prompt)
     spark = _start(master, warehouse, conf)
     for name, value in variable_values.items():
         spark.conf.set(name, value)
-    warnings.showwarning = _show_warning
+    warnings.showwarning = show_warning
     shell = Shell(
         spark=spark,
         execute=_acidsql,
-        settings=_settings(context, config, at_prompt=at_prompt),
+        settings=shell_settings(context, config, at_prompt=at_prompt),
         output=Output(terminal),
         confirm=ask if sys.stdin.isatty() else None,
     )
     try:
-        ending = _run_prompt(shell, config) if at_prompt else _run_script(shell, text, file)
+        console = user_console(shell, variable_values)
+        ending = run_prompt(console, config) if at_prompt else run_texts(console, texts, file)
     except KeyboardInterrupt:
         ending = Ending.CANCELLED
+    except BrokenPipeError:  # the reader of the results has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        ending = Ending.FAILED
     shell.leave()
     spark.stop()
     sys.exit(_EXIT_CODES[ending])
@@ -182,8 +227,10 @@ def check(
         " ".join([*clauses, *(["DRY RUN"] if dry_run else [])]),
         progress=sys.stderr.isatty(),
     )
-    if report.result is not None:
+    is_for_people = given["format_name"] in SCREEN_FORMATS
+    if report.result is not None and (report.result.rows or not is_for_people):
         sys.stdout.write(result_text(report.result, given["format_name"]))
+    (sys.stdout if is_for_people else sys.stderr).write(f"{report.summary}\n")
     spark.stop()
     sys.exit(report.exit_code)
 
@@ -330,6 +377,15 @@ def serve(
         spark.stop()
 
 
+@main.command()
+def demo() -> None:
+    """Show acidsql at work: create, change and compact a table, with its rows and directories."""
+    # Imported here because the product takes a moment to load.
+    from acidsql.repl import demo as tour  # noqa: PLC0415
+
+    tour.show()
+
+
 main.add_command(ingest)
 
 
@@ -380,64 +436,6 @@ def _start(master: str | None, warehouse: Path | None, conf: tuple[str, ...]) ->
         sys.exit(INTERRUPTED)
 
 
-def _config(file: Path | None, *, at_prompt: bool) -> Config:
-    """Return the configuration; before the first prompt, write the user's file."""
-    own = _config_directory() / "config.toml"
-    if at_prompt and file is None:
-        try:
-            write_config(own)
-        except OSError as error:
-            _show_warning(f"{own} is not written: {error}")
-    try:
-        return read_config(file or own)
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from error
-
-
-def _config_directory() -> Path:
-    return user_config_path("acidsql")
-
-
-def _settings(context: click.Context, config: Config, *, at_prompt: bool) -> Settings:
-    """Return the settings by the command line, and at the prompt by the configuration."""
-
-    def given(name: str, configured: Any) -> Any:
-        is_default = context.get_parameter_source(name) is ParameterSource.DEFAULT
-        return configured if at_prompt and is_default else context.params[name]
-
-    warn = context.params["warn"]
-    warns = at_prompt or config.warn_in_scripts if warn is None else warn
-    return Settings(
-        format_name=given("format_name", config.format),
-        limit=given("limit", config.limit),
-        timing=bool(given("timing", config.timing)),
-        progress=sys.stderr.isatty(),
-        tracebacks=context.params["tracebacks"],
-        dialect=given("dialect", config.dialect),
-        expanded=config.expanded if at_prompt else "off",
-        pager=pager_command(config.pager) if at_prompt and config.enable_pager else None,
-        warned_of=config.destructive_warning if warns else (),
-    )
-
-
-def _run_prompt(shell: Shell, config: Config) -> Ending:
-    interact(
-        shell,
-        config,
-        history=user_state_path("acidsql") / "history",
-        favourites=_config_directory() / "favourites.toml",
-    )
-    return Ending.DONE
-
-
-def _run_script(shell: Shell, text: str | None, file: Path | None) -> Ending:
-    if text is not None:
-        return shell.run_batch(text)
-    if file is not None and str(file) != "-":
-        return shell.run_batch(file.read_text(encoding="utf-8"), source=str(file))
-    return shell.run_batch(sys.stdin.read())
-
-
 def _options(conf: tuple[str, ...], option: str) -> dict[str, str]:
     options: dict[str, str] = {}
     for item in conf:
@@ -446,10 +444,6 @@ def _options(conf: tuple[str, ...], option: str) -> dict[str, str]:
             raise click.BadParameter(f"{item!r} is not KEY=VALUE", param_hint=option)
         options[key.strip()] = value
     return options
-
-
-def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
-    sys.stderr.write(f"warning: {message}\n")
 
 
 def _acidsql(spark: SparkSession, text: str, dialect: str) -> DataFrame:

@@ -20,6 +20,7 @@ from acidsql.api import working
 from acidsql.compaction.rounds import Maintenance, run_round
 from acidsql.metastore.model import Compaction, CompactionState, WorkerLimits
 from acidsql.metastore.names import object_name
+from acidsql.repl.printer import counted
 
 logger = logging.getLogger("acidsql.maintain")
 
@@ -70,7 +71,7 @@ def maintain(
         interval: seconds from the end of a round to the beginning of the next.
         once: whether one round is all.
     """
-    failed = False
+    failed, rounds, compacted = False, 0, 0
     while not stop.wanted.is_set():
         try:
             report = _round(spark, chosen, stop, database)
@@ -79,10 +80,13 @@ def maintain(
             failed = True
         else:
             failed = bool(report.failed)
+            compacted += len(report.compacted)
+        rounds += 1
         if once:
-            return int(failed)
+            break
         stop.wanted.wait(interval)
-    return 0
+    logger.info("ended after %s, %d compacted", counted(rounds, "round"), compacted)
+    return int(failed and once)
 
 
 def _round(

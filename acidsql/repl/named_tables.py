@@ -17,6 +17,10 @@ BEFORE_TABLE = frozenset(
 _IN_QUERIES = ("FROM", "JOIN", "UPDATE", "USING")
 _BETWEEN_IN_QUERIES = ("LATERAL",)
 _BETWEEN = ("DETAIL", "EXISTS", "EXTENDED", "FORMATTED", "HEALTH", "HISTORY", "IF", "NOT", "TABLE")
+# Those of them that only begin a statement; DESC is also an order.
+_BEGINNING = ("ANALYZE", "DESC", "DESCRIBE")
+# Words of a query that begin a clause.
+_CLAUSES = ("SELECT", "FROM", "WHERE", "ON", "BY", "HAVING", "SET", "VALUES", "INTO", "USING")
 # Words that may follow a table and are no alias of it.
 _BEHIND_TABLE = frozenset(
     {"ADD", "ANTI", "CHANGE", "CLUSTER", "COMPACT", "COMPUTE", "CROSS", "DISTRIBUTE", "DROP"}
@@ -65,11 +69,58 @@ def named_tables(text: str, cursor: int, lexis: Lexis = Lexis.SPARK) -> tuple[Na
     >>> named_tables("SELECT  FROM pet AS p", 7)
     (NamedTable(name='pet', alias='p'),)
     """
-    found = _statement_at(tokens(text, lexis), cursor)
+    found = statement_at(tokens(text, lexis), cursor)
     return tuple(dict.fromkeys(_references(found, cursor)))
 
 
-def _statement_at(found: list[Token], cursor: int) -> list[Token]:
+def expects_table(before: Sequence[Token]) -> bool:
+    """Return whether the name of a table, or of a database, may follow these tokens."""
+    behind = len(before)
+    while behind and before[behind - 1].is_word(*_BETWEEN) and not _begins_name(before, behind - 1):
+        behind -= 1
+    if not behind:
+        return False
+    last = before[behind - 1]
+    if last.is_word("USE") and behind == 1:
+        return True
+    if last.text == ",":  # another table of FROM
+        return _is_list_of_tables(before[:behind])
+    return _begins_name(before, behind - 1)
+
+
+def queries_of_with(found: Sequence[Token]) -> Iterator[str]:
+    """Yield the names of the queries that a statement begins with: ``WITH name AS (…)``."""
+    if not (found and found[0].is_word("WITH")):
+        return
+    for name, word, bracket in zip(found[1:], found[2:], found[3:], strict=False):
+        if word.is_word("AS") and bracket.text == "(" and not word.depth:
+            yield name.text.strip('`"')
+
+
+def _begins_name(before: Sequence[Token], position: int) -> bool:
+    """Return whether a token is one of ``BEFORE_TABLE``, and means a table where it stands."""
+    token = before[position]
+    if not token.is_word(*BEFORE_TABLE):
+        return False
+    previous = before[position - 1] if position else None
+    if token.is_word(*_BEGINNING):
+        return previous is None or previous.is_word("EXPLAIN")
+    # THEN UPDATE SET of a MERGE, and IS DISTINCT FROM
+    return previous is None or not previous.is_word("THEN", "DISTINCT")
+
+
+def _is_list_of_tables(before: Sequence[Token]) -> bool:
+    """Return whether a comma stands between the tables of FROM."""
+    for token in reversed(before):
+        if token.depth < before[-1].depth:
+            return False
+        if token.depth == before[-1].depth and token.is_word(*_CLAUSES):
+            return token.is_word("FROM")
+    return False
+
+
+def statement_at(found: list[Token], cursor: int) -> list[Token]:
+    """Return the tokens of the statement at ``cursor``, of those of a longer text."""
     ends = [position for position, token in enumerate(found) if token.text == ";"]
     first = max((end + 1 for end in ends if found[end].start < cursor), default=0)
     last = min((end for end in ends if found[end].start >= cursor), default=len(found))

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
@@ -56,16 +56,30 @@ class Output:
         sys.stdout.write(text)
         sys.stdout.flush()
 
+    def write_all(self, chunks: Iterable[str], pager: str | None = None) -> None:
+        """Write a result as it comes; for a pager, which sees it at once, when it is whole.
+
+        Args:
+            chunks: whole lines each.
+            pager: as for ``write``.
+        """
+        if self.columns is not None and pager is not None:
+            self.write("".join(chunks), pager)
+            return
+        for chunk in chunks:
+            self.write(chunk)
+
     def redirect(self, file: Path | None) -> None:
         """Write to ``file`` from now on, which is emptied, or to standard output again.
 
         Raises:
-            OSError: the file cannot be written; results go where they went.
+            OSError: the file cannot be opened, and results go where they went; or the earlier one
+                did not take all.
         """
         opened = None if file is None else file.open("w", encoding="utf-8")
-        if self._file is not None:
-            self._file.close()
-        self._file = opened
+        before, self._file = self._file, opened
+        if before is not None:
+            before.close()
 
 
 def terminal() -> os.terminal_size | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cli_helpers.tabular_output import TabularOutputFormatter
 from prompt_toolkit.utils import get_cwidth
 
 from acidsql.errors import AcidTextError
+from acidsql.repl.answers import lines_of
+from acidsql.repl.machine_formats import MACHINE_FORMATS, cell_text, lines
 from acidsql.repl.output import is_narrow
-from acidsql.repl.runner import Cell, Result
+from acidsql.repl.rendering import Form
+from acidsql.repl.runner import Result
 from acidsql.repl.statements import Statement
 
 FORMATS = {
@@ -35,7 +36,6 @@ EXPANSIONS = ("off", "on", "auto")
 """Whether rows are shown as lines of column and value; ``auto``: where a table is too wide."""
 
 _ALIGNED = frozenset({"table", "unicode", "markdown"})
-_NULL = "NULL"
 
 # Text that Spark puts after the sentences of a message: SQLSTATE, position, then the plan.
 _MESSAGE_END = re.compile(
@@ -59,24 +59,26 @@ def result_text(result: Result, format_name: str) -> str:
     """Return ``result`` in one of ``FORMATS``, every line with its line feed."""
     if not result.columns:
         return "OK\n" if format_name in SCREEN_FORMATS else ""
-    if format_name == "csv":
-        return _csv_text(result)
-    rows: list[tuple[Cell, ...]] = list(result.rows)
+    if format_name in MACHINE_FORMATS:
+        forms = [Form.NUMBER if is_number else Form.TEXT for is_number in result.numeric]
+        return "".join(lines(result.columns, forms, result.rows, format_name))
+    plain = lines_of(result) if format_name in SCREEN_FORMATS else None
+    if plain is not None:
+        return plain
+    rows = [tuple(cell_text(cell) for cell in row) for row in result.rows]
     options: dict[str, object] = {"max_field_width": None}
-    if format_name != "jsonl":
-        rows = [tuple(cell_text(cell) for cell in row) for row in rows]
     if format_name in _ALIGNED:
         options["disable_numparse"] = True
         # tabulate takes alignments for existing cells only
         options["colalign"] = [("right" if n else "left") for n in result.numeric] if rows else None
-    lines: Iterator[str] = TabularOutputFormatter().format_output(
+    found: Iterator[str] = TabularOutputFormatter().format_output(
         rows,
         list(result.columns),
         format_name=FORMATS[format_name],
         **options,
     )
     last = [footer(result)] if format_name in SCREEN_FORMATS else []
-    return "".join(f"{line}\n" for line in [*lines, *last])
+    return "".join(f"{line}\n" for line in [*found, *last])
 
 
 def shown_text(result: Result, format_name: str, *, expanded: str, columns: int | None) -> str:
@@ -170,29 +172,19 @@ def _caret(text: str, position: Position) -> str:
     return f"{line}\n{indent}^\n"
 
 
-def cell_text(cell: Cell) -> str:
-    """Return a value as text."""
-    if cell is None:
-        return _NULL
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
-
-
-def _csv_text(result: Result) -> str:
-    # cli_helpers leaves line breaks inside a cell unquoted
-    rows = [result.columns, *([cell_text(cell) for cell in row] for row in result.rows)]
-    return "".join(map(_csv_line, rows))
-
-
-def _csv_line(cells: Sequence[str]) -> str:
-    out = io.StringIO()
-    # csv quotes the characters of the line terminator, and a carriage return must be quoted too
-    csv.writer(out, lineterminator="\r\n").writerow(cells)
-    return out.getvalue().removesuffix("\r\n") + "\n"
-
-
 def footer(result: Result) -> str:
     """Return how many rows there are, or are shown."""
     count = len(result.rows)
     if result.truncated:
         return f"first {count} rows; there are more (change this with --limit)"
-    return f"{count} row{'' if count == 1 else 's'}"
+    return counted(count, "row")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "batch"), counted(2, "batch"), counted(0, "row")
+    ('1 batch', '2 batches', '0 rows')
+    """
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun}{'' if number == 1 else plural}"

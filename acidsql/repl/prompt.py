@@ -9,7 +9,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.completion import Completer
-from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -19,30 +19,12 @@ from pygments.lexers.sql import SqlLexer
 from pygments.styles import get_style_by_name
 from pygments.token import Keyword, Name, _TokenType
 
+from acidsql.repl.keywords import MORE_KEYWORDS
 from acidsql.repl.typed import is_submittable
 from acidsql.syntax.lexer import Lexis
 
 _PROMPT = "acidsql{}> "
 _CONTINUATION = "      -> "
-# Words of Spark's and Hive's SQL that Pygments' standard SQL does not have.
-_MORE_KEYWORDS = frozenset(
-    {
-        "BUCKETS",
-        "CHECK",
-        "CLUSTERED",
-        "COMPACT",
-        "COMPACTIONS",
-        "LOCATION",
-        "MATCHED",
-        "MERGE",
-        "MINOR",
-    }
-    | {"MAJOR", "ORC", "OVERWRITE", "PARTITION", "PARTITIONED", "PARTITIONS", "SHOW", "SOURCE"}
-    | {"BEGIN", "COMMIT", "ROLLBACK", "START", "TRANSACTION"}
-    | {"STORED", "TARGET", "TBLPROPERTIES", "VERSION", "WAIT", "CHECK", "REPAIR"}
-    | {"CLONE", "EXPORT", "IMPORT"}
-    | {"RESTORE", "UNDO", "WRITE"}
-)
 
 
 class AcidSqlLexer(SqlLexer):  # type: ignore[misc] # Pygments has no type hints
@@ -51,7 +33,7 @@ class AcidSqlLexer(SqlLexer):  # type: ignore[misc] # Pygments has no type hints
     def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, _TokenType, str]]:
         """Yield position, type and text of every token."""
         for position, kind, value in super().get_tokens_unprocessed(text):
-            known = kind is Name and value.upper() in _MORE_KEYWORDS
+            known = kind is Name and value.upper() in MORE_KEYWORDS
             yield position, Keyword if known else kind, value
 
 
@@ -84,12 +66,19 @@ def make_prompt(
         style=style_from_pygments_cls(get_style_by_name(syntax_style)),
         completer=completer,
         complete_in_thread=True,
-        multiline=Condition(lambda: not is_submittable(get_app().current_buffer.text, lexis())),
+        search_ignore_case=True,
+        multiline=Condition(lambda: not is_submittable(_typed(), lexis())),
         editing_mode=EditingMode.VI if vi_keys else EditingMode.EMACS,
         enable_open_in_editor=True,
         tempfile_suffix=".sql",
         key_bindings=_keys(),
     )
+
+
+def _typed() -> str:
+    """Return what was typed; the current buffer is that of the search while Ctrl-R searches."""
+    buffer = get_app().layout.get_buffer_by_name(DEFAULT_BUFFER)
+    return "" if buffer is None else buffer.text
 
 
 def _keys() -> KeyBindings:

@@ -15,11 +15,11 @@ from typing import Generic, Protocol, TypeVar
 
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, BooleanType, DataType, IntegralType, NumericType
 from tqdm import tqdm
 
+from acidsql import bridge
 from acidsql.limits import limits
+from acidsql.repl.rendering import Form, for_people, forms_of
 from acidsql.session.owner_thread import acting_for, owner_thread
 from acidsql.transactions.retries import no_retries_after
 
@@ -32,6 +32,9 @@ Answer = TypeVar("Answer")
 
 BAR = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} tasks {elapsed}"
 """The format of a progress bar, as ``tqdm`` reads it."""
+
+# Rows that are fetched at once.
+_FEW_ROWS = 10_000
 
 LEFT_RUNNING = (
     "left running: the statement did not end when its Spark jobs were cancelled; "
@@ -149,34 +152,30 @@ def run_statement(
     )
 
 
-def fetch(frame: DataFrame, limit: int) -> Result:
-    """Return the first ``limit`` rows of ``frame``, rendered by Spark (see ``Result.rows``)."""
+def fetch(frame: DataFrame, limit: int | None) -> Result:
+    """Return the first ``limit`` rows of ``frame``, or all, rendered by Spark."""
     columns = tuple(frame.columns)
-    types = [column.dataType for column in frame.schema.fields]
     if not columns:
         return Result(columns=(), numeric=(), rows=(), truncated=False)
-    positions = [f"c{position}" for position in range(len(columns))]  # names may repeat
-    rows = (
-        frame.toDF(*positions)
-        .select(*[_rendered(name, kind) for name, kind in zip(positions, types, strict=True)])
-        .limit(limit + 1)
-        .collect()
-    )
+    rows = list(rows_of(for_people(frame), None if limit is None else limit + 1))
     return Result(
         columns=columns,
-        numeric=tuple(isinstance(kind, NumericType) for kind in types),
-        rows=tuple(tuple(row) for row in rows[:limit]),
-        truncated=len(rows) > limit,
+        numeric=tuple(form is Form.NUMBER for form in forms_of(frame)),
+        rows=tuple(rows[:limit]),
+        truncated=limit is not None and len(rows) > limit,
     )
 
 
-def _rendered(name: str, kind: DataType) -> F.Column:
-    column = F.col(name)
-    if isinstance(kind, IntegralType | BooleanType):
-        return column
-    if isinstance(kind, BinaryType):
-        return F.concat(F.lit("X'"), F.hex(column), F.lit("'"))
-    return column.cast("string")
+def rows_of(frame: DataFrame, limit: int | None) -> Iterator[tuple[Cell, ...]]:
+    """Yield the first ``limit`` rows of ``frame``, or all, which are not all in memory at once."""
+    found = frame if limit is None else frame.limit(limit)
+    # What a command answers is there already, and few rows need few partitions.
+    at_once = frame.isLocal() or (limit is not None and limit <= _FEW_ROWS)
+    if at_once:
+        yield from map(tuple, found.collect())
+        return
+    with bridge.awaited_errors():
+        yield from map(tuple, found.toLocalIterator(prefetchPartitions=True))
 
 
 def _wait(
@@ -204,13 +203,16 @@ def _wait(
 
 
 class TerminalBar:
-    """Progress bar on standard error."""
+    """Progress bar on standard error, until it is taken away."""
 
     def __init__(self) -> None:
         self._bar: tqdm[None] | None = None
+        self._is_over = False
 
     def show(self, completed: int, known: int, seconds: float) -> None:
         """Draw the bar."""
+        if self._is_over:
+            return
         if self._bar is None:
             self._bar = tqdm(bar_format=BAR, leave=False, file=sys.stderr)
             self._bar.start_t -= seconds
@@ -219,6 +221,7 @@ class TerminalBar:
 
     def clear(self) -> None:
         """Take the bar away."""
+        self._is_over = True
         if self._bar is not None:
             self._bar.close()
 

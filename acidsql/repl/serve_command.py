@@ -115,3 +115,6 @@ def _run(start: Callable[[], Server | ConnectServer], host: str) -> None:
         sys.stdout.flush()
     stopped.wait()
     server.stop()
+    with suppress(OSError):
+        sys.stdout.write("stopped\n")
+        sys.stdout.flush()

@@ -6,12 +6,15 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from acidsql.repl.jvm_output import filtered_stderr
 from acidsql.repl.spark_loggers import error_loggers, silence
+from acidsql.session.java import java_needed
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
@@ -33,7 +36,8 @@ def start_session(
             are added where they are missing.
 
     Raises:
-        pyspark.errors.PySparkRuntimeError: Java is missing or does not start.
+        AcidAnalysisError: JAVA_NEEDED, Java is missing or too old.
+        pyspark.errors.PySparkRuntimeError: Java does not start.
     """
     environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if _runs_here(master, conf, environ):
@@ -45,7 +49,9 @@ def start_session(
         builder = builder.master(master)
     for key, value in session_options(warehouse=warehouse, conf=conf).items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    with filtered_stderr(), java_needed(environ):
+        spark = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
         # PySpark's handler talks to the JVM from inside the signal, possibly in the middle of
         # another answer, and cancels every job of the application.

@@ -62,7 +62,7 @@ def _choice(argument: str, choices: Sequence[str]) -> str:
 def _setting(change: Change) -> Callable[[Console, str], Ending]:
     def run(console: Console, argument: str) -> Ending:
         console.shell.settings, said = change(console.shell.settings, argument.rstrip("; "))
-        return say(said) if said else Ending.DONE
+        return say(console, said) if said else Ending.DONE
 
     return run
 

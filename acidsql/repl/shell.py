@@ -5,14 +5,19 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from acidsql.dialects import lexis_of
+from acidsql.repl.answers import concise
 from acidsql.repl.catalog_names import CatalogNames
 from acidsql.repl.destructive import warning_of
+from acidsql.repl.export import Export
+from acidsql.repl.hints import table_hint
+from acidsql.repl.machine_formats import MACHINE_FORMATS
 from acidsql.repl.output import Output
 from acidsql.repl.printer import SCREEN_FORMATS, error_text, shown_text
 from acidsql.repl.runner import (
@@ -47,7 +52,8 @@ class Settings:
 
     Attributes:
         format_name: one of ``printer.FORMATS``.
-        limit: most rows of a result to fetch.
+        limit: most rows of a result to write, wherever it goes; None if there is no limit.
+        shown: most rows to show on a terminal in a format for people, where there is no limit.
         timing: whether to show how long a statement took.
         progress: whether to draw a progress bar.
         tracebacks: whether to show Python's traceback after an error.
@@ -58,10 +64,11 @@ class Settings:
     """
 
     format_name: str
-    limit: int
+    limit: int | None
     timing: bool
     progress: bool
     tracebacks: bool
+    shown: int = 1000
     dialect: str = "spark"
     expanded: str = "off"
     pager: str | None = None
@@ -115,9 +122,7 @@ class Shell:
             source: name of the file they come from, to be shown with errors.
         """
         for statement in split(text, lexis_of(self.settings.dialect)):
-            if statement.text.lower() in _EXIT_WORDS:
-                return Ending.EXIT
-            ending = self._run_statement(statement, source)
+            ending = self.run_one(statement, source)
             if ending is not Ending.DONE:
                 return ending
         return Ending.DONE
@@ -149,17 +154,57 @@ class Shell:
             texts.append(f"{heading}\n{text}" if heading and has_headings else text)
         self.output.write("".join(texts), settings.pager)
 
-    def _run_statement(self, statement: Statement, source: str | None) -> Ending:
+    def run_one(self, statement: Statement, source: str | None) -> Ending:
+        """Run a statement, or leave where it is a word that says so."""
+        if statement.text.lower() in _EXIT_WORDS:
+            return Ending.EXIT
         if not self._is_wanted(statement, source):
             return Ending.FAILED
-        outcome = self._outcome(statement, self._rows)
-        self.names.forget()  # the statement may have made or dropped a table
-        if outcome.result is not None:
-            self.show([("", outcome.result)])
-        ending = self._report(outcome, statement, source)
+        run = self._export if self.settings.format_name in MACHINE_FORMATS else self._show
+        ending, seconds = run(statement, source)
+        # The statement may have made or dropped a table or a function.
+        self.names.forget(functions="function" in statement.text.lower())
         if self.settings.timing:
-            sys.stderr.write(f"{outcome.seconds:.2f} s\n")
+            sys.stderr.write(f"{seconds:.2f} s\n")
         return ending
+
+    def _show(self, statement: Statement, source: str | None) -> tuple[Ending, float]:
+        """Run a statement and show its rows; return how it ended, and how long it took."""
+        outcome = self._outcome(statement, self._rows)
+        if outcome.result is not None:
+            try:
+                self.show([("", concise(outcome.result, statement.text))])
+            except BrokenPipeError:
+                raise
+            except OSError as error:  # such as a disk that is full
+                outcome = replace(outcome, result=None, error=error)
+        return self._report(outcome, statement, source), outcome.seconds
+
+    def _export(self, statement: Statement, source: str | None) -> tuple[Ending, float]:
+        """Run a statement and write its rows as they come."""
+        progress = TerminalBar() if self.settings.progress else None
+        export = Export(
+            self.output,
+            format_name=self.settings.format_name,
+            limit=self.settings.limit,
+            pager=self.settings.pager,
+            progress=progress,
+        )
+        outcome = run_statement(
+            self.spark,
+            statement.text,
+            work=lambda spark, text: export.write(
+                self._execute(spark, text, self.settings.dialect)
+            ),
+            progress=progress,
+        )
+        export.stop()
+        if isinstance(outcome.error, BrokenPipeError):
+            raise outcome.error
+        ending = self._report(outcome, statement, source)
+        if ending is not Ending.DONE and export.rows > 0:
+            sys.stderr.write(f"the result is cut short: it ends after {export.rows} rows\n")
+        return ending, outcome.seconds
 
     def _is_wanted(self, statement: Statement, source: str | None) -> bool:
         """Return whether a statement is to run, which the user is asked where it is dangerous."""
@@ -184,12 +229,18 @@ class Shell:
         return run_statement(self.spark, statement.text, work=work, progress=progress)
 
     def _rows(self, spark: SparkSession, text: str) -> Result:
-        return fetch(self._execute(spark, text, self.settings.dialect), self.settings.limit)
+        return fetch(self._execute(spark, text, self.settings.dialect), self._limit())
 
     def _spark_rows(self, spark: SparkSession, text: str) -> Result:
-        return fetch(self._execute(spark, text, "spark"), self.settings.limit)
+        return fetch(self._execute(spark, text, "spark"), self._limit())
 
-    def _report(self, outcome: Outcome[Result], statement: Statement, source: str | None) -> Ending:
+    def _limit(self) -> int | None:
+        """Return the most rows of a result in a format for people; None for all of them."""
+        if self.settings.limit is not None or self.output.columns is None:
+            return self.settings.limit
+        return self.settings.shown
+
+    def _report(self, outcome: Outcome[Any], statement: Statement, source: str | None) -> Ending:
         if outcome.result is not None:
             return Ending.DONE
         if outcome.error is None:
@@ -199,6 +250,9 @@ class Shell:
             sys.stderr.write("cancelled\n")
             return Ending.CANCELLED
         sys.stderr.write(error_text(outcome.error, statement, source))
+        hint = table_hint(outcome.error, self.names.tables)
+        if hint is not None:
+            sys.stderr.write(f"{hint}\n")
         if self.settings.tracebacks:
             sys.stderr.write("".join(traceback.format_exception(outcome.error)))
         return Ending.CANCELLED if outcome.interrupted else Ending.FAILED

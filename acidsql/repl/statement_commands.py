@@ -1,4 +1,4 @@
-r"""Commands of statements: ``\i``, ``\o``, ``\e``, ``\watch``, ``\G`` and the favourites."""
+r"""Commands of statements: ``\o``, ``\e``, ``\watch``, ``\G`` and the favourites."""
 
 from __future__ import annotations
 
@@ -53,30 +53,23 @@ def read_watch(argument: str) -> Watch:
     return Watch(seconds=seconds, statements=found["statement"].strip("; ") if found else "")
 
 
-def _include(console: Console, argument: str) -> Ending:
-    file = _file(argument)
-    if file is None:
-        raise CommandError("name a file: \\i FILE")
-    return console.run(_text_of(file), source=str(file))
-
-
 def _output(console: Console, argument: str) -> Ending:
-    file = _file(argument)
+    file = file_of(argument)
     try:
         console.shell.output.redirect(file)
     except OSError as error:
         raise CommandError(str(error)) from error
-    return say(f"results go to {file}") if file else Ending.DONE
+    return say(console, f"results go to {file}") if file else Ending.DONE
 
 
 def _edit(console: Console, argument: str) -> Ending:
-    file = _file(argument)
+    file = file_of(argument)
     if file is None:
         edited = console.edit(console.last)
         console.draft = (console.last if edited is None else edited).strip()
     else:
         console.edit_file(file)
-        console.draft = _text_of(file).strip() if file.exists() else ""
+        console.draft = text_of(file).strip() if file.exists() else ""
     return Ending.DONE
 
 
@@ -98,9 +91,13 @@ def _watch(console: Console, argument: str) -> Ending:
             console.shell.settings = replace(console.shell.settings, warned_of=())
             console.wait(watch.seconds)
     except KeyboardInterrupt:
-        return say("")
+        return say(console, "")
     finally:
         console.shell.settings = before
+
+
+def _go(console: Console, _argument: str) -> Ending:
+    return console.run(console.last)
 
 
 def _vertical(console: Console, _argument: str) -> Ending:
@@ -140,7 +137,7 @@ def _save_favourite(console: Console, argument: str) -> Ending:
     if not query:
         raise CommandError("nothing ran before: \\fs NAME STATEMENT")
     _write(console, {**_favourites(console), named["name"]: query})
-    return say(f"saved {named['name']}")
+    return say(console, f"saved {named['name']}")
 
 
 def _delete_favourite(console: Console, argument: str) -> Ending:
@@ -150,7 +147,7 @@ def _delete_favourite(console: Console, argument: str) -> Ending:
         raise CommandError(f"there is no favourite {name}" if name else "name it: \\fd NAME")
     del favourites[name]
     _write(console, favourites)
-    return say(f"deleted {name}")
+    return say(console, f"deleted {name}")
 
 
 def _favourites(console: Console) -> dict[str, str]:
@@ -167,7 +164,7 @@ def _write(console: Console, favourites: dict[str, str]) -> None:
         raise CommandError(str(error)) from error
 
 
-def _file(argument: str) -> Path | None:
+def file_of(argument: str) -> Path | None:
     """Return the file of an argument, whose name may be quoted and begin with ``~``."""
     name = argument.rstrip("; ")
     if len(name) > 1 and name[0] == name[-1] and name[0] in "'\"":
@@ -175,7 +172,12 @@ def _file(argument: str) -> Path | None:
     return Path(name).expanduser() if name else None
 
 
-def _text_of(file: Path) -> str:
+def text_of(file: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        CommandError: it cannot be read.
+    """
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -183,13 +185,6 @@ def _text_of(file: Path) -> str:
 
 
 STATEMENT_COMMANDS = (
-    Command(
-        name="\\i",
-        arguments="FILE",
-        help="Run the statements of a file.",
-        run=_include,
-        completes=Completes.FILE,
-    ),
     Command(
         name="\\o",
         arguments="[FILE]",
@@ -210,6 +205,7 @@ STATEMENT_COMMANDS = (
         help="Run a statement, or what ran last, every 2 seconds until Ctrl-C.",
         run=_watch,
     ),
+    Command(name="\\g", help="Run the statement before it, or what ran last.", run=_go),
     Command(
         name="\\G",
         help="Show the rows of the statement before it as lines of column and value.",

@@ -33,13 +33,13 @@ def split(source: str, lexis: Lexis = Lexis.SPARK) -> tuple[Statement, ...]:
     >>> [s.text for s in split("SELECT ';'; -- done;")]
     ["SELECT ';'"]
     """
-    pieces = list(_pieces(source, lexis))
-    return tuple(_statement(source, start, stop) for start, stop, has_code in pieces if has_code)
+    found = list(pieces(source, lexis))
+    return tuple(statement_of(source, start, stop) for start, stop, has_code in found if has_code)
 
 
 def is_complete(source: str, lexis: Lexis = Lexis.SPARK) -> bool:
     """Return whether ``source`` ends with the semicolon of a statement; comments may follow."""
-    *before, (_, _, has_code) = _pieces(source, lexis)
+    *before, (_, _, has_code) = pieces(source, lexis)
     return bool(before) and not has_code
 
 
@@ -52,14 +52,15 @@ def is_inside_literal(source: str, lexis: Lexis = Lexis.SPARK) -> bool:
     return is_comment and found[-1].span.end == len(source) and not source.endswith("*/")
 
 
-def _statement(source: str, start: int, stop: int) -> Statement:
+def statement_of(source: str, start: int, stop: int) -> Statement:
+    """Return the statement between two offsets of a text."""
     text = source[start:stop]
     blanks = len(text) - len(text.lstrip())
     return Statement(text=text.strip(), line=source.count("\n", 0, start + blanks) + 1)
 
 
-def _pieces(source: str, lexis: Lexis) -> Iterator[tuple[int, int, bool]]:
-    """Yield start and end of what semicolons separate, and whether there is code in it."""
+def pieces(source: str, lexis: Lexis) -> Iterator[tuple[int, int, bool]]:
+    """Yield the offsets of what semicolons separate, and whether there is code in it."""
     start = position = 0
     has_code = False
     for mark in marks_of_statements(source, lexis):

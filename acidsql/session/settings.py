@@ -19,6 +19,7 @@ from acidsql.metastore.tls import Tls
 from acidsql.metastore.tokens import TokenFile
 from acidsql.schema.acid_file import CODECS
 from acidsql.session.hadoop_tokens import HadoopTokens
+from acidsql.session.setting_names import warn_of_unknown
 
 # Spark's name of a codec that is ORC's "none".
 _UNCOMPRESSED = {"uncompressed": "none"}
@@ -99,6 +100,7 @@ def read_settings(spark: SparkSession) -> Settings:
     Raises:
         AcidAnalysisError: UNSUPPORTED_METASTORE, METASTORE_PATH_NEEDED, INVALID_CONF_VALUE.
     """
+    warn_of_unknown(spark)
     metastore = _metastore(spark)
     return Settings(
         metastore=metastore,
@@ -196,6 +198,7 @@ def retries(spark: SparkSession) -> int:
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
     """
+    warn_of_unknown(spark)  # it may have been set since the session began
     return _number(spark, "spark.acidsql.retries", 3)
 
 

@@ -85,6 +85,15 @@ def _apart(value: str, match: re.Match[str]) -> str:
     return f"{left}{value}{right}"
 
 
+def names_of(text: str) -> tuple[str, ...]:
+    """Return the names of the parameter markers of a text, each once.
+
+    >>> names_of("SELECT ':a', x::int, :b + :c + :b")
+    ('b', 'c')
+    """
+    return tuple(dict.fromkeys(match["name"] for match in _markers(_NAMED, text)))
+
+
 def _unbound(parameter: str, remedy: str) -> AcidAnalysisError:
     return AcidAnalysisError(
         "UNBOUND_SQL_PARAMETER",

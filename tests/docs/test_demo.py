@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql import demo
+from acidsql.repl import demo
 from acidsql.repl.runner import Cell, Result
 
 _ROOT = Path(__file__).parents[2]
@@ -78,7 +78,7 @@ def test_steps_fit_a_terminal() -> None:
 @pytest.mark.spark
 def test_demo_shows_every_kind_of_change(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "acidsql.demo"],
+        [sys.executable, "-m", "acidsql", "demo"],
         capture_output=True,
         text=True,
         timeout=_SECONDS,

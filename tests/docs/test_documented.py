@@ -22,9 +22,10 @@ from acidsql.repl.config import Config, config_text
 from acidsql.repl.console import Command
 from acidsql.repl.printer import FORMATS
 from acidsql.repl.statements import split
+from acidsql.session.setting_names import SETTINGS
 from acidsql.sqlstates import SQLSTATES, sqlstate
 from acidsql.syntax import builder, parse, statements
-from scripts import draw_costs, record_shell
+from scripts import draw_costs, make_man, record_shell
 from tests.docs import pages, references
 from tests.metastore.server.launcher import VERSIONS
 
@@ -56,11 +57,12 @@ def sources() -> Iterator[str]:
 
 
 def settings() -> set[str]:
-    return {name for text in sources() for name in _SETTING.findall(text)}
+    found = {name for text in sources() for name in _SETTING.findall(text)}
+    return found - {"spark.acidsql.retrys"}  # of an example
 
 
-def test_there_are_settings() -> None:
-    assert "spark.acidsql.metastore" in settings()
+def test_settings_are_those_that_are_known() -> None:
+    assert set(SETTINGS) == settings()
 
 
 def test_each_setting_is_documented() -> None:
@@ -298,6 +300,10 @@ def test_shell_options_of_the_documents_exist(document: Path) -> None:
     used = re.findall(r"(?<=\s)--?[a-z][a-z-]*", "\n".join(commands))
     own = [option for command in shell.main.commands.values() for option in command.params]
     assert set(used) <= shell_options() | {name for option in own for name in option.opts}
+
+
+def test_the_manual_page_has_the_options_of_today() -> None:
+    assert make_man.PAGE.read_text("utf-8") == make_man.man_page(), "run scripts/make_man.py"
 
 
 def test_options_of_checks_are_documented() -> None:

@@ -44,6 +44,27 @@ def test_braces_and_dollars_of_a_line_are_sql(shell: InteractiveShell) -> None:
     assert ran(shell, "%acidsql SELECT '{x}' AS a, '$x' AS b;").rows == (("{x}", "$x"),)
 
 
+def test_variables_of_the_notebook_are_parameters(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran(shell, _PETS)
+    shell.user_ns |= {"wanted": "it's :id", "id_": 3}
+    ran(shell, "%%acidsql\nUPDATE pet SET name = :wanted WHERE id = :id_;\nSELECT 1")
+    shown = ran(shell, "%acidsql SELECT name, ':none' AS t FROM pet WHERE id = :id_")
+    assert shown.rows == (("it's :id", ":none"),)
+    capsys.readouterr()
+    shell.run_cell("%acidsql SELECT :id_, :nowhere")
+    assert capsys.readouterr().err == (
+        "UsageError: there is no variable nowhere for the parameter :nowhere of the statement\n"
+    )
+
+
+def test_a_plan_is_shown_in_lines(shell: InteractiveShell) -> None:
+    plan = ran(shell, "%acidsql EXPLAIN SELECT id FROM range(3)")
+    assert repr(plan).startswith("== Physical Plan ==\n")
+    assert plan._repr_html_().startswith("<pre>== Physical Plan ==\n")
+
+
 def test_a_dataframe_goes_to_a_variable(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:

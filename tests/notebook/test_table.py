@@ -43,6 +43,13 @@ def test_plain_text_is_the_shell_s_table() -> None:
     )
 
 
+def test_a_plan_is_lines() -> None:
+    rows = (("== Plan ==\n+- a < b\n",),)
+    table = ResultTable(Result(columns=("plan",), numeric=(False,), rows=rows, truncated=False))
+    assert repr(table) == "== Plan ==\n+- a < b"
+    assert table._repr_html_() == "<pre>== Plan ==\n+- a &lt; b\n</pre>"
+
+
 def test_a_statement_without_a_result() -> None:
     table = ResultTable(Result(columns=(), numeric=(), rows=(), truncated=False))
     assert (repr(table), table._repr_html_()) == ("OK", None)

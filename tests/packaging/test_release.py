@@ -116,6 +116,8 @@ def test_wheel_that_lacks_files_is_refused() -> None:
         *information,
         "acidsql/py.typed",
         "acidsql/repl/log4j2.properties",
+        "acidsql/repl/statements.md",
+        "acidsql-0.1.0.data/data/share/man/man1/acidsql.1",
     ]
     assert build_release.wheel_problems(whole) == []
     for name in ("acidsql/py.typed", grammars[0], "acidsql/bridge/ThriftServer.java"):

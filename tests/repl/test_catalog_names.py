@@ -35,3 +35,21 @@ def test_names_are_asked_for_once_and_only_of_what_there_is() -> None:
     names.forget()
     assert names.columns("pet") == ("id", "name")
     assert asked[3:] == ["SHOW TABLES", "SHOW COLUMNS IN pet"]
+
+
+def test_functions_stay_until_they_may_be_others() -> None:
+    asked = []
+
+    def ask(statement: str) -> Result:
+        asked.append(statement)
+        rows = ((statement.lower().replace(" ", "_"),),)
+        return Result(columns=("name",), numeric=(False,), rows=rows, truncated=False)
+
+    names = CatalogNames(ask)
+    assert names.functions() == names.functions() == ("show_functions",)
+    names.forget()
+    assert names.databases() == names.databases() == ("show_databases",)
+    names.functions()
+    names.forget(functions=True)
+    names.functions()
+    assert asked == ["SHOW FUNCTIONS", "SHOW DATABASES", "SHOW FUNCTIONS"]

@@ -19,8 +19,9 @@ from acidsql.repl import main as command
 from acidsql.repl.config import config_text, read_config
 from acidsql.repl.session import session_options
 from acidsql.repl.shell import Settings
+from acidsql.repl.start import shell_settings
 
-_COMMAND = [sys.executable, "-c", "from acidsql.repl.main import main; main()"]
+_COMMAND = [sys.executable, "-m", "acidsql"]
 _SECONDS = 120
 _CREATE = (
     "CREATE TABLE pets (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -82,23 +83,27 @@ def test_settings_of_prompt_and_script(configuration: Path, tmp_path: Path) -> N
         file = tmp_path / "other.toml"
         file.write_text(values)
         context = command.main.make_context("acidsql", list(arguments))
-        return command._settings(context, read_config(file), at_prompt=at_prompt)
+        return shell_settings(context, read_config(file), at_prompt=at_prompt)
 
     values = (
         'format = "unicode"\nlimit = 7\ndialect = "trino"\ntiming = false\nexpanded = "auto"\n'
         'pager = "most"\ndestructive_warning = ["drop"]\n'
     )
     prompt = settings(at_prompt=True)
-    assert (prompt.format_name, prompt.limit, prompt.timing) == ("table", 1000, True)
+    assert (prompt.format_name, prompt.timing) == ("table", True)
+    assert (prompt.limit, prompt.shown) == (None, 1000)
     assert prompt.warned_of == ("unconditional_delete", "unconditional_update")
     own = settings(at_prompt=True, values=values)
-    assert (own.format_name, own.limit, own.timing, own.dialect) == ("unicode", 7, False, "trino")
+    assert (own.format_name, own.timing, own.dialect) == ("unicode", False, "trino")
+    assert (own.limit, own.shown) == (None, 7)
     assert (own.expanded, own.pager, own.warned_of) == ("auto", "most", ("drop",))
-    given = settings("--format", "table", "--timing", "--no-warn", at_prompt=True, values=values)
-    assert (given.format_name, given.limit, given.timing, given.warned_of) == ("table", 7, True, ())
+    options = ("--format", "table", "--limit", "9", "--timing", "--no-warn")
+    given = settings(*options, at_prompt=True, values=values)
+    assert (given.format_name, given.limit, given.timing, given.warned_of) == ("table", 9, True, ())
     script = settings(at_prompt=False, values=values)
     assert script == settings(at_prompt=False)
-    assert (script.format_name, script.limit, script.timing) == ("table", 1000, False)
+    assert (script.format_name, script.limit, script.timing) == ("table", None, False)
+    assert script.shown == 1000
     assert (script.expanded, script.pager, script.warned_of) == ("off", None, ())
     assert settings("--warn", at_prompt=False, values=values).warned_of == ("drop",)
     values += "warn_in_scripts = true\n"
@@ -107,8 +112,12 @@ def test_settings_of_prompt_and_script(configuration: Path, tmp_path: Path) -> N
     assert not configuration.exists()
 
 
-def test_help_describes_every_option() -> None:
+def test_help_describes_every_option_and_command() -> None:
     text = CliRunner().invoke(command.main, ["--help"]).output
+    whole = " ".join(text.split())
+    for one in command.main.commands.values():
+        assert one.get_short_help_str(limit=1000) in whole
+    assert "..." not in whole.replace("[ARGS]...", "")
     for option in command.main.params:
         assert max(option.opts, key=len) in text
         assert getattr(option, "help", "")
@@ -128,9 +137,9 @@ def test_the_user_s_options_win(tmp_path: Path) -> None:
 
 
 _STATEMENTS = [
-    *("--format", "jsonl", "--limit", "2", "-e"),
-    f"{_CREATE}; INSERT INTO pets VALUES (1, 'a;b'), (2, NULL), (3, 'c');"
-    " SELECT * FROM pets ORDER BY id",
+    *("--format", "jsonl", "--limit", "2"),
+    *("-e", f"{_CREATE}; INSERT INTO pets VALUES (1, 'a;b'), (2, NULL), (3, 'c')"),
+    *("-e", "SELECT * FROM pets ORDER BY id"),
 ]
 _ANSWER = [{"id": 1, "name": "a;b"}, {"id": 2, "name": None}]
 
@@ -161,7 +170,7 @@ def test_a_file_in_hives_dialect(tmp_path: Path) -> None:
 @pytest.mark.spark
 def test_statements_from_the_command_line(tmp_path: Path) -> None:
     answer = run(tmp_path, *_STATEMENTS)
-    assert answer.returncode == 0, answer.stderr
+    assert (answer.returncode, answer.stderr) == (0, "")
     assert [json.loads(line) for line in answer.stdout.splitlines()[-2:]] == _ANSWER
 
 
@@ -200,6 +209,8 @@ def test_checks_of_tables(empty: SparkSession, monkeypatch: pytest.MonkeyPatch) 
         return answer.exit_code, [(line["table"], line["problem"]) for line in lines]
 
     assert check("--full") == (0, [])
+    said = CliRunner().invoke(command.main, ["check"])
+    assert (said.exit_code, said.stdout) == (0, "2 tables checked, no problems\n")
     (root,) = Path(acidsql.location(empty, "ill").removeprefix("file:")).glob("delta_*")
     (root / "_orc_acid_version").unlink()
     assert check() == (0, [("default.ill", "NO_VERSION_FILE")])  # no more than a piece of news
@@ -209,6 +220,8 @@ def test_checks_of_tables(empty: SparkSession, monkeypatch: pytest.MonkeyPatch) 
     assert check("--dry-run", "ill") == (3, expected)
     assert check("--repair", "ill") == (3, expected)
     assert check("ill") == (3, expected[:1])
+    said = CliRunner().invoke(command.main, ["check", "ill"])
+    assert said.stdout.endswith("1 row\n1 table checked, 1 problem\n")
     assert check("well", "nowhere") == (1, [])
 
 
@@ -316,10 +329,13 @@ def test_interactive_shell(tmp_path: Path, configuration: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_ctrl_c_ends_a_batch(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "endless", [_ENDLESS, f"{_CREATE}; INSERT INTO pets SELECT id, 'x' FROM range(100000000000);"]
+)
+def test_ctrl_c_ends_a_batch(tmp_path: Path, endless: str) -> None:
     shell = pexpect.spawn(
         _COMMAND[0],
-        [*_COMMAND[1:], "--master", "local[2]", "-e", f"{_ENDLESS} SELECT 'after'"],
+        [*_COMMAND[1:], "--master", "local[2]", "-e", f"{endless} SELECT 'after'"],
         cwd=str(tmp_path),
         encoding="utf-8",
         timeout=_SECONDS,
@@ -328,8 +344,9 @@ def test_ctrl_c_ends_a_batch(tmp_path: Path) -> None:
         shell.expect(r"tasks (?!00:00)\d\d:\d\d")
         shell.sendintr()
         shell.expect("cancelled")
+        assert "ERROR" not in shell.before
         shell.expect(pexpect.EOF)
     finally:
         shell.close()
-    assert "after" not in shell.before
+    assert shell.before.strip() == ""
     assert shell.exitstatus == 130

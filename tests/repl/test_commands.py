@@ -10,7 +10,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.repl.catalog_commands import is_partitioned, is_transactional, listing
-from acidsql.repl.commands import COMMANDS, find_command, help_text, run_input
+from acidsql.repl.commands import (
+    COMMANDS,
+    find_command,
+    help_text,
+    run_file,
+    run_input,
+    run_script,
+)
 from acidsql.repl.console import CommandError, Console
 from acidsql.repl.runner import Result
 from acidsql.repl.setting_commands import (
@@ -43,6 +50,7 @@ def console(tmp_path: Path) -> Console:
     return Console(
         shell=Shell(spark=cast("SparkSession", None), execute=nothing_runs, settings=SETTINGS),
         favourites=tmp_path / "own" / "favourites.toml",
+        history=None,
         edit=lambda text: f"{text}\n-- edited\n" if text else None,
         edit_file=edit_file,
     )
@@ -96,8 +104,8 @@ def test_switches_go_back() -> None:
         ("\\x 1", "1 is none of off, on, auto"),
         ("\\format nosuch;", "nosuch is none of table, unicode,"),
         ("\\dialect impala", "impala is none of spark, hive, trino"),
-        ("\\d DROP TABLE pet", "DROP TABLE pet is no name of a table"),
-        ("\\d+ a.", "a. is no name of a table"),
+        ("\\d DROP TABLE pet", "DROP TABLE pet is no name"),
+        ("\\d+ a.", "a. is no name"),
         ("\\dt a b", "a b is no pattern of names, such as pet* or shop.*"),
         ("\\i", "name a file: \\i FILE"),
         ("\\i /no/such.sql", "/no/such.sql: "),
@@ -109,6 +117,13 @@ def test_switches_go_back() -> None:
         ("\\fs a", "nothing ran before: \\fs NAME STATEMENT"),
         ("\\fd a", "there is no favourite a"),
         ("\\fd", "name it: \\fd NAME"),
+        ("\\set 'a", "name it: \\set NAME VALUE"),
+        ("\\unset a", "there is no variable a"),
+        ("\\c a b", "a b is no name"),
+        ("\\h nosuch", "there is no help on nosuch: \\h lists the statements"),
+        ("\\s", "only a prompt has a history"),
+        ("\\! exit 3", "exit 3 ended with 3"),
+        ("SELECT 1 +\n\\nosuch", "no such command: \\nosuch"),
     ],
 )
 def test_errors(
@@ -121,10 +136,83 @@ def test_errors(
     assert printed.out == ""
 
 
+def test_a_command_in_the_middle_of_a_statement_leaves_it_to_be_typed_on(
+    console: Console, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_input(console, "SELECT 1 +\n\\?") is Ending.DONE
+    assert (console.draft, capsys.readouterr().out) == ("SELECT 1 +", help_text())
+    assert run_input(console, "SELECT 1 +\n\\timing nonsense") is Ending.FAILED
+    assert console.draft == "SELECT 1 +"
+    assert run_input(console, "SELECT 1 +\n\\r") is Ending.DONE
+    assert console.draft == ""
+    assert run_input(console, "SELECT 1 +\n\\q") is Ending.EXIT
+
+
+def test_help_is_no_statement(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("help", "HELP;"):
+        assert run_input(console, text) is Ending.DONE
+        assert "\\h MERGE how one is written" in capsys.readouterr().out
+
+
+def test_statements_have_help(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(words: str) -> str:
+        assert run_input(console, f"\\h {words}") is Ending.DONE
+        return capsys.readouterr().out
+
+    assert shown("").startswith("ABORT COMPACTIONS, ABORT TRANSACTIONS, ALTER DATABASE,")
+    assert shown("merge;").startswith(
+        "MERGE\nMERGE INTO name [[AS] alias] USING source [[AS] alias] ON condition\nWHEN MATCHED"
+    )
+    assert "\nDELETE FROM name [[AS] alias] [WHERE condition]\n" in shown("delete")
+    assert "COMPACT 'minor' | 'major'" in shown("compact")
+    assert "COMPACT 'minor' | 'major'" in shown("ALTER TABLE")
+    assert "RENAME COLUMN" in shown("alter  table")
+
+
+def test_the_surroundings(
+    console: Console, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    console.variables = {"day": "2024-02-29"}
+    assert run_input(console, "\\echo it's ${day}; ${none}") is Ending.DONE
+    assert run_input(console, "\\!echo 'from the system'") is Ending.DONE
+    assert run_input(console, "\\set") is Ending.DONE
+    printed = capfd.readouterr()
+    assert printed.out == "it's 2024-02-29; ${none}\nfrom the system\n"
+    assert printed.err == "day = 2024-02-29\n"
+    console.history = tmp_path / "history"
+    console.history.write_text("\n# a\n+SELECT\n+1;\n\n# b\n+\\q\n")
+    assert run_input(console, "\\s") is Ending.DONE
+    assert run_input(console, f"\\s {tmp_path}/out") is Ending.DONE
+    assert (tmp_path / "out").read_text() == "SELECT\n1;\n\\q\n"
+    assert capfd.readouterr().out == f"SELECT\n1;\n\\q\nthe history is in {tmp_path}/out\n"
+
+
+def test_commands_in_files(
+    console: Console, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inner, outer = tmp_path / "inner.sql", tmp_path / "outer.sql"
+    inner.write_text("\\echo inside\n\\timing on\n")
+    outer.write_text(
+        f"\\i {inner}\nSELECT 1 +\n\\r\n\\echo outside\n-- end\n\n\\x maybe\n\\echo not"
+    )
+    assert run_file(console, outer) is Ending.FAILED
+    printed = capsys.readouterr()
+    assert printed.out == "inside\noutside\n"
+    assert printed.err == (f"timing is on\n{outer}:7: error: maybe is none of off, on, auto\n")
+    outer.write_text(f"\\echo once\n\\i '{outer}'")
+    assert run_file(console, outer) is Ending.FAILED
+    assert capsys.readouterr().err == (
+        f"{outer}:2: error: {outer} runs already: a file cannot run itself\n"
+    )
+    assert run_script(console, "\\q\n\\echo no") is Ending.EXIT
+    assert console.files == []
+
+
 def test_favourites_are_saved_listed_and_deleted(
     console: Console, capsys: pytest.CaptureFixture[str]
 ) -> None:
     console.last = "SELECT 2"
+    console.history = Path("of a prompt")
     assert run_input(console, "\\fs one SELECT $1,\n  1;") is Ending.DONE
     assert run_input(console, "\\fs two") is Ending.DONE
     assert run_input(console, "\\f") is Ending.DONE
@@ -185,11 +273,13 @@ def test_what_is_watched(argument: str, watch: Watch) -> None:
         ("", "SHOW TABLES"),
         ("pet*", "SHOW TABLES LIKE 'pet*'"),
         ("shop.*", "SHOW TABLES IN shop LIKE '*'"),
+        ("a", "SHOW TABLES LIKE 'a'"),
         ("`a b`.pet|own*", "SHOW TABLES IN `a b` LIKE 'pet|own*'"),
     ],
 )
 def test_tables_are_listed_by_pattern(pattern: str, statement: str) -> None:
     assert listing(pattern) == statement
+    assert listing(pattern, "VIEWS") == statement.replace("TABLES", "VIEWS")
 
 
 def test_a_pattern_is_no_text_of_sql() -> None:

@@ -46,11 +46,15 @@ def test_commands_copy_and_compare(
     given += ["--option", "header=true", "--option", "sep=;", "--partition-by", "p"]
     planned = CliRunner().invoke(command.main, ["convert", *given, "--dry-run"])
     assert planned.stdout == (
-        f"id INT: INT\np STRING: STRING\npartitioned by p\n{source} to from_csv: 1 batches\n"
+        f"id INT: INT\np STRING: STRING\npartitioned by p\n{source} to from_csv: 1 batch\n"
     )
     done = CliRunner().invoke(command.main, ["convert", *given])
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith(f"{source} and from_csv are equal: 2 rows, checksum ")
+    assert done.stdout.endswith("\n1 batch copied\n")
+    again = CliRunner().invoke(command.main, ["convert", *given])
+    assert again.exit_code == 0, again.output
+    assert again.stdout == f"{source} to from_csv: copied before, 1 batch\n"
     out = f"parquet:{tmp_path / 'out'}"
     written = CliRunner().invoke(command.main, ["export", "--table", "from_csv", "--to", out])
     assert written.exit_code == 0, written.output

@@ -32,7 +32,8 @@ def ingest(shelf: Shelf, text: bytes | str, *options: str) -> Result:
 
 
 def test_lines_become_rows(shelf: Shelf) -> None:
-    assert ingest(shelf, '{"id": 1}\n\n{"id": 2, "s": "b"}', "--format", "json").exit_code == 0
+    done = ingest(shelf, '{"id": 1}\n\n{"id": 2, "s": "b"}', "--format", "json")
+    assert (done.exit_code, done.stdout) == (0, "2 rows committed to default.t\n")
     text = 's,id\n"two\nlines",3\n\\N,4\n'
     assert ingest(shelf, text, "--format", "csv", "--header").exit_code == 0
     pattern = r"(\d+)=(.*)"
@@ -53,10 +54,12 @@ def test_an_error_leaves_what_was_committed(shelf: Shelf) -> None:
     failed = ingest(shelf, lines, *options)
     assert failed.exit_code == 1
     assert "record 4, column id, cannot take 'x' for INT" in failed.stderr
+    assert failed.stderr.endswith("before that: 2 rows committed to default.t\n")
     assert shelf.rows() == [(1, None), (2, None)]
     resumed = ingest(shelf, lines, *options, "--on-error", "reject_record")
     assert resumed.exit_code == 3
     assert "left out: record 2, column id," in resumed.stderr
+    assert resumed.stdout == "2 rows committed to default.t, 1 record left out\n"
     assert shelf.rows() == [(1, None), (2, None), (3, None), (5, None)]
     assert ingest(shelf, lines, *options).exit_code == 0
     assert len(shelf.rows()) == 4

@@ -19,7 +19,10 @@ def completions(name: str, argument: str) -> list[str] | None:
     command = find_command(name)
     assert command is not None
     completer = argument_completer(
-        command, tables=lambda: ["Pet", "owner"], favourites=lambda: ["by-day", "by-month", "x"]
+        command,
+        tables=lambda: ["Pet", "owner"],
+        databases=lambda: ["default", "shop"],
+        favourites=lambda: ["by-day", "by-month", "x"],
     )
     if completer is None:
         return None
@@ -36,6 +39,9 @@ def completions(name: str, argument: str) -> list[str] | None:
         ("\\T", "js", ["jsonl"]),
         ("\\d", "p", ["Pet"]),
         ("\\d+", "", ["Pet", "owner"]),
+        ("\\c", "s", ["shop"]),
+        ("\\h", "mer", ["MERGE INTO"]),
+        ("\\h", "describe h", ["DESCRIBE HEALTH", "DESCRIBE HISTORY"]),
         ("\\f", "by-", ["by-day", "by-month"]),
         ("\\fd", "x", ["x"]),
         ("\\watch", "2 SEL", None),

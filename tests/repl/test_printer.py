@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from acidsql.errors import AcidAnalysisError, AcidParseError
+from acidsql.repl.answers import concise
 from acidsql.repl.printer import (
     FORMATS,
     Position,
@@ -73,30 +68,6 @@ def test_nothing_is_not_expanded() -> None:
     assert shown_text(nothing, "table", expanded="on", columns=None) == "OK\n"
 
 
-def test_jsonl_keeps_integers_booleans_and_nulls() -> None:
-    lines = result_text(RESULT, "jsonl").splitlines()
-    assert [json.loads(line) for line in lines] == [
-        {"id": 1, "name": "007", "paid": True},
-        {"id": 22, "name": None, "paid": False},
-    ]
-
-
-def test_tsv() -> None:
-    assert result_text(RESULT, "tsv") == "id\tname\tpaid\n1\t007\ttrue\n22\tNULL\tfalse\n"
-
-
-@given(st.lists(st.lists(st.text(), min_size=2, max_size=2)))
-def test_csv_is_read_back(rows: list[list[str]]) -> None:
-    result = Result(
-        columns=("a", "b"),
-        numeric=(False, False),
-        rows=tuple(tuple(row) for row in rows),
-        truncated=False,
-    )
-    text = result_text(result, "csv")
-    assert list(csv.reader(io.StringIO(text, newline=""))) == [["a", "b"], *rows]
-
-
 @pytest.mark.parametrize("format_name", list(FORMATS))
 @pytest.mark.parametrize("rows", [(), ((1, None, True),)])
 def test_every_format_shows_repeated_names_and_no_rows(
@@ -119,6 +90,34 @@ def test_truncation_is_said() -> None:
         "first 1 rows; there are more (change this with --limit)"
     )
     assert result_text(result, "csv") == "a\n1\n"
+
+
+def test_plans_and_definitions_are_lines() -> None:
+    for name in ("plan", "createtab_stmt"):
+        rows = (("== Plan ==\n+- Scan\n",),)
+        result = Result(columns=(name,), numeric=(False,), rows=rows, truncated=False)
+        for format_name in ("table", "unicode", "vertical"):
+            assert result_text(result, format_name) == "== Plan ==\n+- Scan\n"
+        assert result_text(result, "csv") == f'{name}\n"== Plan ==\n+- Scan\n"\n'
+        two = Result(columns=(name,), numeric=(False,), rows=2 * rows, truncated=False)
+        assert result_text(two, "table").endswith("2 rows\n")
+
+
+def test_compactions_are_answered_concisely() -> None:
+    columns = ("compactionid", "dbname", "tabname", "partname", "type", "state", "workerid")
+    columns += ("errormessage", "poolname")
+    result = Result(
+        columns=columns,
+        numeric=(True, *[False] * 8),
+        rows=((1, "default", "pet", None, "major", "succeeded", "w", None, None),),
+        truncated=False,
+    )
+    shown = concise(result, "ALTER TABLE pet COMPACT 'major'")
+    assert shown.columns == ("compactionid", "dbname", "tabname", "type", "state")
+    assert shown.rows == ((1, "default", "pet", "major", "succeeded"),)
+    assert shown.numeric == (True, *[False] * 4)
+    assert concise(result, " show compactions") == result
+    assert concise(shown, "SELECT 1") == shown
 
 
 def test_statement_without_columns() -> None:

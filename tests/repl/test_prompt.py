@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.completion import DummyCompleter
@@ -52,6 +55,52 @@ def test_a_draft_is_completed_by_the_user(tmp_path: Path) -> None:
         )
         keys.send_text(" + 1;\r")
         assert prompt.prompt(default="SELECT\n1") == "SELECT\n1 + 1;"
+
+
+_PROGRAM = """\
+import sys
+from pathlib import Path
+from prompt_toolkit.completion import DummyCompleter
+from acidsql.repl.prompt import make_prompt
+prompt = make_prompt(history=Path(sys.argv[1]), completer=DummyCompleter())
+while (text := prompt.prompt()) != "end;":
+    print("read", repr(text))
+"""
+
+
+@pytest.mark.parametrize("leave", ["\x03", "\x07"])  # Ctrl-C and Ctrl-G
+def test_the_history_is_searched_backwards(tmp_path: Path, leave: str) -> None:
+    history = tmp_path / "history"
+    history.write_text("\n# a\n+MERGE INTO pet USING s;\n\n# b\n+SELECT 2;\n")
+    arguments = ["-c", _PROGRAM, str(history)]
+    shell = pexpect.spawn(
+        sys.executable,
+        arguments,
+        env={**os.environ, "TERM": "xterm"},
+        encoding="utf-8",
+        timeout=15,
+        dimensions=(20, 80),
+    )
+    try:
+        shell.expect("acidsql>")
+        shell.send("SEL")
+        shell.send("\x12mer")
+        shell.expect("[Ii]-search")
+        shell.expect("pet")
+        shell.send(leave)
+        shell.send("ECT 3;\r")  # behind what had been typed
+        shell.expect_exact("read 'SELECT 3;'")
+        shell.send("\x12mer")
+        shell.expect("pet")
+        shell.send("\r")  # takes what was found
+        shell.send("\r")
+        shell.expect_exact(r"read 'MERGE INTO pet USING s;'")
+        shell.send("end;\r")
+        shell.expect(pexpect.EOF)
+    finally:
+        shell.close()
+    assert "exception" not in shell.before
+    assert shell.exitstatus == 0
 
 
 def test_acid_words_are_keywords() -> None:

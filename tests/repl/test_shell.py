@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import os
 import re
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 import acidsql
 from acidsql.repl.commands import run_input
 from acidsql.repl.console import Console
+from acidsql.repl.output import Output
 from acidsql.repl.runner import Result, fetch, run_statement
 from acidsql.repl.shell import Ending, Settings, Shell
 from acidsql.transactions.current import transaction_mark
@@ -63,6 +69,110 @@ def test_at_most_limit_rows(spark: SparkSession, rows: int, *, truncated: bool) 
     assert result.truncated is truncated
 
 
+_NESTED = """\
+SELECT array('x', 'a"b') a, map(date'2020-01-02', 1.5D) m, map(1.50, X'00ff') h,
+  named_struct('id', 1, 'at', timestamp_ntz'2020-01-02 03:04:05', 'no', null, 'd', 2.50) s,
+  array(named_struct('b', X'01'), null) l, cast(null AS struct<t: timestamp>) z,
+  double('NaN') f, float(1.5) g, 2.50 d, true t, array(double('NaN'), 1e10D) n, 'x,y' c,
+  interval 1 day i
+"""
+
+
+def test_programs_get_nested_values_as_json(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.settings = replace(shell.settings, format_name="jsonl")
+    assert shell.run_batch(_NESTED) is Ending.DONE
+    line = capsys.readouterr().out
+    assert '"d":2.50,' in line
+    nested = {
+        "a": ["x", 'a"b'],
+        "m": {"2020-01-02": 1.5},
+        "h": {"1.50": "X'00FF'"},
+        "s": {"id": 1, "at": "2020-01-02 03:04:05", "no": None, "d": 2.5},
+        "l": [{"b": "X'01'"}, None],
+        "z": None,
+        "n": ["NaN", 1e10],
+    }
+    assert json.loads(line) == nested | {
+        "f": "NaN",
+        "g": 1.5,
+        "d": 2.5,
+        "t": True,
+        "c": "x,y",
+        "i": "INTERVAL '1' DAY",
+    }
+    for format_name, delimiter in (("csv", ","), ("tsv", "\t")):
+        shell.settings = replace(shell.settings, format_name=format_name)
+        assert shell.run_batch(_NESTED) is Ending.DONE
+        out = io.StringIO(capsys.readouterr().out, newline="")
+        (row,) = csv.DictReader(out, delimiter=delimiter)
+        values = {name: None if row[name] == "NULL" else json.loads(row[name]) for name in nested}
+        assert values == nested
+        assert (row["d"], row["f"], row["t"], row["c"]) == ("2.50", "NaN", "true", "x,y")
+
+
+def test_all_rows_are_written_but_for_a_limit(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Write two partitions of rows, to standard output and to a file, in every format."""
+    query = "SELECT /*+ REPARTITION(2) */ id FROM range(2500)"
+    for format_name, more in (("csv", 1), ("tsv", 1), ("jsonl", 0), ("table", 5)):
+        shell.settings = replace(shell.settings, format_name=format_name, limit=None)
+        assert shell.run_batch(query) is Ending.DONE
+        printed = capsys.readouterr().out
+        assert len(printed.splitlines()) == 2500 + more
+        shell.output.redirect(tmp_path / format_name)
+        assert shell.run_batch(query) is Ending.DONE
+        shell.settings = replace(shell.settings, limit=2)
+        assert shell.run_batch(query) is Ending.DONE
+        shell.output.redirect(None)
+        written = (tmp_path / format_name).read_text().splitlines()
+        more_lines = more + 2
+        assert written[: 2500 + more] == printed.splitlines()
+        assert len(written) == 2500 + more + more_lines
+    assert capsys.readouterr().out == ""
+
+
+def test_a_terminal_shows_the_first_rows_of_a_table(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(
+        format_name="table", limit=None, shown=3, timing=False, progress=False, tracebacks=False
+    )
+    terminal = Output(lambda: os.terminal_size((80, 24)))
+    shell = Shell(spark=spark, execute=plain_sql, settings=settings, output=terminal)
+    assert shell.run_batch("SELECT id FROM range(5)") is Ending.DONE
+    assert "first 3 rows; there are more" in capfd.readouterr().out
+    shell.settings = replace(settings, format_name="csv", pager="cat")
+    assert shell.run_batch("SELECT id FROM range(50)") is Ending.DONE
+    assert len(capfd.readouterr().out.splitlines()) == 51
+
+
+def test_an_export_that_is_cut_short_is_an_error(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.settings = replace(shell.settings, limit=None)
+    failing = "SELECT id, if(id = 2100, raise_error('broken'), 0) e FROM range(0, 3000, 1, 30)"
+    shell.output.redirect(tmp_path / "out")
+    assert shell.run_batch(f"{failing}; SELECT 1") is Ending.FAILED
+    shell.output.redirect(None)
+    written = (tmp_path / "out").read_text().splitlines()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "broken" in printed.err
+    assert printed.err.endswith(f"the result is cut short: it ends after {len(written) - 1} rows\n")
+    assert 0 < len(written) - 1 <= 2100
+    if Path("/dev/full").exists():
+        for format_name in ("csv", "table"):
+            shell.settings = replace(shell.settings, format_name=format_name)
+            shell.output.redirect(Path("/dev/full"))
+            assert shell.run_batch("SELECT 1 AS a") is Ending.FAILED
+            assert "No space left on device" in capsys.readouterr().err
+            with suppress(OSError):
+                shell.output.redirect(None)
+
+
 def test_the_first_error_ends_a_batch(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     ending = shell.run_batch("SELECT 1 AS a;\n\nSELECT\n  );\nSELECT 2;", source="x.sql")
     printed = capsys.readouterr()
@@ -100,7 +210,12 @@ def no_editor(*_arguments: object) -> None:
 def console_of(shell: Shell, directory: Path, wait: Callable[[float], None]) -> Console:
     favourites = directory / "favourites.toml"
     return Console(
-        shell=shell, favourites=favourites, edit=no_editor, edit_file=no_editor, wait=wait
+        shell=shell,
+        favourites=favourites,
+        edit=no_editor,
+        edit_file=no_editor,
+        wait=wait,
+        history=directory / "history",
     )
 
 
@@ -140,6 +255,11 @@ def test_commands(shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[st
     shell.settings = replace(shell.settings, format_name="table")
     assert "\na | 5\n" in printed("SELECT 5 AS a \\G")
     assert printed("SELECT 5 AS a;").startswith("+---+\n")
+    assert "\n| 5 |\n" in printed("SELECT 4 AS a; SELECT 5 AS a \\g")
+    assert printed("\\set shell.low 6") == ""
+    assert "\n| 6 |\n" in printed("SELECT ${shell.low} AS a;")
+    assert printed("\\unset shell.low") == ""
+    assert "a is 6; ${shell.low}" not in printed("\\echo a is ${shell.low}")
     assert printed("\\q", Ending.EXIT) == ""
     assert printed("exit;", Ending.EXIT) == ""
 
@@ -213,6 +333,18 @@ def test_the_catalog_is_shown(
     assert "| seen " in printed("\\dt se*")
     assert "| pet " not in printed("\\d se*")
     assert "| default " in printed("\\l")
+    assert "| seen " in printed("\\dv")
+    assert "| pet " not in printed("\\dv")
+    assert "row_number" in printed("\\df row_n*")
+    assert printed("\\c default") == "the database is default\n"
+    assert run_input(console, "\\c nosuch") is Ending.FAILED
+    assert "SCHEMA_NOT_FOUND" in capsys.readouterr().err
+    info = printed("\\conninfo")
+    for part in ("spark ", "local[2]", "database ", "| default", "metastore.sqlite"):
+        assert part in info
+    assert "row_number" in shell.names.functions()
+    assert shell.names.tables("default") == shell.names.tables()
+    assert "default" in shell.names.databases()
     described = printed("\\d default.pet;")
     assert "| name " in described
     assert "transactional" not in described
@@ -224,6 +356,13 @@ def test_the_catalog_is_shown(
     view = printed("\\d+ seen")
     assert "Properties of seen\n" in view
     assert "Health" not in view
+    shell.names.forget()
+    for text in ("SELECT * FROM pett;", "UPDATE pett SET id = 1;", "SELECT * FROM default.pett;"):
+        assert run_input(console, text) is Ending.FAILED
+        dot = "default." if "default." in text else ""
+        assert capsys.readouterr().err.endswith(f"\nhint: is it {dot}pet?\n")
+    assert run_input(console, "SELECT * FROM something_else;") is Ending.FAILED
+    assert "hint" not in capsys.readouterr().err
     assert run_input(console, "\\d+ nosuch") is Ending.FAILED
     assert "TABLE_OR_VIEW_NOT_FOUND" in capsys.readouterr().err
     assert shell.names.columns("pet") == ("id", "name", "kind")

@@ -6,8 +6,9 @@ from pyspark.sql import SparkSession
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.kerberos import Kerberos, Protection
 from acidsql.metastore.tokens import TokenFile
+from acidsql.session import setting_names
 from acidsql.session.hadoop_tokens import HadoopTokens
-from acidsql.session.settings import read_settings
+from acidsql.session.settings import read_settings, retries
 
 pytestmark = pytest.mark.spark
 
@@ -70,3 +71,24 @@ def test_values_that_are_none(session: SparkSession, key: str, value: str, messa
     session.conf.set(key, value)
     with pytest.raises(AcidAnalysisError, match=f"INVALID_CONF_VALUE.*{message}"):
         read_settings(session)
+
+
+def test_settings_that_there_are_not_are_warned_of_once(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setting_names, "_said", set())
+    session.conf.set("spark.acidsql.lockTimeout", "60")
+    with pytest.warns(UserWarning, match="there is no setting spark") as said:
+        read_settings(session)
+    session.conf.set("spark.acidsql.retrys", "9")
+    session.conf.set("spark.acidsql.nonsense.of.mine", "9")
+    with pytest.warns(UserWarning, match="there is no setting spark") as later:
+        retries(session)
+    retries(session)  # a warning would be an error
+    assert [str(one.message) for one in said] == [
+        "there is no setting spark.acidsql.lockTimeout: is it spark.acidsql.lock.timeout?"
+    ]
+    assert sorted(str(one.message) for one in later) == [
+        "there is no setting spark.acidsql.nonsense.of.mine",
+        "there is no setting spark.acidsql.retrys: is it spark.acidsql.retries?",
+    ]

@@ -1,4 +1,4 @@
-"""Tour of acidsql in one command: ``python -m acidsql.demo``.
+"""Tour of acidsql in one command: ``acidsql demo``.
 
 It changes a small table with every kind of statement and prints after each the counts, the rows
 with their row ids, and the directories that it left. All files are in a temporary directory.
@@ -93,12 +93,13 @@ _NEXT = """\
 Where to go next
   acidsql                          the shell: SQL, history, completion (acidsql --help)
   acidsql.sql(spark, "UPDATE …")   the same from Python
-  docs/tutorial.md                 the same at leisure; docs/reference has every statement
-  docs/architecture.md             how it works: one UPDATE through every module
+  \\h MERGE                         in the shell: how a statement is written
+  https://github.com/acidsql/acidsql/blob/main/docs/index.md
+                                   tutorial, reference, and how it works
 """
 
 
-def main() -> None:
+def show() -> None:
     """Run the tour, printing to standard output; exit with 1 if Spark does not start."""
     print("Hive ACID tables with Spark. Starting Spark …", flush=True)
     with tempfile.TemporaryDirectory(prefix="acidsql-demo-") as directory:
@@ -186,7 +187,3 @@ def _meaning(directory: AcidDirectory | None) -> str:
 
 def _rule(title: str = "") -> str:
     return f"── {title} ".ljust(_WIDTH, "─") if title else "─" * _WIDTH
-
-
-if __name__ == "__main__":
-    main()

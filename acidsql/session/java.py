@@ -1,0 +1,59 @@
+"""Start of Spark where Java is missing, or too old."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+
+from acidsql.errors import AcidAnalysisError
+
+_OLDEST = 17
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_SECONDS = 30
+
+
+@contextmanager
+def java_needed(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """Say what is missing where Spark, started in the block, finds no Java that it runs on.
+
+    Raises:
+        AcidAnalysisError: JAVA_NEEDED.
+    """
+    try:
+        yield
+    except (PySparkException, FileNotFoundError) as error:
+        is_gateway = "JAVA_GATEWAY_EXITED" in str(error) or isinstance(error, FileNotFoundError)
+        version = java_version(environ) if is_gateway else _OLDEST
+        if version is not None and version >= _OLDEST:
+            raise
+        found = "none was found" if version is None else f"the one that was found is Java {version}"
+        raise AcidAnalysisError(
+            "JAVA_NEEDED",
+            f"Spark needs Java {_OLDEST} or newer, and {found}: install one, or set JAVA_HOME to "
+            "its directory",
+        ) from error
+
+
+def java_version(environ: Mapping[str, str]) -> int | None:
+    """Return the version of the Java that Spark would run on, None if it finds none."""
+    home = environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else "java"
+    try:
+        answer = subprocess.run(
+            [java, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            env=dict(environ),
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(answer.stderr + answer.stdout)
+    return None if found is None else int(found[1])
