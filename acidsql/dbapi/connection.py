@@ -18,11 +18,8 @@ from acidsql.dbapi.exceptions import InterfaceError, ProgrammingError, translate
 from acidsql.dbapi.many_rows import RowTemplate, row_template
 from acidsql.dbapi.typed_rows import Row, TypedRows, groups_of, typed_rows
 from acidsql.planning.name_resolution import find_acid_table
-<<<<<<< HEAD
 from acidsql.session.acid_session import AcidSession
-=======
 from acidsql.session.java import java_needed
->>>>>>> shell
 from acidsql.session.owner_thread import acting_for
 from acidsql.session.parsing import parse_in_session
 from acidsql.syntax import Statement, bind
