@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.arrow_reader.calendars import FIRST_GREGORIAN_DAY, local_micros, proleptic_days
+from acidsql.arrow_reader.calendars import local_micros, proleptic_days
 from acidsql.errors import FormatError
+from acidsql.format.calendar_days import FIRST_GREGORIAN_DAY
 
 _EPOCH = date(1970, 1, 1)
 

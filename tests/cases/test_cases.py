@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import acidsql
 from acidsql.syntax.lexer import quote
-from acidsql.syntax.literals import literal
+from acidsql.syntax.values import literal
 from tests.limits import set_limits
 from tests.product.conditions import condition_of
 

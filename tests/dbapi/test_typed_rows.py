@@ -115,7 +115,8 @@ def test_groups_are_those_of_all_columns() -> None:
     assert [group.rows() for group in groups_of(named, unknown)] == [
         [{"a": 1, "b": "x"}], [{"a": "y", "b": "z"}], [{"a": 2}],
     ]  # fmt: skip
-    assert [group.rows() for group in groups_of([(), ()], unknown)] == [[(), ()]]
+    empty: list[Row] = [(), ()]
+    assert [group.rows() for group in groups_of(empty, unknown)] == [empty]
 
 
 def test_scalars_of_numpy_and_pandas() -> None:

@@ -37,7 +37,11 @@ def test_json_is_read_back(rows: list[list[str | int | bool | None]]) -> None:
 
 def test_json_has_numbers_and_nested_values() -> None:
     names, forms = ["n", "x", "j", 'q"'], [_NUMBER, _NUMBER, _JSON, _TEXT]
-    rows = [("1.50", "1.0E-10", '{"a":[1,null]}', "1"), ("NaN", "-Infinity", None, None), (7,) * 4]
+    rows: list[tuple[str | int | None, ...]] = [
+        ("1.50", "1.0E-10", '{"a":[1,null]}', "1"),
+        ("NaN", "-Infinity", None, None),
+        (7,) * 4,
+    ]
     assert list(lines(names, forms, rows, "jsonl")) == [
         '{"n":1.50,"x":1.0E-10,"j":{"a":[1,null]},"q\\"":"1"}\n',
         '{"n":"NaN","x":"-Infinity","j":null,"q\\"":null}\n',

@@ -104,8 +104,10 @@ def test_plans_and_definitions_are_lines() -> None:
 
 
 def test_compactions_are_answered_concisely() -> None:
-    columns = ("compactionid", "dbname", "tabname", "partname", "type", "state", "workerid")
-    columns += ("errormessage", "poolname")
+    columns = (
+        *("compactionid", "dbname", "tabname", "partname", "type", "state", "workerid"),
+        *("errormessage", "poolname"),
+    )
     result = Result(
         columns=columns,
         numeric=(True, *[False] * 8),

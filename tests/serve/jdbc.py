@@ -102,7 +102,7 @@ class JdbcConnection:
         found = self.driver.ask("columns", self.name, schema, table, pattern)
         return [(row[2], row[3], row[5], row[11]) for row in found]
 
-    def sizes(self, schema: str, table: str) -> dict[str, tuple[str, str]]:
+    def sizes(self, schema: str, table: str) -> dict[str, tuple[str, str | None]]:
         """Return JDBC's type and the size of each column."""
         found = self.driver.ask("columns", self.name, schema, table)
         return {row[3]: (row[4], row[6]) for row in found}

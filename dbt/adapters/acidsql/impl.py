@@ -118,7 +118,8 @@ class AcidSqlAdapter(SparkAdapter):
         """Return columns by the names that a table has for them: case does not matter."""
         names = {column.name.lower(): column.name for column in known}
         return [
-            replace(column, column=names.get(column.name.lower(), column.name))
+            # mypy does not see dbt, whose Column has the field.
+            replace(column, column=names.get(column.name.lower(), column.name))  # type: ignore[call-arg]
             for column in columns
         ]
 
