@@ -176,6 +176,25 @@ def test_a_query_reads_the_columns_and_files_that_it_needs(registered: Lab) -> N
         frame.collect()
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(pyspark.__version__ < "4.1", reason="PySpark 4.0 has no filters")
+def test_what_prunes_another_table_is_of_the_query_too(registered: Lab) -> None:
+    lab = registered
+    t = lab.create("i INT, s STRING, p INT", values="(1, 'a', 1), (2, 'b', 2)")
+    read(lab, t).createOrReplaceTempView("pruning")
+    lab.spark.range(10).selectExpr("id v", "id % 5 p").write.partitionBy("p").saveAsTable("pruned")
+    frame = lab.spark.sql(
+        "SELECT /*+ BROADCAST(s) */ f.v FROM pruned f JOIN pruning s ON f.p = s.p WHERE s.s = 'b'"
+    )
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    assert "dynamicpruning" in plan
+    assert set(re.findall(r"BatchScan acidsql\[(\w+)#\d+, (\w+)#\d+\]", plan)) == {("s", "p")}
+    assert plan.count("BatchScan acidsql[") == plan.count("BatchScan acidsql[s#")
+    assert sorted(frame.collect()) == [(2,), (7,)]
+    lab.spark.sql("DROP TABLE pruned")
+    lab.spark.catalog.dropTempView("pruning")
+
+
 def test_spark_by_itself_makes_no_table_of_the_format(registered: Lab) -> None:
     lab = registered
     t = lab.create("i INT", values="(1)")
