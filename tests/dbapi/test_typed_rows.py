@@ -111,7 +111,7 @@ def test_groups_are_those_of_all_columns() -> None:
         [(1.5, "b"), (2.5, "d")],
         [(2, 3)],
     ]
-    named = [{"a": 1, "b": "x"}, {"a": "y", "b": "z"}, {"a": 2}]
+    named: list[Row] = [{"a": 1, "b": "x"}, {"a": "y", "b": "z"}, {"a": 2}]
     assert [group.rows() for group in groups_of(named, unknown)] == [
         [{"a": 1, "b": "x"}], [{"a": "y", "b": "z"}], [{"a": 2}],
     ]  # fmt: skip

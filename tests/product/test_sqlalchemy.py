@@ -172,8 +172,11 @@ def test_expressions_give_the_values_of_python(engine: sa.Engine) -> None:
             sa.func.min(sa.cast(c.colour, sa.String).regexp_replace("r", "-", flags="i")),
         )
         joined, nothing, replaced = connection.execute(some).one()
-        assert (sorted(joined.split("|")), replaced) == (["GREEN", "RED"], "-ED")
-        assert nothing is None
+        assert (sorted(joined.split("|")), str(nothing), replaced) == (
+            ["GREEN", "RED"],
+            "None",
+            "-ED",
+        )
         assert connection.execute(sa.select(c.id).order_by(c.id).fetch(1)).all() == [(-7,)]
         with pytest.raises(sa.exc.InvalidRequestError, match="savepoints"):
             connection.begin_nested()
