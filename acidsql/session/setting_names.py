@@ -14,6 +14,7 @@ _PREFIX = "spark.acidsql."
 SETTINGS = (
     "spark.acidsql.compaction.auto",
     "spark.acidsql.compaction.maxBytes",
+    "spark.acidsql.defaultTable",
     "spark.acidsql.history.maxEntries",
     "spark.acidsql.history.statements",
     "spark.acidsql.isolation",
