@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -80,3 +82,23 @@ def test_what_fails_is_made_by_the_next_one() -> None:
     except OSError:
         assert made() == made() == 7
     assert len(calls) == 2
+
+
+PARSE_AT_ONCE = """
+import sys
+from acidsql.syntax import parse, parser
+from tests.test_once import at_once
+
+sys.setswitchinterval(1e-5)
+load, loaded = parser.load_grammar, []
+parser.load_grammar = lambda: loaded.append(1) or load()
+found = at_once(lambda: type(parse("DELETE FROM t WHERE id = 1")).__name__)
+print(found == ["Delete"] * 16, len(loaded))
+"""
+
+
+def test_sixteen_threads_of_a_new_process_build_one_grammar() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PARSE_AT_ONCE], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True 1\n"

@@ -14,6 +14,7 @@ from acidsql.bridge.analysis_errors import without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.before_stop import before_stop
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
+from acidsql.bridge.changed_tables import qualify_target
 from acidsql.bridge.client_statements import executed_command, session_of
 from acidsql.bridge.column_defaults import check_default
 from acidsql.bridge.commands import Command, commands, written_by
@@ -107,7 +108,6 @@ from acidsql.bridge.plans import (
     no_pushdown,
     persistent_functions,
     qualifier_of,
-    qualify_target,
     rebalance,
     references,
     renamed_reference,
