@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from html import escape
 
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import api, bridge
 from acidsql.commands import write_frame
+from acidsql.errors import AcidAnalysisError
 from acidsql.planning.name_resolution import acid_table
 from acidsql.syntax.lexer import quote
 from acidsql.table_builders import (
     Expression,
     MergeBuilder,
     OptimizeBuilder,
+    TableBuilder,
     assignments,
     expression_text,
     optional_clause,
@@ -38,7 +41,11 @@ def _is_by_name(source: DataFrame, by: str) -> bool:
     return by == "name"
 
 
-@dataclass(frozen=True)
+# Conditions of names that are not those of a transactional table.
+_NO_ACID_TABLE = ("EXPECT_TABLE_NOT_VIEW", "NOT_A_TRANSACTIONAL_TABLE", "TABLE_OR_VIEW_NOT_FOUND")
+
+
+@dataclass(frozen=True, repr=False)
 class AcidTable:
     """Transactional table; ``AcidTable.forName(spark, "t")`` finds it.
 
@@ -72,6 +79,49 @@ class AcidTable:
         """
         api.location(spark, name)
         return cls(spark, quoted_parts(spark, name))
+
+    @classmethod
+    def isAcidTable(cls, spark: SparkSession, name: str) -> bool:  # noqa: N802 - as Delta Lake's
+        """Return whether there is a transactional table of a name.
+
+        >>> AcidTable.isAcidTable(spark, "pet"), AcidTable.isAcidTable(spark, "nothing")
+        (True, False)
+        """
+        try:
+            api.location(spark, name)
+        except AcidAnalysisError as error:
+            if error.getCondition() not in _NO_ACID_TABLE:
+                raise
+            return False
+        return True
+
+    @classmethod
+    def create(cls, spark: SparkSession) -> TableBuilder[AcidTable]:
+        """Return a builder of a new table.
+
+        >>> toys = AcidTable.create(spark).tableName("toy").addColumn("id", "INT").execute()
+        >>> toys
+        AcidTable(`toy`)
+        """
+        return TableBuilder(spark, cls.forName)
+
+    @classmethod
+    def createIfNotExists(  # noqa: N802 - Delta Lake's name
+        cls, spark: SparkSession
+    ) -> TableBuilder[AcidTable]:
+        """Return a builder of a new table, which leaves one that exists as it is.
+
+        >>> builder = AcidTable.createIfNotExists(spark).tableName("pet").addColumn("x", "INT")
+        >>> builder.execute().toDF().columns
+        ['id', 'name']
+        """
+        return TableBuilder(spark, cls.forName, if_not_exists=True)
+
+    def __repr__(self) -> str:
+        return f"AcidTable({self.target})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
 
     def toDF(self) -> DataFrame:  # noqa: N802 - Delta Lake's name
         """Return the rows, as of now.

@@ -31,6 +31,7 @@ from acidsql.planning.statement import leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.as_of_block import refuse_in_block
 from acidsql.session.metrics import StatementMetrics, current, metrics_of, recorded
+from acidsql.session.process import check_session
 from acidsql.session.working import at_work_for
 from acidsql.syntax import bind
 from acidsql.syntax.lexer import quote
@@ -133,6 +134,7 @@ def run(
         on_spark: runs a statement that has no ACID tables in it; by default Spark is handed its
             text with the values of all arguments.
     """
+    check_session(spark)
     formatter = SQLStringFormatter(spark)
     with working(spark) as session:
         try:
@@ -228,6 +230,7 @@ def table(
     >>> pets.where("row__is__deleted").select("name", "row__id.writeid").collect()
     [Row(name='Tom', writeid=3)]
     """
+    check_session(spark)
     parts = bridge.parse_name(spark, name)
     is_listed = valid_write_ids is not None or valid_txns is not None
     text = query_of_table(spark, parts, version, timestamp, is_listed=is_listed)
@@ -313,6 +316,7 @@ def check(
     >>> acidsql.check(spark, "pet", full=True).collect()
     []
     """
+    check_session(spark)
     parts = bridge.parse_name(spark, name)
     clauses = [
         "FULL" if full else "FAST",

@@ -42,6 +42,10 @@ except ImportError:  # PySpark 3.5 has no query contexts
     QueryContext, QueryContextType = object, None
 
 
+# Where the pages of the documentation are, as ``pyproject.toml`` has it.
+_PAGES = "https://github.com/acidsql/acidsql/blob/main/docs"
+
+
 class AcidSqlError(PySparkException):  # type: ignore[misc] # PySpark is not checked
     """Root of all errors of acidsql.
 
@@ -214,6 +218,22 @@ class FormatError(AcidSqlError, RuntimeError):
 
 class MetastoreError(AcidSqlError, RuntimeError):
     """Failure to reach or use the metastore."""
+
+
+def page(name: str) -> str:
+    """Return the address of a page of the documentation.
+
+    >>> page("limits")
+    'https://github.com/acidsql/acidsql/blob/main/docs/limits.md'
+    """
+    return f"{_PAGES}/{name}.md"
+
+
+def condition_of(error: PySparkException) -> str | None:
+    """Return the condition name of an error of PySpark's, in every release."""
+    name = "getCondition" if hasattr(error, "getCondition") else "getErrorClass"
+    condition = getattr(error, name)()
+    return None if condition is None else str(condition)
 
 
 def quoted_name(parts: Sequence[str]) -> str:

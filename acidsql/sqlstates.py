@@ -20,6 +20,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "ACID_V1_EVENTS",
         "COLUMNS_NOT_CONVERTIBLE",
         "CONNECT_SERVER_MISSING",
+        "DELTA_EXTENSION_MISSING",
         "INVALID_PARTITION_COLUMN_DATA_TYPE",
         "NOT_SUPPORTED_CHANGE_COLUMN",
         "THRIFT_SERVER_MISSING",
@@ -30,8 +31,10 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "UNSUPPORTED_ORC_COMPRESSION",
         "UNSUPPORTED_ORC_VERSION",
         "UNSUPPORTED_ORIGINAL_FILES",
+        "UNSUPPORTED_SESSION",
         "UNSUPPORTED_SPARK_VERSION",
     ),
+    "21000": ("ROW_SUBQUERY_TOO_MANY_ROWS",),
     # 22: data, values of parameters, settings and properties
     "22000": ("INVALID_RECORD",),
     "22003": ("INVALID_BUCKET_COUNT",),

@@ -1,18 +1,22 @@
-"""Builders of MERGE and OPTIMIZE, which the methods of ``AcidTable`` return.
+"""Builders of MERGE, OPTIMIZE and CREATE TABLE, which the methods of ``AcidTable`` return.
 
 The examples run as those of ``acidsql.api``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeAlias, TypeVar
 
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.types import DataType, StructType
 
 from acidsql import api, bridge
 from acidsql.syntax.lexer import quote
+from acidsql.syntax.literals import property_list, quoted_string
+
+Made = TypeVar("Made")
 
 Expression: TypeAlias = str | Column
 
@@ -257,3 +261,129 @@ class OptimizeBuilder:
         part = f" PARTITION ({self.partition})" if self.partition else ""
         text = f"ALTER TABLE {self.name}{part} COMPACT '{compaction_type}' AND WAIT"
         return api.sql(self.spark, text)
+
+
+@dataclass(frozen=True)
+class TableBuilder(Generic[Made]):
+    """Builder of a CREATE TABLE, run by ``execute()``; each method returns another builder.
+
+    >>> builder = AcidTable.create(spark).tableName("toy").addColumn("id", "INT", nullable=False)
+    >>> builder.addColumn("Name", "STRING", comment="of the toy").execute().toDF().columns
+    ['id', 'name']
+    """
+
+    spark: SparkSession
+    found: Callable[[SparkSession, str], Made]
+    if_not_exists: bool = False
+    name: str | None = None
+    columns: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    path: str | None = None
+
+    def tableName(self, name: str) -> TableBuilder[Made]:  # noqa: N802 - Delta Lake's name
+        """Give the table a name, as in SQL.
+
+        >>> AcidTable.create(spark).tableName("toy").name
+        '`toy`'
+        """
+        return replace(self, name=quoted_parts(self.spark, name))
+
+    def addColumn(  # noqa: N802
+        self,
+        name: str,
+        dataType: str | DataType,  # noqa: N803
+        *,
+        nullable: bool = True,
+        comment: str | None = None,
+    ) -> TableBuilder[Made]:
+        """Add a column.
+
+        Args:
+            name: of the column.
+            dataType: as SQL, or a type of PySpark.
+            nullable: whether it may be NULL.
+            comment: of the column.
+
+        >>> AcidTable.create(spark).addColumn("id", "INT", nullable=False).columns
+        ('`id` INT NOT NULL',)
+        """
+        kind = dataType if isinstance(dataType, str) else bridge.type_sql(self.spark, dataType)
+        parts = [quote(name), kind, *([] if nullable else ["NOT NULL"])]
+        if comment is not None:
+            parts.append(f"COMMENT {quoted_string(comment)}")
+        return replace(self, columns=(*self.columns, " ".join(parts)))
+
+    def addColumns(self, columns: StructType) -> TableBuilder[Made]:  # noqa: N802
+        """Add the columns of a schema.
+
+        >>> pets = acidsql.table(spark, "pet").schema
+        >>> AcidTable.create(spark).addColumns(pets).columns
+        ('`id` INT', '`name` STRING')
+        """
+        made = self
+        for one in columns.fields:
+            comment = one.metadata.get("comment")
+            made = made.addColumn(one.name, one.dataType, nullable=one.nullable, comment=comment)
+        return made
+
+    def partitionedBy(self, *names: str) -> TableBuilder[Made]:  # noqa: N802
+        """Make columns partition columns.
+
+        >>> AcidTable.create(spark).addColumn("day", "DATE").partitionedBy("day").partitions
+        ('day',)
+        """
+        return replace(self, partitions=(*self.partitions, *names))
+
+    def property(self, key: str, value: str) -> TableBuilder[Made]:
+        """Give the table a property.
+
+        >>> AcidTable.create(spark).property("orc.compress", "ZLIB").properties
+        {'orc.compress': 'ZLIB'}
+        """
+        return replace(self, properties={**self.properties, key: value})
+
+    def comment(self, comment: str) -> TableBuilder[Made]:
+        """Give the table a comment.
+
+        >>> AcidTable.create(spark).comment("toys of the pets").text
+        'toys of the pets'
+        """
+        return replace(self, text=comment)
+
+    def location(self, location: str) -> TableBuilder[Made]:
+        """Give the table a directory; one that holds an ACID table is adopted.
+
+        >>> AcidTable.create(spark).location("/lake/toy").path
+        '/lake/toy'
+        """
+        return replace(self, path=location)
+
+    def execute(self) -> Made:
+        """Create the table and return it.
+
+        Raises:
+            TypeError: the table has no name.
+            AcidAnalysisError: as of CREATE TABLE.
+
+        >>> builder = AcidTable.createIfNotExists(spark).tableName("toy").addColumn("id", "INT")
+        >>> [builder.execute(), builder.execute()]
+        [AcidTable(`toy`), AcidTable(`toy`)]
+        """
+        if self.name is None:
+            raise TypeError("the table has no name: call tableName")
+        clauses = [
+            f"CREATE TABLE {'IF NOT EXISTS ' if self.if_not_exists else ''}{self.name}",
+            *([f"({', '.join(self.columns)})"] if self.columns else []),
+            *(
+                [f"PARTITIONED BY ({', '.join(map(quote, self.partitions))})"]
+                * bool(self.partitions)
+            ),
+            *([] if self.text is None else [f"COMMENT {quoted_string(self.text)}"]),
+            "STORED AS ORC",
+            *([] if self.path is None else [f"LOCATION {quoted_string(self.path)}"]),
+            f"TBLPROPERTIES ({property_list({**self.properties, 'transactional': 'true'})})",
+        ]
+        api.sql(self.spark, " ".join(clauses))
+        return self.found(self.spark, self.name)

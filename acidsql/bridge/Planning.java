@@ -18,17 +18,22 @@ import org.apache.hadoop.io.ObjectWritable;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.AliasIdentifier;
 import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.KnownNullable;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Assignment;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Project$;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
@@ -69,6 +74,119 @@ public final class Planning {
   /** Replaces the attributes of an output by those at the same positions of another. */
   public Expression rebound(Expression expression, Seq output, Seq other) {
     return Trees.rebound(expression, output, other);
+  }
+
+  /**
+   * Puts plans in the places of placeholders in an analysed plan, under the attributes that the
+   * plan knows the placeholders by.
+   *
+   * @param option the option of a placeholder that says which plan is put in its place
+   * @param texts values of that option
+   * @param plans a plan for each, analysed, with the columns of the placeholder
+   */
+  public LogicalPlan fill(LogicalPlan plan, String option, List texts, List plans) {
+    Map replacements = new HashMap();
+    List trees = Trees.withSubqueries(plan);
+    for (int i = 0; i < trees.size(); i++) {
+      List leaves = Trees.list(((LogicalPlan) trees.get(i)).collectLeaves());
+      for (int j = 0; j < leaves.size(); j++) {
+        LogicalPlan leaf = (LogicalPlan) leaves.get(j);
+        HadoopFsRelation relation = Trees.files(leaf);
+        Option value = relation == null ? null : relation.options().get(option);
+        if (value != null && value.isDefined()) {
+          int place = texts.indexOf(value.get());
+          replacements.put(leaf, Trees.under(leaf.output(), (LogicalPlan) plans.get(place)));
+        }
+      }
+    }
+    if (replacements.isEmpty()) {
+      return plan;
+    }
+    return (LogicalPlan) plan.transformDownWithSubqueries(Trees.scala(replacements));
+  }
+
+  /**
+   * Moves the WITH before a command into its subqueries and the source of a MERGE: a recursive query
+   * is no part of a command.
+   */
+  public LogicalPlan withInside(LogicalPlan with) {
+    LogicalPlan command = (LogicalPlan) with.children().head();
+    Map moved = new HashMap();
+    List expressions = Trees.list(command.expressions());
+    for (int i = 0; i < expressions.size(); i++) {
+      moveInto((Expression) expressions.get(i), with, moved);
+    }
+    LogicalPlan changed = (LogicalPlan) command.transformExpressions(Trees.scala(moved));
+    if (changed instanceof MergeIntoTable) {
+      List sides = Trees.list(changed.children());
+      LogicalPlan source = (LogicalPlan) sides.get(1);
+      if (source instanceof SubqueryAlias) {
+        sides.set(1, Trees.over(source, Trees.over(with, (LogicalPlan) source.children().head())));
+      } else {
+        sides.set(1, Trees.over(with, source));
+      }
+      changed = (LogicalPlan) changed.withNewChildren(Trees.scala(sides));
+    }
+    return changed;
+  }
+
+  private static void moveInto(Expression expression, LogicalPlan with, Map moved) {
+    if (expression instanceof SubqueryExpression) {
+      SubqueryExpression subquery = (SubqueryExpression) expression;
+      LogicalPlan query = (LogicalPlan) subquery.plan();
+      moved.put(subquery, subquery.withNewPlan(Trees.over(with, query)));
+      return;
+    }
+    List children = Trees.list(expression.children());
+    for (int i = 0; i < children.size(); i++) {
+      moveInto((Expression) children.get(i), with, moved);
+    }
+  }
+
+  /** Returns the attributes in values of assignments of a command that are not resolved. */
+  public List unresolvedValues(LogicalPlan command) {
+    List assignments = new ArrayList();
+    collect(command.expressions(), Assignment.class, assignments);
+    List found = new ArrayList();
+    for (int i = 0; i < assignments.size(); i++) {
+      Expression value = ((Assignment) assignments.get(i)).value();
+      collect(Trees.seq(value), UnresolvedAttribute.class, found);
+    }
+    return found;
+  }
+
+  /** Replaces attributes in values of assignments of a command by expressions. */
+  public LogicalPlan withValues(LogicalPlan command, List attributes, List expressions) {
+    Map values = new HashMap();
+    for (int i = 0; i < attributes.size(); i++) {
+      values.put(attributes.get(i), expressions.get(i));
+    }
+    List assignments = new ArrayList();
+    collect(command.expressions(), Assignment.class, assignments);
+    Map changed = new HashMap();
+    for (int i = 0; i < assignments.size(); i++) {
+      Assignment assignment = (Assignment) assignments.get(i);
+      Expression value = (Expression) assignment.value().transform(Trees.scala(values));
+      changed.put(assignment, new Assignment(assignment.key(), value));
+    }
+    return (LogicalPlan) command.transformExpressions(Trees.scala(changed));
+  }
+
+  private static void collect(Seq expressions, Class kind, List found) {
+    List own = Trees.list(expressions);
+    for (int i = 0; i < own.size(); i++) {
+      Expression expression = (Expression) own.get(i);
+      if (kind.isInstance(expression)) {
+        found.add(expression);
+      } else {
+        collect(expression.children(), kind, found);
+      }
+    }
+  }
+
+  /** Finds the assignments that are to something else than the column itself. */
+  public Assigned assigned(Seq assignments) throws Exception {
+    return new Assigned(assignments);
   }
 
   /**
@@ -413,6 +531,32 @@ public final class References {
   }
 }
 
+/** Assignments of an UPDATE that change their column. */
+public final class Assigned {
+  private final List positions = new ArrayList();
+  private boolean hasSubquery = false;
+
+  public Assigned(Seq assignments) throws Exception {
+    List all = Trees.list(assignments);
+    for (int i = 0; i < all.size(); i++) {
+      Assignment assignment = (Assignment) all.get(i);
+      if (!assignment.value().semanticEquals(assignment.key())) {
+        positions.add(Integer.valueOf(i));
+        hasSubquery |= SubqueryExpression$.MODULE$.hasSubquery(assignment.value());
+      }
+    }
+  }
+
+  /** Returns their positions, a JSON list. */
+  public String text() throws Exception {
+    return Trees.JSON.writeValueAsString(positions);
+  }
+
+  public boolean hasSubquery() {
+    return hasSubquery;
+  }
+}
+
 /** Access to Scala's collections and Catalyst's trees. */
 final class Trees {
   /** Has caches, and may be used by several threads. */
@@ -440,6 +584,37 @@ final class Trees {
   static scala.collection.immutable.List scala(List elements) {
     Seq found = (Seq) JavaConverters.asScalaBufferConverter(new ArrayList(elements)).asScala();
     return found.toList();
+  }
+
+  static Seq seq(Object element) {
+    return scala(Collections.singletonList(element));
+  }
+
+  /** Returns a node with another child. */
+  static LogicalPlan over(LogicalPlan node, LogicalPlan child) {
+    return (LogicalPlan) node.withNewChildren(scala(Collections.singletonList(child)));
+  }
+
+  /** Returns a plan under other attributes, given at the positions of its own. */
+  static LogicalPlan under(Seq attributes, LogicalPlan plan) {
+    List columns = new ArrayList();
+    List own = list(plan.output());
+    List other = list(attributes);
+    if (own.size() != other.size()) {
+      throw new IllegalArgumentException(other.size() + " columns expected: " + own);
+    }
+    for (int i = 0; i < own.size(); i++) {
+      Attribute attribute = (Attribute) other.get(i);
+      columns.add(
+          new Alias(
+              (Expression) own.get(i),
+              attribute.name(),
+              attribute.exprId(),
+              attribute.qualifier(),
+              Option.apply(attribute.metadata()),
+              scala(new ArrayList())));
+    }
+    return new Project(scala(columns), plan);
   }
 
   /** Returns the relation over files that a node is, or null. */

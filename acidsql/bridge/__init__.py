@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError as GatewayError
 from py4j.protocol import Py4JJavaError as JavaError
 
 from acidsql.bridge import manifest_write, object_files, s3
-from acidsql.bridge.analysis_errors import without_plans
+from acidsql.bridge.analysis_errors import naming_table, without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.before_stop import before_stop
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
@@ -57,8 +57,14 @@ from acidsql.bridge.hadoop import (
     write_bytes,
 )
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
+from acidsql.bridge.inner_statements import (
+    ExecuteImmediate,
+    execute_immediate,
+    function_text,
+    written_in_script,
+)
 from acidsql.bridge.inserts import insert_into_files, insert_query
-from acidsql.bridge.jobs import awaited_errors, job_description, job_errors
+from acidsql.bridge.jobs import awaited_errors, job_description, job_errors, naming_column
 from acidsql.bridge.jvm import (
     Expression,
     JavaObject,
@@ -74,13 +80,14 @@ from acidsql.bridge.jvm import (
     simple_name,
 )
 from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
-from acidsql.bridge.jvm_planning import rebound
+from acidsql.bridge.jvm_planning import fill, rebound
 from acidsql.bridge.merge import (
     Clause,
     MergePlan,
     analyze_merge,
     merge_join,
     merge_pieces,
+    merge_query,
     merge_with_broadcast_source,
 )
 from acidsql.bridge.nondeterminism import computed_once, is_observed_once
@@ -135,7 +142,13 @@ from acidsql.bridge.row_filters import (
     is_deleted,
     is_not_deleted,
 )
-from acidsql.bridge.row_level import delete_rows, required_rows_query, update_rows
+from acidsql.bridge.row_level import (
+    analyze_delete,
+    analyze_update,
+    delete_rows,
+    required_rows_query,
+    update_rows,
+)
 from acidsql.bridge.rows import (
     OrcEncoder,
     arrow_table,
@@ -172,6 +185,7 @@ from acidsql.bridge.sql_text import (
     select,
     sort_order,
     substitute_variables,
+    transforms,
     type_sql,
     verbatim,
 )
@@ -230,6 +244,7 @@ __all__ = [
     "CurrentValues",
     "DeleteBitmap",
     "DynamicPruning",
+    "ExecuteImmediate",
     "Expression",
     "FileRelation",
     "FilterConjunct",
@@ -257,7 +272,9 @@ __all__ = [
     "alias_of",
     "aliases_are_fresh",
     "analyze",
+    "analyze_delete",
     "analyze_merge",
+    "analyze_update",
     "append_bytes",
     "arrow_table",
     "assemble_file",
@@ -289,18 +306,21 @@ __all__ = [
     "delete_path",
     "delete_rows",
     "dynamic_pruning",
+    "execute_immediate",
     "executed_command",
     "explain",
     "expression_text",
     "file_relation",
     "file_scan",
     "file_size",
+    "fill",
     "filter_left",
     "finds_rows",
     "fits_in_driver",
     "forget_table",
     "frame_in",
     "frame_of",
+    "function_text",
     "hadoop_conf",
     "hadoop_path",
     "hadoop_setting",
@@ -341,9 +361,12 @@ __all__ = [
     "matching_rows",
     "merge_join",
     "merge_pieces",
+    "merge_query",
     "merge_with_broadcast_source",
     "murmur_hash",
     "named_columns",
+    "naming_column",
+    "naming_table",
     "no_pushdown",
     "object_files",
     "operands",
@@ -409,6 +432,7 @@ __all__ = [
     "text_of",
     "timestamp_of",
     "timestamp_of_text",
+    "transforms",
     "trusted_certificates",
     "type_sql",
     "unqualified_functions",
@@ -421,4 +445,5 @@ __all__ = [
     "without_plans",
     "write_bytes",
     "written_by",
+    "written_in_script",
 ]

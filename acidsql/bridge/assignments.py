@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from acidsql.bridge.jvm import (
@@ -19,8 +20,11 @@ from acidsql.bridge.jvm import (
     jvm_class,
     scala_seq,
     session_state,
+    simple_name,
 )
+from acidsql.bridge.jvm_planning import jvm_planning
 from acidsql.bridge.plans import frame_of, logical_plan
+from acidsql.errors import quoted_name
 
 # Name of the attribute of a value that is computed apart from its casts.
 _COMPUTED = "__acidsql_computed"
@@ -59,7 +63,51 @@ def analyze_partly(
         condition: value of that field, not resolved.
     """
     held = copy_node(spark, plan, {field: condition})
-    return session_state(spark).analyzer().execute(held)
+    analyzer = session_state(spark).analyzer()
+    while True:
+        try:
+            partly = analyzer.execute(held)
+        except AnalysisException as error:  # of a MERGE, at its first unresolved name
+            name = (error.getMessageParameters() or {}).get("objectName")
+            changed = _with_variables(spark, held, name) if name else None
+            if changed is None:
+                raise
+            held = changed
+            continue
+        changed = _with_variables(spark, partly)
+        return partly if changed is None else analyzer.execute(changed)
+
+
+def _with_variables(
+    spark: SparkSession, plan: LogicalPlan, name: str | None = None
+) -> LogicalPlan | None:
+    """Put session variables in the places of unresolved names in the values of assignments; Spark
+    looks for variables in every expression but these.
+
+    Args:
+        name: the only name that is looked at, in backticks.
+
+    Returns:
+        None if there is no such name.
+    """
+    pairs = []
+    for attribute in list(jvm_planning(spark).unresolvedValues(plan)):
+        if name is None or quoted_name(elements(attribute.nameParts())) == name:
+            pairs += [(attribute, value) for value in _variable(spark, attribute)]
+    if not pairs:
+        return None
+    names, values = zip(*pairs, strict=True)
+    return jvm_planning(spark).withValues(plan, list(names), list(values))
+
+
+def _variable(spark: SparkSession, name: Expression) -> list[Expression]:
+    """Return the session variable, or the field of one, that an unresolved attribute names."""
+    logical = f"{CATALYST}.plans.logical"
+    nothing = jvm_class(spark, f"{logical}.OneRowRelation")()
+    project = jvm_class(spark, f"{logical}.Project")
+    analyzed = session_state(spark).analyzer().execute(project(scala_seq(spark, [name]), nothing))
+    value = analyzed.projectList().head()
+    return [value.child()] if value.resolved() and simple_name(value) == "Alias" else []
 
 
 def apart(spark: SparkSession, assignments: JavaObject) -> tuple[JavaObject, list[JavaObject]]:

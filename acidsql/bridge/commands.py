@@ -15,8 +15,12 @@ from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan, elements, si
 
 # Leaves whose names Spark's analyser looks up in its own catalog.
 _LOOKED_UP = ("UnresolvedTable", "UnresolvedTableOrView", "UnresolvedView")
-# Nodes that may stand above commands: several INSERTs of one FROM, and WITH.
-_ABOVE = ("Union", "WithCTE", "UnresolvedWith")
+# Nodes that may stand above commands: several INSERTs of one FROM, WITH, and those of scripts.
+_ABOVE = (
+    "Union", "WithCTE", "UnresolvedWith",
+    "CaseStatement", "CompoundBody", "ForStatement", "IfElseStatement", "LoopStatement",
+    "RepeatStatement", "SimpleCaseStatement", "WhileStatement",
+)  # fmt: skip
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 # Writes that are no commands before the analysis.
 _INSERTS = ("InsertIntoStatement", "InsertIntoDir")
@@ -62,6 +66,9 @@ def commands(plan: LogicalPlan) -> Iterator[Command]:
     A query has none. Below a union (several INSERTs of one FROM) or WITH, each child is searched.
     """
     kind = simple_name(plan)
+    if kind == "SingleStatement":  # whose children are those of its plan
+        yield from commands(plan.parsedPlan())
+        return
     if kind in _ABOVE:
         for node in elements(plan.children()):
             yield from commands(node)
@@ -79,6 +86,8 @@ def written_by(spark: SparkSession, plan: LogicalPlan) -> str | None:
     kind = simple_name(plan)
     if kind in _LATER:
         return _LATER[kind]
+    if kind == "SingleStatement":
+        return written_by(spark, plan.parsedPlan())
     if kind in _ABOVE:
         found = (written_by(spark, node) for node in elements(plan.children()))
         return next(filter(None, found), None)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.jvm import (
     CATALYST,
+    JavaObject,
     LogicalPlan,
     copy_node,
     elements,
+    java_type,
     jvm_class,
+    scala_object,
     session_state,
 )
-from acidsql.bridge.plans import frame_of
+from acidsql.bridge.jvm_cache import cached_per_session
+from acidsql.bridge.plans import analyze
 from acidsql.bridge.relations import file_relation, rows_of
 from acidsql.bridge.spark_versions import differences
 from acidsql.syntax.lexer import quote
@@ -23,6 +27,7 @@ from acidsql.syntax.lexer import quote
 def insert_into_files(
     spark: SparkSession,
     plan: LogicalPlan,
+    name: tuple[str, str],
     location: str,
     schema: StructType,
     partitions: StructType,
@@ -36,6 +41,7 @@ def insert_into_files(
 
     Args:
         plan: parsed, not analysed.
+        name: database and name of the table, for Spark's errors.
         location: directory of the table; no file below it is opened.
         schema: all columns but the partition columns.
         partitions: partition columns.
@@ -43,20 +49,41 @@ def insert_into_files(
     # Spark inserts into relations with one path only.
     nothing = ScanFile(f"{location}/nothing", size=0)
     relation = file_relation(spark, [nothing], schema, {}, partitions)[0]
-    target = rows_of(spark, relation).plan
+    named = jvm_class(spark, "scala.Some")(_catalog_table(spark, *name))
+    target = copy_node(spark, rows_of(spark, relation).plan, {"catalogTable": named})
     return copy_node(
         spark, plan, {"table": target, "overwrite": False, "ifPartitionNotExists": False}
     )
 
 
-def insert_query(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
+@cached_per_session(256)
+def _catalog_table(spark: SparkSession, database: str, name: str) -> JavaObject:
+    """Build an entry of Spark's catalog with nothing but a name."""
+    catalog = f"{CATALYST}.catalog"
+    some = jvm_class(spark, "scala.Some")
+    values = [
+        jvm_class(spark, f"{CATALYST}.TableIdentifier")(
+            name, some(database), some("spark_catalog")
+        ),
+        jvm_class(spark, f"{catalog}.CatalogTableType").MANAGED(),
+        jvm_class(spark, f"{catalog}.CatalogStorageFormat").empty(),
+        java_type(spark, StructType([])),
+    ]
+    companion = scala_object(spark, f"{catalog}.CatalogTable")
+    java_class = jvm_class(spark, "java.lang.Class").forName(f"{catalog}.CatalogTable")
+    arity = java_class.getConstructors()[0].getParameterCount()
+    defaults = [getattr(companion, f"apply$default${i}")() for i in range(5, arity + 1)]
+    return companion.apply(*values, *defaults)
+
+
+def insert_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """Return the query of an analysed INSERT: columns in the table's order, cast by the
     store-assignment policy.
     """
     query = plan.query()
     if differences(spark).keeps_char_of_omitted_columns:
-        query = _without_char(spark, query)
-    return frame_of(spark, query)
+        return analyze(spark, _without_char(spark, query))
+    return query
 
 
 def _without_char(spark: SparkSession, query: LogicalPlan) -> LogicalPlan:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from pyspark.errors import SparkRuntimeException
 from pyspark.errors.exceptions.captured import UnknownException, convert_exception
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject
-from acidsql.errors import WriteJobError
+from acidsql.errors import WriteJobError, condition_of
 
 _READING = ("[FAILED_READ_FILE", "Encountered error while reading file")
 _NULL_IN_NOT_NULL = "Null value appeared in non-nullable field"
@@ -40,6 +41,28 @@ def job_description(spark: SparkSession, text: str) -> Iterator[None]:
         # A JVM that is gone has no properties, and the error that tells of it is raised already.
         with suppress(Py4JNetworkError, ConnectionError):
             context.setLocalProperty(_DESCRIPTION, before)
+
+
+@contextmanager
+def naming_column(table: str) -> Iterator[None]:
+    """Name table and column where the block fails because of a NULL for a column that is NOT NULL.
+
+    Raises:
+        WriteJobError: NOT_NULL_ASSERT_VIOLATION.
+    """
+    try:
+        yield
+    except (SparkRuntimeException, WriteJobError) as error:
+        if condition_of(error) != "NOT_NULL_ASSERT_VIOLATION":
+            raise
+        path = (error.getMessageParameters() or {}).get("walkedTypePath", "")
+        column = ".".join(path.split())
+        raise WriteJobError(
+            "NOT_NULL_ASSERT_VIOLATION",
+            f"NULL was given for column {column} of {table}, which is NOT NULL: give a value, or "
+            "COALESCE it",
+            {"walkedTypePath": column},
+        ) from error
 
 
 @contextmanager

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.java_sources import only_object
-from acidsql.bridge.jvm import Expression, JavaObject
+from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan
 
 
 def jvm_planning(spark: SparkSession) -> JavaObject:
@@ -32,3 +34,17 @@ def rebound(
             last ones, it may be shorter.
     """
     return jvm_planning(spark).rebound(expression, output, other)
+
+
+def fill(
+    spark: SparkSession, plan: LogicalPlan, option: str, plans: Mapping[str, LogicalPlan]
+) -> LogicalPlan:
+    """Put plans in the places of relations over files in an analysed plan and its subqueries.
+
+    What stands above a relation keeps its attributes, so that nothing has to be analysed again.
+
+    Args:
+        option: of the relations that are replaced.
+        plans: analysed plans with the columns of the relation, by the value of that option.
+    """
+    return jvm_planning(spark).fill(plan, option, list(plans), list(plans.values()))

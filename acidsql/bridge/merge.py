@@ -154,13 +154,14 @@ def merge_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """Build the join of the target of a MERGE with its source.
 
     Args:
-        plan: a ``MergeIntoTable``, not analysed.
+        plan: as ``analyze_merge`` returns it.
     """
     kind = _join_kind(
         not_matched=plan.notMatchedActions().nonEmpty(),
         not_matched_by_source=plan.notMatchedBySourceActions().nonEmpty(),
     )
-    return join(spark, plan.targetTable(), plan.sourceTable(), kind, plan.mergeCondition())
+    target = exposed(spark, plan.targetTable())
+    return join(spark, target, plan.sourceTable(), kind, plan.mergeCondition())
 
 
 def _join_kind(*, not_matched: bool, not_matched_by_source: bool) -> str:

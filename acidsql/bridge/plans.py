@@ -21,6 +21,7 @@ from acidsql.bridge.jvm import (
     defined,
     elements,
     expression_of,
+    field_names,
     jvm_class,
     scala_map,
     scala_object,
@@ -62,8 +63,20 @@ class Reference:
 
 
 def substitute_ctes(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
-    """Resolve the references to common table expressions by Spark's rule ``CTESubstitution``."""
+    """Resolve the references to common table expressions by Spark's rule ``CTESubstitution``.
+
+    Spark keeps a recursive one above the command that follows it, and the parts of the command,
+    which become queries of their own, would not find it there.
+    """
+    if simple_name(plan) == "UnresolvedWith" and _is_recursive_change(spark, plan):
+        plan = jvm_planning(spark).withInside(plan)
     return jvm_class(spark, f"{CATALYST}.analysis.CTESubstitution").apply(plan)
+
+
+def _is_recursive_change(spark: SparkSession, plan: LogicalPlan) -> bool:
+    """Return whether WITH RECURSIVE stands before an UPDATE, DELETE or MERGE."""
+    is_change = simple_name(plan.child()) in ("UpdateTable", "DeleteFromTable", "MergeIntoTable")
+    return is_change and "allowRecursion" in field_names(spark, plan) and plan.allowRecursion()
 
 
 def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:

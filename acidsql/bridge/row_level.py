@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,9 +16,7 @@ from acidsql.bridge.assignments import (
     with_columns,
 )
 from acidsql.bridge.jvm import (
-    CATALYST,
     Expression,
-    JavaObject,
     LogicalPlan,
     alias,
     appended,
@@ -26,10 +25,10 @@ from acidsql.bridge.jvm import (
     defined,
     elements,
     jvm_class,
-    scala_object,
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_planning import jvm_planning
 from acidsql.bridge.merge import merge_query
 from acidsql.bridge.plans import analyze, exposed, frame_of, logical_plan
 from acidsql.bridge.row_level_checks import check_set, check_where
@@ -37,12 +36,13 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.syntax.lexer import quote
 
 
-def _analyze_update(spark: SparkSession, plan: LogicalPlan) -> tuple[JavaObject, set[str]]:
-    """Analyse an ``UpdateTable``.
+def analyze_update(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
+    """Analyse an ``UpdateTable``; it gets one assignment per column of the table, in the table's
+    order, then those of ``apart``.
 
-    Returns:
-        The plan with one assignment per column of the table, in the table's order, then those of
-        ``apart``; and the names, in lower case, of the columns that SET assigns.
+    Raises:
+        AnalysisException: Spark cannot resolve the statement.
+        AcidAnalysisError: it cannot resolve a column of SET (UNRESOLVED_ASSIGNMENT).
     """
     some = jvm_class(spark, "scala.Some")
     partly = analyze_partly(spark, plan, "condition", some(never_resolved(spark)))
@@ -54,14 +54,24 @@ def _analyze_update(spark: SparkSession, plan: LogicalPlan) -> tuple[JavaObject,
     kept, computed = apart(spark, assignments)
     aligned = align(spark, "alignUpdateAssignments", partly.table().output(), kept)
     changes = {"assignments": appended(spark, aligned, computed), "condition": plan.condition()}
-    roots = [a.key().references().toSeq().head() for a in elements(assignments)]
-    names = {str(root.name()).lower() for root in roots}
     # Executed without Spark's check, which would refuse rand() in values. The parts of the plan are
     # checked when DataFrames are made of them.
     analyzed = session_state(spark).analyzer().execute(copy_node(spark, partly, changes))
     for condition in defined(analyzed.condition()):
         _check_where(spark, condition, plan)
-    return analyzed, names
+    return analyzed
+
+
+def analyze_delete(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
+    """Analyse a ``DeleteFromTable``.
+
+    Raises:
+        AnalysisException: Spark cannot resolve the statement.
+        AcidAnalysisError: see ``check_where``.
+    """
+    analyzed = session_state(spark).analyzer().execute(plan)
+    _check_where(spark, analyzed.condition(), plan)
+    return analyzed
 
 
 def _check_where(spark: SparkSession, condition: Expression, plan: LogicalPlan) -> None:
@@ -82,17 +92,17 @@ def required_rows_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan |
     in SET may require more.
 
     Args:
-        plan: of the statement, not analysed.
+        plan: of the statement, analysed.
     """
     kind = simple_name(plan)
     if kind == "MergeIntoTable":
         return merge_query(spark, plan)
-    if kind == "UpdateTable":
-        subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
-        if any(subqueries.hasSubquery(a.value()) for a in elements(plan.assignments())):
-            return None
-        return _filtered(spark, plan.table(), plan.condition())
-    return _with_condition(spark, plan.table(), plan.condition())
+    table = exposed(spark, plan.table())
+    if kind != "UpdateTable":
+        return _with_condition(spark, table, plan.condition())
+    if jvm_planning(spark).assigned(plan.assignments()).hasSubquery():
+        return None
+    return _filtered(spark, table, plan.condition())
 
 
 def update_rows(spark: SparkSession, plan: LogicalPlan, names: Mapping[str, str]) -> DataFrame:
@@ -100,25 +110,20 @@ def update_rows(spark: SparkSession, plan: LogicalPlan, names: Mapping[str, str]
     column.
 
     Args:
-        plan: not analysed.
+        plan: as ``analyze_update`` returns it.
         names: of the new values, by the names of all columns in their order.
-
-    Raises:
-        AnalysisException: Spark cannot resolve the statement.
-        AcidAnalysisError: it cannot resolve a column of SET (UNRESOLVED_ASSIGNMENT).
     """
-    plan, set_names = _analyze_update(spark, plan)
-    changed = {name for name in names if name.lower() in set_names}
     rows = _filtered(spark, exposed(spark, plan.table()), plan.condition())
+    assignments = plan.assignments()
+    columns = list(names)
+    found = json.loads(jvm_planning(spark).assigned(assignments).text())
+    changed = [(columns[i], assignments.apply(i)) for i in found if i < len(columns)]
+    others = [assignments.apply(i) for i in range(len(columns), assignments.size())]
     # Columns that keep their values are selected by one text, which takes a single py4j call.
-    kept = [f"{quote(c)} AS {quote(name)}" for c, name in names.items() if c not in changed]
-    assigned = elements(plan.assignments())
-    values = [
-        alias(spark, assignment.value(), name)
-        for assignment, (column_name, name) in zip(assigned, names.items(), strict=False)
-        if column_name in changed
-    ]
-    computed = [(a.key(), column(spark, a.value())) for a in assigned[len(names) :]]
+    assigned = dict(changed)
+    kept = [f"{quote(c)} AS {quote(name)}" for c, name in names.items() if c not in assigned]
+    values = [alias(spark, a.value(), names[column_name]) for column_name, a in changed]
+    computed = [(a.key(), column(spark, a.value())) for a in others]
     if not computed:
         return frame_of(spark, with_columns(spark, rows, kept, values))
     first = with_attributes(frame_of(spark, with_columns(spark, rows, kept, [])), computed)
@@ -129,12 +134,10 @@ def delete_rows(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
     """Build the query for the rows that a ``DeleteFromTable`` matches.
 
     Args:
-        plan: not analysed.
+        plan: as ``analyze_delete`` returns it.
     """
-    analyzed = session_state(spark).analyzer().execute(plan)
-    _check_where(spark, analyzed.condition(), plan)
-    table = exposed(spark, analyzed.table())
-    return frame_of(spark, _with_condition(spark, table, analyzed.condition()))
+    table = exposed(spark, plan.table())
+    return frame_of(spark, _with_condition(spark, table, plan.condition()))
 
 
 def _filtered(spark: SparkSession, table: LogicalPlan, condition: Expression) -> LogicalPlan:

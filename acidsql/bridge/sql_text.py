@@ -29,8 +29,9 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.spark_versions import differences
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, AcidParseError, condition_of
 from acidsql.syntax.literals import string_value
+from acidsql.syntax.places import place_of
 from acidsql.syntax.values import literal, unsupported_value
 
 
@@ -79,6 +80,7 @@ def parse_name(spark: SparkSession, text: str) -> tuple[str, ...]:
     return tuple(elements(session_state(spark).sqlParser().parseMultipartIdentifier(text)))
 
 
+@cached_per_session(1024)
 def parse_type(spark: SparkSession, text: str) -> DataType:
     """Parse the SQL text of a type; char and varchar keep their lengths."""
     parsed = session_state(spark).sqlParser().parseDataType(text)
@@ -102,6 +104,49 @@ def _type_sql(spark: SparkSession, json_text: str) -> str:
     return str(jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(json_text).sql())
 
 
+def _parse_part(spark: SparkSession, before: str, text: str, after: str) -> LogicalPlan:
+    """Parse a part of a statement with what makes a statement of it; errors quote the part alone.
+
+    Raises:
+        AcidParseError: the part is malformed.
+        AcidAnalysisError: UNSUPPORTED_DATATYPE, it names a type that Spark does not have.
+    """
+    try:
+        return parse(spark, before + text + after)
+    except ParseException as error:
+        condition = condition_of(error)
+        if condition not in ("PARSE_SYNTAX_ERROR", "UNSUPPORTED_DATATYPE"):
+            raise
+        sentence, _, _ = str(error).strip().partition("\n")
+        found = _PLACE.search(sentence)
+        position = 0
+        if found is not None:
+            lines = (before + text).splitlines(keepends=True)
+            line, column_number = int(found["line"]), int(found["column"])
+            position = sum(map(len, lines[: line - 1])) + column_number - len(before)
+        position = min(max(position, 0), len(text))
+        message = _PLACE.sub("", _SQLSTATE.sub("", sentence.partition("] ")[2] or sentence))
+        if condition == "UNSUPPORTED_DATATYPE":
+            raise AcidAnalysisError(condition, f"{message} in {text!r}") from None
+        raise AcidParseError(message, **place_of(text, position, "")) from None
+
+
+_PLACE = re.compile(r" \(line (?P<line>\d+), pos (?P<column>\d+)\)")
+_SQLSTATE = re.compile(r"\.? SQLSTATE: \w+")
+
+
+def transforms(spark: SparkSession, text: str) -> tuple[str, ...]:
+    """Return the transforms of columns in the parentheses of PARTITIONED BY, such as ``days(ts)``;
+    none if it has columns alone.
+    """
+    try:
+        plan = parse(spark, f"CREATE TABLE t (c INT) USING orc PARTITIONED BY ({text})")
+    except ParseException:
+        return ()
+    found = elements(plan.partitioning())
+    return tuple(str(one.toString()) for one in found if str(one.name()) != "identity")
+
+
 def parse_columns(spark: SparkSession, text: str) -> StructType:
     """Parse the column definitions between the parentheses of a CREATE TABLE.
 
@@ -109,8 +154,9 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
 
     Raises:
         AcidAnalysisError: a constraint other than NOT NULL (UNSUPPORTED_FEATURE.TABLE_CONSTRAINT).
+        AcidParseError: the text is no list of columns.
     """
-    plan = parse(spark, f"CREATE TABLE t ({text}) USING orc")
+    plan = _parse_part(spark, "CREATE TABLE t (", text, ") USING orc")
     if differences(spark).has_table_constraints and _has_constraints(spark, plan.tableSpec()):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.TABLE_CONSTRAINT",
@@ -126,7 +172,8 @@ def parse_new_columns(spark: SparkSession, text: str) -> StructType:
         AcidAnalysisError: a column has a position, or is a field of another one
             (UNSUPPORTED_FEATURE).
     """
-    for added in elements(parse(spark, f"ALTER TABLE t ADD COLUMNS ({text})").columnsToAdd()):
+    plan = _parse_part(spark, "ALTER TABLE t ADD COLUMNS (", text, ")")
+    for added in elements(plan.columnsToAdd()):
         if added.position().isDefined():
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.COLUMN_POSITION",

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from acidsql.commands import alter_columns, alter_partitions, result
 from acidsql.commands.definitions import check_properties, warn_of_retention
-from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.errors import AcidAnalysisError, page, quoted_name
 from acidsql.metastore import failures
 from acidsql.metastore.changes import AlterTable, RenameTable
 from acidsql.metastore.history import RecordedStatement
@@ -135,7 +135,7 @@ def _refuse(_: AcidSession, table: Table, statement: ast.AlterTable) -> DataFram
     raise AcidAnalysisError(
         "UNSUPPORTED_FEATURE.ALTER_TABLE",
         f"ALTER TABLE {statement.rest.of(statement.text)} is not supported on the transactional "
-        f"table {table.full_name}: see docs/limits.md for what is",
+        f"table {table.full_name}: {page('limits')} says what is",
     )
 
 

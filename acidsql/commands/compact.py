@@ -77,6 +77,13 @@ def optimize(session: AcidSession, table: Table, statement: Optimize) -> DataFra
     Returns:
         The queue entries, as SHOW COMPACTIONS lists them.
     """
+    if statement.unsupported:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.ZORDER_BY",
+            f"ZORDER BY is not supported: the rows of {table.full_name} are sorted by their row "
+            "ids. Leave it out; ALTER TABLE … COMPACT 'rebalance' ORDER BY sorts the rows of a "
+            "table once",
+        )
     names: list[str | None] = [None]
     if table.partition_columns:
         places: Sequence[Partition] = session.metastore.partitions(table.database, table.name)

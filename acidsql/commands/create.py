@@ -166,6 +166,13 @@ def _split(
     """
     names = bridge.parse_names(session.spark, text)
     if names is None:
+        transforms = bridge.transforms(session.spark, text)
+        if transforms:
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.PARTITION_TRANSFORM",
+                f"a transactional table cannot be partitioned by {transforms[0]}: name columns, "
+                "and store the value in one",
+            )
         return columns, columns_of(session.spark, bridge.parse_columns(session.spark, text))
     by_name = {c.name.lower(): c for c in columns}
     missing = [n for n in names if n.lower() not in by_name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -129,8 +130,8 @@ def check_columns(
             INVALID_PARTITION_COLUMN_DATA_TYPE, INVALID_DEFAULT_VALUE, UNSUPPORTED_FEATURE.
     """
     names = [c.name.lower() for c in [*columns, *partition_columns]]
-    for name in names:
-        if names.count(name) > 1:
+    for name, number in Counter(names).items():
+        if number > 1:
             raise AcidAnalysisError(
                 "COLUMN_ALREADY_EXISTS",
                 f"the table has two columns {name}: rename one of them",

@@ -38,9 +38,15 @@ from acidsql.commands import (
     transactions,
     truncate,
 )
+from acidsql.commands.inner_statements import execute_immediate, refuse_inner
 from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
 from acidsql.commands.reads import check_reads, check_reads_of_spark
-from acidsql.commands.targets import branches_of, target_of, written_table
+from acidsql.commands.targets import (
+    branches_of,
+    refuse_temp_view,
+    target_of,
+    written_table,
+)
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import (
@@ -93,6 +99,10 @@ def run_on_spark(
     with phase(Phase.PLAN):
         found = parse_and_resolve(session, text)
     refuse_damage(session, found.plan)
+    refuse_inner(session, found.plan)
+    executed = execute_immediate(session, found.plan, lambda inner: run(session, inner))
+    if executed is not None:
+        return executed
     transactions.check_of_spark(session, found.plan)
     check_reads_of_spark(session, found.plan)
     created = bridge.created_table(found.plan)
@@ -164,7 +174,10 @@ def _insert(session: AcidSession, statement: ast.Insert) -> DataFrame | None:
 
 def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None:
     table = written_table(session, statement.name)
-    return truncate.truncate(session, table, statement) if table else None
+    if table is None:
+        refuse_temp_view(session, statement.name, "TRUNCATE TABLE")
+        return None
+    return truncate.truncate(session, table, statement)
 
 
 def _alter_table(session: AcidSession, statement: alter_statements.Alteration) -> DataFrame | None:

@@ -259,7 +259,7 @@ def executing(transaction: WriteTransaction) -> Iterator[None]:
     name = f"{recording.operation} {table} (write), txn {transaction.txn_id}"
     spark = transaction.session.spark
     transaction.transaction.at_end.enter_context(bridge.job_description(spark, name))
-    with phase(Phase.EXECUTE):
+    with phase(Phase.EXECUTE), bridge.naming_column(table):
         yield
 
 

@@ -94,7 +94,9 @@ def _planned_writes(
         return _merge(shape, snapshot, statement)
     is_update = isinstance(statement, ast.Update)
     make = row_level.update_events if is_update else row_level.delete_events
-    frame = row_level.planned(make, shape, snapshot, statement.text)
+    analysis = bridge.analyze_update if is_update else bridge.analyze_delete
+    prepared = row_level.prepared_change(session, table, statement.text, analysis, snapshot)
+    frame = row_level.planned(make, shape, snapshot, prepared)
     write = PlannedWrite(
         operation="UPDATE" if is_update else "DELETE",
         intent=change_intent(table, Operation.UPDATE if is_update else Operation.DELETE, _NOT_RUN),
@@ -178,7 +180,8 @@ def _insert(
 ) -> tuple[bridge.LogicalPlan, str]:
     """Plan an INSERT; return the plan of its rows, and who would write them."""
     shape = events.write_schema_of(session, table)
-    rows = insert.query(session, shape, snapshot, statement)
+    prepared = insert.prepared_insert(session, table, statement, snapshot)
+    rows = insert.query(shape, snapshot, statement, prepared)
     on_driver = not table.insert_only and insert.has_few_rows(rows)
     return bridge.logical_plan(rows), "the driver" if on_driver else _JOB
 
@@ -214,7 +217,8 @@ def _create(
 def _merge(
     shape: events.WriteSchema, snapshot: StatementSnapshot, statement: ast.Merge
 ) -> _Planned:
-    pieces = row_level.merge_pieces(shape, snapshot, statement.text)
+    prepared = row_level.prepared_merge(shape.session, shape.table, statement.text, snapshot)
+    pieces = row_level.merge_pieces(shape, snapshot, prepared)
     sides = row_level.merge_sides(shape, pieces)
     frame = row_level.merge_events(shape, pieces, sides)
     targets = []

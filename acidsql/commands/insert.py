@@ -21,6 +21,7 @@ from acidsql.insert_only.write import write_insert_only
 from acidsql.limits import limits
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import FileFormat, Table
+from acidsql.planning.prepared import Prepared, over_scans, prepare
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
@@ -52,12 +53,13 @@ def insert(
     overwrite = statement.overwrite
     source = recorded_insert(text, overwrite=overwrite)
     intent = insert_intent(table, source, static or None, overwrite=overwrite)
+    prepared = prepared_insert(session, table, statement)
     with write_transaction(session, intent) as transaction:
         if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
             transaction.commit([])
             return result.counts(session.spark, affected=0, inserted=0)
         shape = events.write_schema_of(session, transaction.table)
-        rows = query(session, shape, events.snapshot_of(transaction), statement)
+        rows = query(shape, events.snapshot_of(transaction), statement, prepared)
         outcome = write_query(transaction, shape, rows, static)
         replaced = _replaced(transaction, statement, static, overwrite_mode)
         inserted = outcome.events(deletes=False)
@@ -190,19 +192,47 @@ def has_few_rows(rows: DataFrame) -> bool:
     return bridge.has_local_rows(rows, limits().driver_rows - 1)
 
 
-def query(
-    session: AcidSession, shape: WriteSchema, snapshot: StatementSnapshot, statement: Insert
-) -> DataFrame:
-    """Return the rows to insert, aligned and cast as Spark does for a file table."""
-    spark, location = session.spark, shape.table.location
+def prepared_insert(
+    session: AcidSession,
+    table: Table,
+    statement: Insert,
+    snapshot: StatementSnapshot | None = None,
+) -> Prepared:
+    """Analyse the query of an INSERT into a table; its columns are aligned and cast as Spark does
+    for a file table.
 
-    def rows(plan: bridge.LogicalPlan) -> DataFrame:
-        insert = bridge.insert_into_files(spark, plan, location, shape.data, shape.partitions)
+    Args:
+        snapshot: see ``prepare``.
+    """
+    spark = session.spark
+    shape = events.write_schema_of(session, table)
+
+    def analysis(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
+        name = table.database, table.name
+        insert = bridge.insert_into_files(
+            spark, plan, name, table.location, shape.data, shape.partitions
+        )
         return bridge.insert_query(spark, bridge.analyze(spark, insert))
 
+    return prepare(session, table, statement.text, analysis, snapshot)
+
+
+def query(
+    shape: WriteSchema, snapshot: StatementSnapshot, statement: Insert, prepared: Prepared
+) -> DataFrame:
+    """Return the rows to insert.
+
+    Args:
+        shape: of the table as it is now.
+        snapshot: with which the statement reads.
+        prepared: the statement as ``prepared_insert`` has analysed it.
+    """
+    session = snapshot.session
+    if not prepared.is_current(session, shape.table):
+        prepared = prepared_insert(session, shape.table, statement, snapshot)
     with phase(Phase.PLAN):
-        plan = snapshot.plan(statement.text, lambda plan: bridge.logical_plan(rows(plan)))
-        return snapshot.at_once(rows(plan))
+        plan = over_scans(snapshot, prepared, lambda plan: plan, whole_rows=False)
+        return snapshot.at_once(bridge.frame_of(session.spark, plan))
 
 
 def static_values(session: AcidSession, table: Table, statement: Insert) -> tuple[str, ...] | None:

@@ -11,6 +11,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.insert import (
     insert_counts,
+    prepared_insert,
     publish_empty,
     query,
     recorded_insert,
@@ -19,6 +20,7 @@ from acidsql.commands.insert import (
 )
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
+from acidsql.planning.prepared import Prepared
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import Insert
 from acidsql.transactions.write_intent import WriteIntent, insert_intent
@@ -36,11 +38,13 @@ class Branch:
 
     Attributes:
         static: values of its partition if it names them all, else None.
+        prepared: the statement, analysed.
     """
 
     table: Table
     statement: Insert
     static: tuple[str, ...] | None
+    prepared: Prepared
 
 
 def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]]) -> DataFrame:
@@ -67,7 +71,8 @@ def by_tables(session: AcidSession, branches: Sequence[tuple[Table, Insert]]) ->
     found: dict[str, list[Branch]] = {}
     for table, statement in branches:
         static = static_values(session, table, statement)
-        branch = Branch(table=table, statement=statement, static=static)
+        prepared = prepared_insert(session, table, statement)
+        branch = Branch(table=table, statement=statement, static=static, prepared=prepared)
         found.setdefault(table.full_name, []).append(branch)
     return list(found.values())
 
@@ -111,7 +116,7 @@ def _write(
     for number, branch in enumerate(branches):
         if branch.statement.if_not_exists and branch.static in known:
             continue
-        rows = query(session, shape, snapshot, branch.statement)
+        rows = query(shape, snapshot, branch.statement, branch.prepared)
         # Branches that overwrite have a partition each.
         with events.executing(transaction):
             stage_query(transaction, shape, rows, branch.static, 0 if overwrite else number)

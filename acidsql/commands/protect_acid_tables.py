@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidsql import bridge
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, page
 from acidsql.format.names import parse_directory
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import find, in_metastore
@@ -25,8 +25,8 @@ def refuse_damage(session: AcidSession, plan: bridge.LogicalPlan) -> None:
                 raise AcidAnalysisError(
                     f"UNSUPPORTED_FEATURE.{command.name}",
                     f"this statement ({command.name.replace('_', ' ')}) is not supported on "
-                    f"{'.'.join(name)}, which is transactional or a view of such tables: see the "
-                    "statements in docs/limits.md",
+                    f"{'.'.join(name)}, which is transactional or a view of such tables: "
+                    f"{page('limits')} says what to do instead",
                 )
         for path in command.paths:
             refuse_location(session, path)

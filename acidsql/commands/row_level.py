@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -18,6 +17,7 @@ from acidsql.limits import limits
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.merge_keys import Key, narrowed, source_keys
+from acidsql.planning.prepared import Prepared, over_scans, prepare
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.acid_file import ROW_ID_COLUMN
 from acidsql.session.acid_session import AcidSession
@@ -49,10 +49,13 @@ class Sides:
 def update(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run an UPDATE: each matched row becomes a delete event and a row, both of statement id 0."""
     intent = _intent(table, Operation.UPDATE, "UPDATE", text)
+    prepared = prepared_change(session, table, text, bridge.analyze_update)
     with write_transaction(session, intent) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
-        staged = planned(update_events, shape, seen, text)
+        if not prepared.is_current(session, shape.table):
+            prepared = prepared_change(session, shape.table, text, bridge.analyze_update, seen)
+        staged = planned(update_events, shape, seen, prepared)
         outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
         updated = outcome.events(deletes=True)
         gone = outcome.changed(Operation.UPDATE, deletes=True)
@@ -66,40 +69,45 @@ def _intent(table: Table, operation: Operation, name: str, text: str) -> WriteIn
     return change_intent(table, operation, statement)
 
 
+def prepared_change(
+    session: AcidSession,
+    table: Table,
+    text: str,
+    analysis: Callable[[SparkSession, bridge.LogicalPlan], bridge.LogicalPlan],
+    snapshot: StatementSnapshot | None = None,
+) -> Prepared:
+    """Analyse an UPDATE or DELETE of a table.
+
+    Args:
+        analysis: ``bridge.analyze_update`` or ``bridge.analyze_delete``.
+        snapshot: see ``prepare``.
+    """
+    return prepare(session, table, text, partial(analysis, session.spark), snapshot)
+
+
 def planned(
     make: Callable[[WriteSchema, bridge.LogicalPlan], DataFrame],
     shape: WriteSchema,
     snapshot: StatementSnapshot,
-    text: str,
+    prepared: Prepared,
 ) -> DataFrame:
     """Plan the events of a statement, over the partitions and rows that it requires.
 
     Args:
-        make: makes the events of the statement's plan.
+        make: makes the events of the statement's analysed plan.
     """
 
     def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
-        return _asked(shape.session.spark, plan) or bridge.logical_plan(make(shape, plan))
+        rows = bridge.required_rows_query(shape.session.spark, plan)
+        return rows or bridge.logical_plan(make(shape, plan))
 
     with phase(Phase.PLAN):
-        return snapshot.at_once(make(shape, snapshot.plan(text, asked, whole_rows=True)))
-
-
-def _asked(spark: SparkSession, plan: bridge.LogicalPlan) -> bridge.LogicalPlan | None:
-    """Return the analysed query of the rows that a statement requires; None if it has no such
-    query.
-
-    Errors of analysis are left to the statement itself, so that the message is about it.
-    """
-    rows = bridge.required_rows_query(spark, plan)
-    try:
-        return rows and bridge.analyze(spark, rows)
-    except AnalysisException:
-        return None  # the statement's own analysis raises the error
+        plan = over_scans(snapshot, prepared, asked, whole_rows=True)
+        return snapshot.at_once(make(shape, plan))
 
 
 def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
-    """Plan the events of an UPDATE."""
+    """Plan the events of an analysed UPDATE."""
     spark = shape.session.spark
     prefix = _free_prefix([*shape.data.names, *shape.partitions.names])
     values = _value_names(shape, f"{prefix}_new")
@@ -118,10 +126,13 @@ def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
     """Run a DELETE: each matched row becomes a delete event."""
     intent = _intent(table, Operation.DELETE, "DELETE", text)
+    prepared = prepared_change(session, table, text, bridge.analyze_delete)
     with write_transaction(session, intent) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
-        staged = planned(delete_events, shape, seen, text)
+        if not prepared.is_current(session, shape.table):
+            prepared = prepared_change(session, shape.table, text, bridge.analyze_delete, seen)
+        staged = planned(delete_events, shape, seen, prepared)
         outcome = events.delete(transaction, shape, staged, seen)
         deleted = outcome.events(deletes=True)
         changed = [outcome.changed(Operation.DELETE, deletes=True)]
@@ -130,7 +141,7 @@ def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
 
 
 def delete_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
-    """Plan the events of a DELETE."""
+    """Plan the events of an analysed DELETE."""
     spark = shape.session.spark
     rows = bridge.delete_rows(spark, plan)
     event = events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts())
@@ -142,11 +153,14 @@ def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
     # The clauses are not known yet, so the lock is that of an UPDATE; the write set is exact.
     intent = _intent(table, Operation.UPDATE, "MERGE", text)
     unique = unique_columns(session, table)
+    prepared = prepared_merge(session, table, text)
     with write_transaction(session, intent) as transaction:
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
+        if not prepared.is_current(session, shape.table):
+            prepared = prepared_merge(session, shape.table, text, seen)
         with phase(Phase.PLAN):
-            pieces, sides, rows = _joined_at_best(shape, seen, text)
+            pieces, sides, rows = _joined_at_best(shape, seen, prepared)
         clauses = clauses_of(pieces)
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
@@ -210,29 +224,30 @@ def clauses_of(pieces: bridge.MergePlan) -> list[bridge.Clause]:
     return [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
 
 
+def prepared_merge(
+    session: AcidSession, table: Table, text: str, snapshot: StatementSnapshot | None = None
+) -> Prepared:
+    """Analyse a MERGE into a table; see ``prepare``."""
+    columns = [quote(c.name) for c in (*table.columns, *table.partition_columns)]
+    text = add_insert_columns(text, columns)
+    return prepare(session, table, text, partial(bridge.analyze_merge, session.spark), snapshot)
+
+
 def merge_pieces(
-    shape: WriteSchema, snapshot: StatementSnapshot, text: str, keys: Sequence[Key] = ()
+    shape: WriteSchema, snapshot: StatementSnapshot, prepared: Prepared, keys: Sequence[Key] = ()
 ) -> bridge.MergePlan:
-    """Return the analysed parts of a MERGE.
+    """Return the parts of a MERGE, over the partitions and rows that it requires.
 
     Args:
         keys: conditions that all rows of the target meet that the source matches.
     """
     spark = shape.session.spark
-    columns = [quote(f.name) for f in [*shape.data.fields, *shape.partitions.fields]]
-
-    def pieces(plan: bridge.LogicalPlan) -> bridge.MergePlan:
-        return bridge.merge_pieces(spark, bridge.analyze_merge(spark, plan))
 
     def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
-        joined = _asked(spark, plan)
-        if joined:
-            return narrowed(spark, joined, keys)
-        return bridge.logical_plan(merge_events(shape, pieces(plan)))
+        return narrowed(spark, bridge.merge_query(spark, plan), keys)
 
-    plan = snapshot.plan(add_insert_columns(text, columns), asked, whole_rows=True)
-    fixed = snapshot.current.put_into(bridge.analyze_merge(spark, plan))
-    return bridge.merge_pieces(spark, fixed)
+    plan = over_scans(snapshot, prepared, asked, whole_rows=True)
+    return bridge.merge_pieces(spark, snapshot.current.put_into(plan))
 
 
 def merge_events(
@@ -313,7 +328,7 @@ def _joined(pieces: bridge.MergePlan, sides: Sides) -> DataFrame:
 
 
 def _joined_at_best(
-    shape: WriteSchema, snapshot: StatementSnapshot, text: str
+    shape: WriteSchema, snapshot: StatementSnapshot, prepared: Prepared
 ) -> tuple[bridge.MergePlan, Sides, DataFrame]:
     """Return the parts of a MERGE, its two sides and their join; the source may be computed first.
 
@@ -321,7 +336,7 @@ def _joined_at_best(
     which partitions and rows of the target can match, and Spark need not shuffle the target.
     """
     spark = shape.session.spark
-    pieces = merge_pieces(shape, snapshot, text)
+    pieces = merge_pieces(shape, snapshot, prepared)
     sides = merge_sides(shape, pieces)
     if not may_compute_source(pieces, sides):
         return pieces, sides, _joined(pieces, sides)
@@ -333,7 +348,7 @@ def _joined_at_best(
     keys = source_keys(spark, pieces, held)
     if keys:
         snapshot.scans.clear()  # planned anew, over fewer rows
-        pieces = merge_pieces(shape, snapshot, text, keys)
+        pieces = merge_pieces(shape, snapshot, prepared, keys)
         sides = merge_sides(shape, pieces)
         held = bridge.replace_by_collected(_numbered(sides), held)
     join = bridge.merge_with_broadcast_source if pieces.not_matched else bridge.merge_join

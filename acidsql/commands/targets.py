@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from acidsql.commands.multi_insert import check_targets
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.insert_only.write import refuse_row_changes
 from acidsql.metastore.model import Table, TableType
-from acidsql.planning.name_resolution import find
+from acidsql.planning.name_resolution import find, names_temp_view
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import parse
 from acidsql.syntax.nodes import Name
 from acidsql.syntax.statements import Delete, Insert, Merge, MultiInsert, Update
 
 _ROW_CHANGES: Mapping[type, str] = {Update: "UPDATE", Delete: "DELETE", Merge: "MERGE"}
+# The same as Spark's errors have them.
+_WORDS: Mapping[type, str] = {Update: "UPDATE TABLE", Delete: "DELETE", Merge: "MERGE INTO TABLE"}
 
 
 def written_table(session: AcidSession, name: Name) -> Table | None:
@@ -31,6 +33,26 @@ def written_table(session: AcidSession, name: Name) -> Table | None:
     return table
 
 
+def refuse_temp_view(session: AcidSession, name: Name, words: str) -> None:
+    """Refuse a temporary view whose rows a statement would change; Delta Lake can change those of
+    its own tables so.
+
+    Args:
+        words: of the statement.
+
+    Raises:
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW.
+    """
+    extensions = str(session.spark.conf.get("spark.sql.extensions", ""))
+    if "io.delta" not in extensions and names_temp_view(session, name):
+        raise AcidAnalysisError(
+            "EXPECT_TABLE_NOT_VIEW",
+            f"{words} cannot change {'.'.join(name)}, a temporary view: name the table to write "
+            "to, with its database if it has the name of the view",
+            {"viewName": quoted_name(name), "operation": words},
+        )
+
+
 def target_of(session: AcidSession, statement: Insert | Update | Delete | Merge) -> Table | None:
     """Return the transactional table whose rows a statement changes, or None if the table is
     Spark's.
@@ -40,6 +62,8 @@ def target_of(session: AcidSession, statement: Insert | Update | Delete | Merge)
     """
     table = written_table(session, statement.name)
     if table is None:
+        if not isinstance(statement, Insert):
+            refuse_temp_view(session, statement.name, _WORDS[type(statement)])
         return None
     if isinstance(statement, Insert):
         for clause in statement.unsupported:

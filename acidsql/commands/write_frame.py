@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -13,7 +13,7 @@ from pyspark.sql.types import CharType, VarcharType
 
 from acidsql import bridge
 from acidsql.commands import create, events, result, row_level
-from acidsql.commands.insert import insert, query
+from acidsql.commands.insert import insert, prepared_insert, query
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.insert_only.write import refuse_row_changes
 from acidsql.metastore.history import RecordedStatement, WriteCounts
@@ -129,16 +129,23 @@ def _overwrite_where(
 ) -> DataFrame:
     source = RecordedStatement(operation="REPLACE WHERE", text=condition)
     intent = change_intent(table, Operation.UPDATE, source)
+    delete = f"DELETE FROM {_quoted(table)} WHERE {condition}"
     with (
         _insert_of(session, table, frame, "INTO", by_name=True) as statement,
-        write_transaction(session, intent) as transaction,
+        ExitStack() as opened,
     ):
+        old = row_level.prepared_change(session, table, delete, bridge.analyze_delete)
+        new = prepared_insert(session, table, statement)
+        transaction = opened.enter_context(write_transaction(session, intent))
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
-        delete = f"DELETE FROM {_quoted(table)} WHERE {condition}"
-        deleted = row_level.planned(row_level.delete_events, shape, seen, delete)
+        if not old.is_current(session, shape.table):
+            old = row_level.prepared_change(
+                session, shape.table, delete, bridge.analyze_delete, seen
+            )
+        deleted = row_level.planned(row_level.delete_events, shape, seen, old)
         staged = deleted.unionByName(
-            events.insert_events(shape, query(session, shape, seen, statement))
+            events.insert_events(shape, query(shape, seen, statement, new))
         )
         outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
         gone, inserted = outcome.events(deletes=True), outcome.events(deletes=False)

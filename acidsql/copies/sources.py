@@ -157,7 +157,7 @@ def open_source(
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE, a schema is given for a table that has its own,
-            or a pattern without a ``basePath``.
+            or a pattern without a ``basePath``; DELTA_EXTENSION_MISSING.
         AnalysisException: there is no such table, or no such format.
     """
     options = reader_options(place, options)
@@ -171,6 +171,8 @@ def open_source(
     if place.format in FILE_FORMATS:
         return _open_files(spark, files, place, reader, options, schema)
     kind = _provider(spark, place) if place.format == "table" else place.format
+    if kind == "delta":
+        _check_delta(spark)
     if version is None:
         version = _newest(spark, place, kind)
     if version is not None:
@@ -281,6 +283,22 @@ def _provider(spark: SparkSession, place: Place) -> str:
     """Return the format of a table in one of Spark's catalogs."""
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {place.name}").collect()
     return next((str(r[1]).lower() for r in rows if r[0] == "Provider"), "view")
+
+
+def _check_delta(spark: SparkSession) -> None:
+    """Check that a session has Delta Lake's statements.
+
+    Raises:
+        AcidAnalysisError: DELTA_EXTENSION_MISSING.
+    """
+    extension = "io.delta.sql.DeltaSparkSessionExtension"
+    if extension not in str(spark.conf.get("spark.sql.extensions", "")):
+        raise AcidAnalysisError(
+            "DELTA_EXTENSION_MISSING",
+            "this Spark session has no Delta Lake: start it with the package of Delta Lake "
+            f"(spark.jars.packages), spark.sql.extensions={extension} and "
+            "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        )
 
 
 def _newest(spark: SparkSession, place: Place, kind: str) -> str | None:

@@ -41,8 +41,9 @@ class AcidDataStreamReader(DataStreamReader):  # type: ignore[misc]  # PySpark i
         if _is_acid(self._spark, tableName, named):
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.STREAMING_READ",
-                f"{tableName} is transactional and cannot be read as a stream: use "
-                "spark.read.table",
+                f"{tableName} is transactional, and its changes are what can be read as a stream: "
+                f"call acidsql.register(spark), then "
+                f"spark.readStream.format('acidsql').load('{tableName}')",
             )
         return super().table(tableName)
 
@@ -59,8 +60,8 @@ class AcidDataStreamWriter(DataStreamWriter):  # type: ignore[misc]  # PySpark i
         if _is_acid(self._spark, tableName, named_table):
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.STREAMING_WRITE",
-                f"{tableName} is transactional and cannot be the sink of a stream: use "
-                "foreachBatch, and insertInto with its DataFrames",
+                f"{tableName} is transactional: write the stream into it with "
+                f"acidsql.write_stream(frame, '{tableName}')",
             )
         return super().toTable(tableName, *args, **kwargs)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.showing import html_table, short, told
 from acidsql.format.thresholds import Thresholds, of_table
 
 # A compaction does nothing about fewer small files: each INSERT leaves one.
@@ -34,7 +35,7 @@ class OpenTransaction:
     started: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(repr=False, frozen=True, slots=True, kw_only=True)
 class Health:
     """State of a partition, or of a table without partitions.
 
@@ -88,6 +89,12 @@ class Health:
     held_back: int = 0
     failure: str | None = None
     advice: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return short(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(told(self))
 
     @property
     def deleted_share(self) -> float | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from acidsql import bridge
 from acidsql.metastore.model import Table
-from acidsql.planning.name_resolution import find
+from acidsql.planning.name_resolution import acid_table, find, qualified
 from acidsql.session.acid_session import AcidSession
 
 _BEGINS_WITH = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*WITH\b", re.IGNORECASE | re.DOTALL)
@@ -51,7 +51,21 @@ def parse_and_resolve(
     names = dict.fromkeys(r.parts for r in found.references)
     looked_up = {parts: find(session, parts, temporary, database) for parts in names}
     tables = {parts: table for parts, table in looked_up.items() if table}
+    for r in found.references:
+        if r.changes is not None and r.parts not in tables:
+            _check_has_changes(session, r.parts, database)
     return replace(found, tables=tables, temporary=temporary, database=database)
+
+
+def _check_has_changes(session: AcidSession, parts: Sequence[str], database: str | None) -> None:
+    """Refuse changes of what is no ACID table, unless they are Delta Lake's: Spark would say that
+    it cannot resolve ``table_changes``.
+    """
+    name = qualified(session, parts, database)
+    found = bridge.catalog_table(session.spark, *name) if name is not None else None
+    of_delta = parts[0].lower() == "delta" or (found is not None and found.provider == "delta")
+    if name is not None and not of_delta:
+        acid_table(session, parts)  # raises
 
 
 def parse(session: AcidSession, text: str) -> ParsedStatement:

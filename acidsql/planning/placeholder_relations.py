@@ -6,7 +6,7 @@ the statement requires of that occurrence of a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -37,13 +37,30 @@ def placeholder(
 def _without_files(
     spark: SparkSession, schema: StructType, partitions: StructType, occurrence: Occurrence
 ) -> bridge.JavaObject:
-    options = {_OCCURRENCE: ".".join(map(str, occurrence))}
+    options = {_OCCURRENCE: _text(occurrence)}
     return bridge.file_relation(spark, [], schema, options, partitions)[0]
 
 
 def outline(spark: SparkSession, plan: bridge.LogicalPlan) -> bridge.PlanOutline:
     """Describe an optimised plan over placeholders."""
     return bridge.outline(spark, plan, _OCCURRENCE)
+
+
+def fill(
+    spark: SparkSession,
+    plan: bridge.LogicalPlan,
+    plans: Mapping[Occurrence, bridge.LogicalPlan],
+) -> bridge.LogicalPlan:
+    """Put plans in the places of the placeholders in an analysed plan.
+
+    Args:
+        plans: analysed plan of each occurrence, with the columns of its placeholder.
+    """
+    return bridge.fill(spark, plan, _OCCURRENCE, {_text(o): own for o, own in plans.items()})
+
+
+def _text(occurrence: Occurrence) -> str:
+    return ".".join(map(str, occurrence))
 
 
 def occurrence_of(leaf: bridge.PlanNode) -> Occurrence | None:

@@ -264,16 +264,10 @@ class StatementSnapshot:
         make_database_known(self.session, database)
         text = qualify_functions(self.session, str(view.view_text), database)
         parsed = parse_and_resolve(self.session, text, temporary, database)
-        frame = bridge.frame_of(self.session.spark, self._plan(parsed, relation_of, occurrence))
+        frame = bridge.frame_of(self.session.spark, self.plan_over(parsed, relation_of, occurrence))
         return as_declared(frame, view.columns)
 
-    def plan(
-        self,
-        statement: str | ParsedStatement,
-        made: Callable[[bridge.LogicalPlan], bridge.LogicalPlan] = lambda plan: plan,
-        *,
-        whole_rows: bool = False,
-    ) -> bridge.LogicalPlan:
+    def plan(self, statement: str | ParsedStatement) -> bridge.LogicalPlan:
         """Build Spark's plan of a statement over scans of the required rows; it is not analysed.
 
         A statement with a partitioned or large table is planned twice: first over placeholders,
@@ -281,31 +275,57 @@ class StatementSnapshot:
 
         Args:
             statement: its text, or the parsed statement.
-            made: converts the plan over placeholders to the plan whose required rows are found; of
-                a MERGE, for example, the join.
-            whole_rows: whether the statement uses more columns than that plan.
         """
         parsed = statement
         if isinstance(parsed, str):
             parsed = parse_and_resolve(self.session, parsed)
-        if not any(map(self._is_worth_two_passes, self._tables(parsed).values())):
+        if not self._needs_two_passes(parsed):
             return self.plan_of(parsed)
         placeholders = PlaceholderPass(self.session.spark)
-        plan = made(self._plan(parsed, placeholders))
-        required = find_required_rows(
-            self.session,
-            plan,
-            placeholders.tables,
-            self.current,
-            self._rows_for_pruning,
-            self.added,
-        )
+        plan = self.plan_over(parsed, placeholders)
+        required = self._required(plan, placeholders.tables)
 
         def scan_required(table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
-            own = required.get(occurrence, ALL_ROWS)
-            return self._scan(table, replace(own, columns=None) if whole_rows else own)
+            return self._scan(table, required.get(occurrence, ALL_ROWS))
 
-        return self._plan(parsed, scan_required)
+        return self.plan_over(parsed, scan_required)
+
+    def required_scans(
+        self,
+        parsed: ParsedStatement,
+        placeholders: Mapping[Occurrence, Table],
+        over_placeholders: Callable[[], bridge.LogicalPlan],
+        *,
+        whole_rows: bool,
+    ) -> dict[Occurrence, bridge.LogicalPlan]:
+        """Build the analysed scans of the rows that a statement requires of its tables.
+
+        Args:
+            placeholders: tables of its references.
+            over_placeholders: builds the plan over placeholders whose required rows are found; of a
+                MERGE, for example, the join.
+            whole_rows: whether the statement uses more columns than that plan.
+        """
+        required: Mapping[Occurrence, RequiredRows] = {}
+        if self._needs_two_passes(parsed):
+            required = self._required(over_placeholders(), placeholders)
+        scans = {}
+        for occurrence, table in placeholders.items():
+            own = required.get(occurrence, ALL_ROWS)
+            own = replace(own, columns=None) if whole_rows else own
+            scans[occurrence] = self._scan(table, own).analyzed()
+        return scans
+
+    def _needs_two_passes(self, parsed: ParsedStatement) -> bool:
+        return any(map(self._is_worth_two_passes, self._tables(parsed).values()))
+
+    def _required(
+        self, plan: bridge.LogicalPlan, tables: Mapping[Occurrence, Table]
+    ) -> dict[Occurrence, RequiredRows]:
+        """Find the rows that a plan over placeholders requires of each."""
+        return find_required_rows(
+            self.session, plan, tables, self.current, self._rows_for_pruning, self.added
+        )
 
     def run(self, statement: str | ParsedStatement) -> DataFrame:
         """Build the DataFrame of a statement that Spark executes; a command is run."""
@@ -332,9 +352,9 @@ class StatementSnapshot:
 
     def plan_of(self, parsed: ParsedStatement) -> bridge.LogicalPlan:
         """Build the plan of a statement over scans of all rows."""
-        return self._plan(parsed, self._scan_all_rows)
+        return self.plan_over(parsed, self._scan_all_rows)
 
-    def _plan(
+    def plan_over(
         self, parsed: ParsedStatement, relation_of: RelationOf, within: Occurrence = ()
     ) -> bridge.LogicalPlan:
         """Replace a statement's references to tables of the metastore by relations.
@@ -347,7 +367,11 @@ class StatementSnapshot:
         parsed = self._with_distinct_names(parsed)
         relations = []
         tables = self._tables(parsed)
+        places = set()
         for position, r in enumerate(parsed.references):
+            if r.start is not None and (r.start, r.parts) in places:
+                continue  # a common table expression that is used twice is in the plan twice
+            places.add((r.start, r.parts))
             if position in tables:
                 occurrence = (*within, position)
                 table = tables[position]

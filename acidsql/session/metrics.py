@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from pyspark.sql import DataFrame
 
 from acidsql.errors import AcidSqlError
+from acidsql.format.showing import html_table, short, told
 from acidsql.metastore.history import WriteCounts
 
 logger = logging.getLogger("acidsql.metrics")
@@ -37,7 +38,7 @@ class Phase(StrEnum):
     COMMIT = "commit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(repr=False, frozen=True, slots=True, kw_only=True)
 class StatementMetrics:
     """Metrics of one statement.
 
@@ -92,6 +93,12 @@ class StatementMetrics:
     total_seconds: float = 0.0
     retries: int = 0
     error: str | None = None
+
+    def __repr__(self) -> str:
+        return short(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(told(self))
 
     def as_dict(self) -> dict[str, object]:
         """Return the metrics by their names."""

@@ -1,6 +1,7 @@
-"""Processes that were forked from the one that started Spark.
+"""Spark sessions that acidsql can use: classic ones, of the process that started Spark.
 
-They inherit its connection to the JVM. If both used it, each would read answers of the other's.
+Processes that were forked inherit the connection to the JVM. If both used it, each would read
+answers of the other's.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import os
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, page
+from acidsql.syntax.places import shortened
 
 # Contexts of the processes that this one was forked from.
 _inherited: list[SparkContext] = []
@@ -25,12 +27,41 @@ def _after_fork_in_child() -> None:
 os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
+def check_session(spark: object) -> None:
+    """Check that a session is a classic one of Spark.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_SESSION.
+    """
+    if isinstance(spark, SparkSession):
+        return
+    if isinstance(spark, str):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_SESSION",
+            f"the first argument is the text {shortened(spark)!r}, and must be the Spark session: "
+            "call acidsql.sql(spark, text)",
+        )
+    kind = type(spark)
+    if kind.__module__.startswith("pyspark.sql.connect"):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_SESSION",
+            "this is a session of Spark Connect, and acidsql needs one that has started Spark "
+            "itself: let the server be `acidsql serve --connect`, whose clients use spark.sql, or "
+            f"see {page('serve')}",
+        )
+    raise AcidAnalysisError(
+        "UNSUPPORTED_SESSION",
+        f"the first argument is of the type {kind.__name__}, and must be a SparkSession",
+    )
+
+
 def check_process(spark: SparkSession) -> None:
     """Check that this process started the Spark application of a session.
 
     Raises:
-        AcidAnalysisError: SESSION_OF_ANOTHER_PROCESS, this is a forked child.
+        AcidAnalysisError: SESSION_OF_ANOTHER_PROCESS, this is a forked child; UNSUPPORTED_SESSION.
     """
+    check_session(spark)
     if spark.sparkContext in _inherited:
         raise AcidAnalysisError(
             "SESSION_OF_ANOTHER_PROCESS",

@@ -254,6 +254,7 @@ class Builder(Transformer[Token, Any]):
     def TAIL(self, token: Token) -> Span:
         return _span(token)
 
+    CONDITION = TAIL
     DEFINITION = TAIL
 
 
@@ -347,7 +348,7 @@ UNSUPPORTED = frozenset(
         "options", "partitioned_on", "replace_on", "replace_table",
         "replace_using", "replace_where", "row_format", "skewed_by", "stored_by",
         "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",
-        "with_schema_evolution", "with_serdeproperties",
+        "with_schema_evolution", "with_serdeproperties", "zorder_by",
     }
 )  # fmt: skip
 

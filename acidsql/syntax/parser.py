@@ -35,6 +35,7 @@ _TERMINALS = {
     "CHUNK": "an expression",
     "$END": "the end of the statement",
     "COMMA": "','",
+    "CONDITION": "a condition",
     "DEFINITION": "a definition",
     "_EQ": "'='",
     "NAME": "a name",

@@ -113,6 +113,7 @@ class Optimize(Named):
     """
 
     condition: Span | None = None
+    unsupported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,6 +66,16 @@ _LIMITS = {
         BUCKET_COLUMN_TYPE=_create("CLUSTERED BY (t) INTO 4 BUCKETS", "(id int, t timestamp)")
     ),
     "`SORTED BY`": _features(SORTED_BY=_create("CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS")),
+    "a script (`BEGIN … END`) that changes ACID tables": _features(
+        SQL_SCRIPT="BEGIN UPDATE bad SET id = 1; END"
+    ),
+    "an SQL function (`CREATE FUNCTION … RETURN`) that reads ACID tables": _features(
+        SQL_FUNCTION="CREATE TEMPORARY FUNCTION bad_top() RETURNS INT RETURN (SELECT 1 FROM bad)"
+    ),
+    "`OPTIMIZE … ZORDER BY`": _features(ZORDER_BY="OPTIMIZE bad ZORDER BY (id)"),
+    "`PARTITIONED BY (days(ts))` and other transforms": _features(
+        PARTITION_TRANSFORM=_create("PARTITIONED BY (days(ts))", "(id int, ts timestamp)")
+    ),
     "`VERSION` and `TIMESTAMP AS OF` of a view; a subquery after `TIMESTAMP AS OF`": _features(
         TIME_TRAVEL=(
             "SELECT * FROM bad_view VERSION AS OF 1",

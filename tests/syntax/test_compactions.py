@@ -31,6 +31,7 @@ TRANSACTIONS = [
     ("OPTIMIZE TABLE «t» REWRITE DATA", Compact,
      {**T, "compaction_type": "major", "wait": True}),
     ("OPTIMIZE «t»", Optimize, T),
+    ("OPTIMIZE «t» ZORDER BY (a, b)", Optimize, T | {"unsupported": ("ZORDER BY",)}),
     ("OPTIMIZE «d.t» WHERE p > 1", Optimize,
      {"name": ("d", "t"), "condition": Span(start=19, end=24)}),
     ("VACUUM «t»", Vacuum, T),

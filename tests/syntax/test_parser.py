@@ -61,7 +61,7 @@ def partition(**values: str | None) -> PartitionSpec:
         "SHOW TABLESX",
         "SHOW TABLE EXTENDED LIKE 'x'",
         "ALTER VIEW v AS SELECT 1",
-        "OPTIMIZE t ZORDER BY (a)",
+        "OPTIMIZE t ZORDER (a)",
         "VACUUM t USING INVENTORY i",
         "BEGIN DELETE FROM t; END",
     ],

@@ -1,0 +1,48 @@
+"""Short texts and small tables of HTML for values that Python and notebooks show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from html import escape
+from typing import Any
+
+
+def told(value: Any) -> dict[str, object]:
+    """Return the fields of a dataclass that have another value than their default, by name.
+
+    >>> from acidsql import Health
+    >>> told(Health(deltas=2))
+    {'deltas': 2}
+    """
+    found = {}
+    for one in fields(value):
+        own = getattr(value, one.name)
+        default = one.default if one.default_factory is MISSING else one.default_factory()
+        if default is MISSING or own != default:
+            found[one.name] = own
+    return found
+
+
+def short(value: Any) -> str:
+    """Return the text of a dataclass, without what it has by default.
+
+    >>> from acidsql import Health
+    >>> short(Health(deltas=2))
+    'Health(deltas=2)'
+    """
+    pairs = ", ".join(f"{name}={own!r}" for name, own in told(value).items())
+    return f"{type(value).__name__}({pairs})"
+
+
+def html_table(rows: Mapping[str, object]) -> str:
+    """Return a table of two columns, names and values.
+
+    >>> html_table({"a": "<b>"})
+    '<table><tr><th>a</th><td>&lt;b&gt;</td></tr></table>'
+    """
+    cells = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table>{cells}</table>"
