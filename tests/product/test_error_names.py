@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from pyspark.errors import PySparkException
 
@@ -65,11 +67,11 @@ def test_a_temporary_view_is_refused_as_a_view(lab: Lab) -> None:
     lab.sql(f"INSERT INTO {t} VALUES (1)")
     lab.spark.sql("SELECT 99 AS id").createOrReplaceTempView(t)
     try:
-        for make in (
-            lambda: lab.spark.sql("SELECT 99 AS id").createOrReplaceTempView(t),
-            lambda: acidsql.table(lab.spark, f"default.{t}").createOrReplaceTempView(t),
+        for view in (
+            lab.spark.sql("SELECT 99 AS id"),
+            acidsql.table(lab.spark, f"default.{t}"),
         ):
-            make()
+            view.createOrReplaceTempView(t)
             for text in (
                 f"DELETE FROM {t}",
                 f"UPDATE {t} SET id = 2",
@@ -116,11 +118,12 @@ def test_errors_name_what_is_missing(lab: Lab) -> None:
 
 
 def test_what_is_no_session_is_refused_in_a_sentence(lab: Lab) -> None:
-    for call in (
-        lambda: acidsql.sql("select 1", lab.spark),  # type: ignore[arg-type]
-        lambda: acidsql.table(None, "t"),  # type: ignore[arg-type]
-        lambda: acidsql.location("t", "t"),  # type: ignore[arg-type]
-    ):
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: acidsql.sql("select 1", lab.spark),
+        lambda: acidsql.table(None, "t"),
+        lambda: acidsql.location("t", "t"),
+    )
+    for call in calls:
         with pytest.raises(AcidAnalysisError) as caught:
             call()
         assert caught.value.getCondition() == "UNSUPPORTED_SESSION"
