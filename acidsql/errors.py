@@ -23,6 +23,7 @@ Errors of users' expressions keep Spark's own classes and conditions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -209,7 +210,12 @@ class CardinalityError(AcidSqlError, SparkRuntimeException, RuntimeError):  # ty
 
 
 class WriteJobError(AcidSqlError, SparkRuntimeException, RuntimeError):  # type: ignore[misc]
-    """Failure of Spark's job on the statement's rows, for which Spark has no condition."""
+    """Failure of Spark's job on the statement's rows, for which PySpark has no exception."""
+
+    def getSqlState(self) -> str | None:  # noqa: N802
+        """Return the SQLSTATE of the condition; of one of Spark's, the one in its message."""
+        of_spark = re.search(r"SQLSTATE: (\w{5})", self.message)
+        return sqlstate(self.condition) or (of_spark[1] if of_spark else None)
 
 
 class FormatError(AcidSqlError, RuntimeError):

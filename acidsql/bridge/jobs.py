@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -15,6 +16,8 @@ from acidsql.errors import WriteJobError, condition_of
 
 _READING = ("[FAILED_READ_FILE", "Encountered error while reading file")
 _NULL_IN_NOT_NULL = "Null value appeared in non-nullable field"
+# Condition and message of an exception of Spark's.
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] (.*)", re.DOTALL)
 
 
 _DESCRIPTION = "spark.job.description"
@@ -69,10 +72,11 @@ def naming_column(table: str) -> Iterator[None]:
 def job_errors() -> Iterator[None]:
     """Raise a Java exception of the block as a ``WriteJobError``.
 
-    Spark 3.5 has no condition for a NULL in a NOT NULL column, nor for ``raise_error``.
+    PySpark has no exception for Spark's general one, whose message begins with the condition. Spark
+    3.5 has no condition for a NULL in a NOT NULL column, nor for ``raise_error``.
 
     Raises:
-        WriteJobError: NOT_NULL_ASSERT_VIOLATION, WRITE_JOB_FAILED.
+        WriteJobError: NOT_NULL_ASSERT_VIOLATION, Spark's condition, or WRITE_JOB_FAILED.
     """
     try:
         yield
@@ -85,6 +89,9 @@ def job_errors() -> Iterator[None]:
                 f"NULL was given for {column}, which is NOT NULL: give a value, or COALESCE it",
                 {"walkedTypePath": column},
             ) from error
+        named = _CONDITION.fullmatch(message)
+        if named is not None:
+            raise WriteJobError(named[1], named[2]) from error
         raise WriteJobError(
             "WRITE_JOB_FAILED", f"Spark could not write the rows of the statement: {message}"
         ) from error
