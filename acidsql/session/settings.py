@@ -198,7 +198,6 @@ def retries(spark: SparkSession) -> int:
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
     """
-    warn_of_unknown(spark)  # it may have been set since the session began
     return _number(spark, "spark.acidsql.retries", 3)
 
 

@@ -8,7 +8,7 @@ from acidsql.metastore.kerberos import Kerberos, Protection
 from acidsql.metastore.tokens import TokenFile
 from acidsql.session import setting_names
 from acidsql.session.hadoop_tokens import HadoopTokens
-from acidsql.session.settings import read_settings, retries
+from acidsql.session.settings import read_settings
 
 pytestmark = pytest.mark.spark
 
@@ -83,8 +83,8 @@ def test_settings_that_there_are_not_are_warned_of_once(
     session.conf.set("spark.acidsql.retrys", "9")
     session.conf.set("spark.acidsql.nonsense.of.mine", "9")
     with pytest.warns(UserWarning, match="there is no setting spark") as later:
-        retries(session)
-    retries(session)  # a warning would be an error
+        read_settings(session)
+    read_settings(session)  # a warning would be an error
     assert [str(one.message) for one in said] == [
         "there is no setting spark.acidsql.lockTimeout: is it spark.acidsql.lock.timeout?"
     ]
