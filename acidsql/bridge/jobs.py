@@ -91,7 +91,8 @@ def job_errors() -> Iterator[None]:
             ) from error
         named = _CONDITION.fullmatch(message)
         if named is not None:
-            raise WriteJobError(named[1], named[2]) from error
+            condition, text = named.groups()
+            raise WriteJobError(condition, text) from error
         raise WriteJobError(
             "WRITE_JOB_FAILED", f"Spark could not write the rows of the statement: {message}"
         ) from error

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import ClassVar
-from weakref import WeakSet
+from weakref import WeakMethod, WeakSet
 
 from pyspark.sql import SparkSession
 
@@ -35,6 +35,21 @@ from acidsql.storage.tails import TailCache
 from acidsql.syntax.literals import quoted_string
 
 logger = logging.getLogger(__name__)
+
+
+def _weakly(method: Callable[[], object]) -> Callable[[], object]:
+    """Return a function that calls a method for as long as others hold its object.
+
+    A thread that held the object itself would keep a session that nothing else reaches.
+    """
+    reference = WeakMethod(method)
+
+    def call() -> None:
+        found = reference()
+        if found is not None:
+            found()
+
+    return call
 
 
 class AcidSession:
@@ -94,7 +109,7 @@ class AcidSession:
         self.leases = Leases(
             self.spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
-        self.heartbeater.look = self._look
+        self.heartbeater.look = _weakly(self._look)
         self.temp_views = TempViews(self.spark)
         self.learnt_places: set[str] = set()
         self.owned_places: set[str] = set()

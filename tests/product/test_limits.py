@@ -390,6 +390,9 @@ _NO_STATEMENT = {
     "a `Column` with a Python or lambda function, in `AcidTable` or as a parameter": {
         "UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT"
     },
+    "a value of a parameter that SQL has no literal for, as a UUID, `pandas.NA` and `pandas.NaT`": {
+        "UNSUPPORTED_FEATURE.PARAMETER_TYPE"  # test_parameter_values
+    },
 }
 
 

@@ -91,14 +91,15 @@ def check_names_of_progress(lab: Lab, table: str) -> None:
     for _ in range(2):
         acidsql.sink(table, app_id=ALL)(row, 0)
     assert written(lab, table, "sink") == [(1, "x")]
-    assert lab.sql(f"SELECT query_id FROM {BATCHES}") == [(ALL,)]
+    named = f"table_name = 'default.{table}'"
+    assert lab.sql(f"SELECT query_id FROM {BATCHES} WHERE {named}") == [(ALL,)]
     seen = []
     for _ in range(2):
         acidsql.consume_changes(
             lab.spark, table, lambda _, changes: seen.append(changes.count()), consumer=ALL
         )
     assert len(seen) == 1
-    assert lab.sql(f"SELECT consumer FROM {CHECKPOINTS}") == [(ALL,)]
+    assert lab.sql(f"SELECT consumer FROM {CHECKPOINTS} WHERE {named}") == [(ALL,)]
     lab.sql(f"DROP TABLE {BATCHES}")
     lab.sql(f"DROP TABLE {CHECKPOINTS}")
 
