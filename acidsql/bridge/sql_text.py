@@ -127,7 +127,9 @@ def _parse_part(spark: SparkSession, before: str, text: str, after: str) -> Logi
         position = min(max(position, 0), len(text))
         message = _PLACE.sub("", _SQLSTATE.sub("", sentence.partition("] ")[2] or sentence))
         if condition == "UNSUPPORTED_DATATYPE":
-            raise AcidAnalysisError(condition, f"{message} in {text!r}") from None
+            raise AcidAnalysisError(
+                condition, f"{message} in {text!r}: name a type of Spark, such as INT or STRING"
+            ) from None
         raise AcidParseError(message, **place_of(text, position, "")) from None
 
 
