@@ -16,6 +16,7 @@ from acidsql.errors import WriteJobError, condition_of
 
 _READING = ("[FAILED_READ_FILE", "Encountered error while reading file")
 _NULL_IN_NOT_NULL = "Null value appeared in non-nullable field"
+_SQLSTATE = "SQLSTATE:"
 # Condition and message of an exception of Spark's.
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] (.*)", re.DOTALL)
 
@@ -92,7 +93,7 @@ def job_errors() -> Iterator[None]:
         named = _CONDITION.fullmatch(message)
         if named is not None:
             condition, text = named.groups()
-            raise WriteJobError(condition, text) from error
+            raise WriteJobError(condition, text + _sqlstate(error.java_exception, text)) from error
         raise WriteJobError(
             "WRITE_JOB_FAILED", f"Spark could not write the rows of the statement: {message}"
         ) from error
@@ -117,6 +118,17 @@ def awaited_errors() -> Iterator[None]:
             if cause.getCause() is None:
                 raise Py4JJavaError(error.errmsg, cause) from None
             cause = cause.getCause()
+
+
+def _sqlstate(exception: JavaObject, message: str) -> str:
+    """Return the SQLSTATE of an exception of Spark's as its message has it from Spark 4 on, or an
+    empty text if it is there or there is none.
+    """
+    while exception.getCause() is not None:
+        exception = exception.getCause()
+    states = [m for m in exception.getClass().getMethods() if m.getName() == "getSqlState"]
+    state = exception.getSqlState() if states else None
+    return "" if state is None or _SQLSTATE in message else f" {_SQLSTATE} {state}"
 
 
 def root_message(exception: JavaObject) -> str:

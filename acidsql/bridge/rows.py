@@ -131,7 +131,8 @@ def has_local_rows(frame: DataFrame, most: int) -> bool:
     Args:
         most: rows; False for a plan of more.
     """
-    plan = frame._jdf.queryExecution().optimizedPlan()
+    with job_errors():  # the values are computed
+        plan = frame._jdf.queryExecution().optimizedPlan()
     return simple_name(plan) == "LocalRelation" and int(plan.data().size()) <= most
 
 

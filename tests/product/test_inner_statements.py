@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyspark
 import pytest
 
 from tests.product.conditions import condition
@@ -43,6 +44,7 @@ def test_with_recursive_before_changes(lab: Lab) -> None:
     )
 
 
+@pytest.mark.skipif(pyspark.__version__ < "4", reason="variables of a session came with Spark 4")
 def test_session_variables_in_values(lab: Lab) -> None:
     t = lab.create("id int, v string, s struct<a: int>", partitioned="p int")
     lab.sql("DECLARE OR REPLACE VARIABLE inner_k INT DEFAULT 2")
@@ -68,6 +70,7 @@ def test_session_variables_in_values(lab: Lab) -> None:
     assert condition(lab, f"UPDATE {t} SET v = inner_nope").startswith("UNRESOLVED_COLUMN")
 
 
+@pytest.mark.skipif(pyspark.__version__ < "4", reason="EXECUTE IMMEDIATE came with Spark 4")
 def test_execute_immediate(lab: Lab) -> None:
     t = lab.create("id int, v string")
     run = lab.sql
