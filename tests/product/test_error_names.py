@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pyspark
 import pytest
 from pyspark.errors import PySparkException
 
@@ -49,9 +50,10 @@ def test_errors_of_not_null_name_table_and_column(lab: Lab) -> None:
         f"INSERT INTO {t} VALUES (2, NULL, NULL)": "v",
         f"INSERT INTO {t} SELECT id, CAST(NULL AS INT), NULL FROM {t}": "v",
         f"UPDATE {t} SET v = NULL": "v",
-        f"UPDATE {t} SET s = named_struct('a', CAST(NULL AS INT))": "s.a",
         f"MERGE INTO {t} USING {source} WHEN MATCHED THEN UPDATE SET {t}.v = NULL": "v",
     }
+    if pyspark.__version__ >= "4":  # Spark 3.5 takes NULL for a NOT NULL field of a struct
+        texts[f"UPDATE {t} SET s = named_struct('a', CAST(NULL AS INT))"] = "s.a"
     for text, column in texts.items():
         error = _error(lab, text)
         assert isinstance(error, WriteJobError)
