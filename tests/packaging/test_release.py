@@ -64,7 +64,8 @@ def test_wheel_is_typed_and_holds_its_packages_alone(released: Path) -> None:
         metadata = Parser().parsestr(archive.read("acidsql-0.1.0.dist-info/METADATA").decode())
     # By the last one Spark finds the data source, by those of dbt its adapter is found.
     packages = ("acidsql/", "dbt/adapters/acidsql/", "dbt/include/acidsql/", "pyspark_acidsql/")
-    own = (*packages, "acidsql-0.1.0.dist-info/")
+    manual = "acidsql-0.1.0.data/data/share/man/man1/acidsql.1"
+    own = (*packages, manual, "acidsql-0.1.0.dist-info/")
     assert {next((o for o in own if name.startswith(o)), name) for name in names} == set(own)
     assert "dbt/include/acidsql/macros/incremental.sql" in names
     assert "acidsql/py.typed" in names
