@@ -36,22 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow the parameters of a test that ``sample`` leaves out, and as sole the first one
-    of a test that has only slow ones.
+    """Mark as slow the parameters of a test that ``sample`` leaves out.
 
-    ``sample`` keeps the parameters of the ids that it is given, or, given n, as many, evenly
-    spread.
+    It keeps those of the ids that it is given, or, given n, as many, evenly spread.
     """
-    _mark_left_out(items)
-    functions: dict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        functions[item.nodeid.partition("[")[0]].append(item)
-    for cases in functions.values():
-        if all(case.get_closest_marker("slow") is not None for case in cases):
-            cases[0].add_marker(pytest.mark.sole)
-
-
-def _mark_left_out(items: list[pytest.Item]) -> None:
     parametrized: dict[str, list[pytest.Function]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("sample"):

@@ -14,7 +14,6 @@ BUDGETS: Mapping[str, float] = {
     "hive": 900,
     "faults": 600,
     "packaging": 300,
-    "sole": 480,
     "servers": 1500,
 }
 _TOLERANCE = 1.25
