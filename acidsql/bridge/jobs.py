@@ -124,11 +124,13 @@ def _sqlstate(exception: JavaObject, message: str) -> str:
     """Return the SQLSTATE of an exception of Spark's as its message has it from Spark 4 on, or an
     empty text if it is there or there is none.
     """
+    if _SQLSTATE in message:
+        return ""
     while exception.getCause() is not None:
         exception = exception.getCause()
     states = [m for m in exception.getClass().getMethods() if m.getName() == "getSqlState"]
     state = exception.getSqlState() if states else None
-    return "" if state is None or _SQLSTATE in message else f" {_SQLSTATE} {state}"
+    return "" if state is None else f" {_SQLSTATE} {state}"
 
 
 def root_message(exception: JavaObject) -> str:
