@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-quick="not hdfs and not s3 and not kafka and not metastore and not kerberos and not hive and not serve and not cluster and not packaging and not tpcds and not golden and not random and not slow and not faults"
+quick="not hdfs and not s3 and not kafka and not metastore and not kerberos and not hive and not serve and not cluster and not packaging and not tpcds and not golden and not random and not slow and not repeated and not faults"
 export SPARK_LOCAL_IP=${SPARK_LOCAL_IP:-127.0.0.1}
 # Without compiled modules each of the many processes of the tests would compile all of acidsql.
 unset PYTHONDONTWRITEBYTECODE

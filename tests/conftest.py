@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import hypothesis
@@ -36,26 +36,31 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow the parameters of a test that ``sample`` leaves out.
+    """Choose of the cases of each test those that repeat a rule, and one that never does.
 
-    It keeps those of the ids that it is given, or, given n, as many, evenly spread.
+    The parameters that ``sample`` leaves out are marked as repeated: it keeps those of the ids that
+    it is given, or, given n, as many, evenly spread. Of a test whose cases are all repeated, the
+    first is marked as slow.
     """
-    parametrized: dict[str, list[pytest.Function]] = defaultdict(list)
+    functions: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("sample"):
-            assert isinstance(item, pytest.Function)
-            parametrized[item.nodeid.partition("[")[0]].append(item)
-    for cases in parametrized.values():
-        marker = cases[0].get_closest_marker("sample")
-        assert marker is not None
-        number = marker.args[0]
-        if isinstance(number, int):
-            kept = [cases[i * len(cases) // number] for i in range(number)]
-        else:
-            kept = [case for case in cases if case.callspec.id in marker.args]
-        for case in cases:
-            if case not in kept:
-                case.add_marker(pytest.mark.slow)
+        functions[item.nodeid.partition("[")[0]].append(item)
+    for cases in functions.values():
+        sample = cases[0].get_closest_marker("sample")
+        if sample is not None:
+            for case in _left_out(cases, *sample.args):
+                case.add_marker(pytest.mark.repeated)
+        if all(case.get_closest_marker("repeated") for case in cases):
+            cases[0].add_marker(pytest.mark.slow)
+
+
+def _left_out(cases: Sequence[pytest.Item], *kept: int | str) -> list[pytest.Item]:
+    if isinstance(kept[0], int):
+        chosen = [cases[i * len(cases) // kept[0]] for i in range(kept[0])]
+        return [case for case in cases if case not in chosen]
+    return [
+        case for case in cases if isinstance(case, pytest.Function) and case.callspec.id not in kept
+    ]
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ def _parameters(cases: Iterable[dict[str, Any]]) -> Iterator[Any]:
     for case in cases:
         reason = NOT_YET.get(case.get("feature", ""))
         marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-        marks += [] if "quick" in case else [pytest.mark.slow]
+        marks += [] if "quick" in case else [pytest.mark.repeated]
         yield pytest.param(case, id=case["id"], marks=marks)
 
 
@@ -208,7 +208,7 @@ def _keeps_matches_only(case: dict[str, Any]) -> bool:
     return "MERGE" in text and "BY SOURCE" not in text
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("case", list(_parameters(filter(_keeps_matches_only, CASES))))
 def test_merge_into_a_large_target(
     session: SparkSession, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch

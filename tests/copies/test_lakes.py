@@ -14,7 +14,7 @@ from tests.copies.lakes import packages
 _ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.skipif(packages() is None, reason="no Delta and Iceberg for this release of Spark")
 def test_tables_of_delta_and_iceberg(tmp_path: Path) -> None:
     done = subprocess.run(

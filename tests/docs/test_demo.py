@@ -74,7 +74,7 @@ def test_steps_fit_a_terminal() -> None:
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.spark
 def test_demo_shows_every_kind_of_change(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -63,6 +63,7 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 def test_names_in_docstrings_exist() -> None:
     missing = []
     for path in _MODULES:

@@ -135,6 +135,7 @@ def raised() -> set[str]:
     return {name for text in sources() for name in conditions(text)}
 
 
+@pytest.mark.slow
 def test_conditions_are_collected_however_they_are_spelled() -> None:
     collected = raised()
     for name in (

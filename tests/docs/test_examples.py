@@ -120,12 +120,13 @@ def run(directory: Path, names: Sequence[str]) -> None:
     assert done.returncode == 0, done.stdout or done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_first_page(tmp_path: Path) -> None:
     run(tmp_path, [_FIRST_PAGE])
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_other_pages(tmp_path: Path) -> None:
     run(tmp_path, _OTHER_PAGES)
 
@@ -160,7 +161,7 @@ def pets(spark: SparkSession, tmp_path: Path) -> Iterator[dict[str, object]]:
     system.setProperty("user.dir", directory)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.spark
 @pytest.mark.parametrize(("name", "value"), dict(public()).items())
 def test_public_name_has_an_example_that_runs(

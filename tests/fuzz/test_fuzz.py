@@ -1,4 +1,4 @@
-"""Short forms of the fuzzers; those that look at Spark are slow."""
+"""Short forms of the fuzzers; those that look at Spark are marked as repeated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_few_inputs(target: Target) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.usefixtures("spark")
 def test_a_few_strange_files() -> None:
     target = TARGETS["files"]

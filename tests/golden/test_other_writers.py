@@ -33,6 +33,7 @@ def _create(spark: SparkSession, fixture: str, columns: str, place: Path) -> Non
     )
 
 
+@pytest.mark.slow
 def test_original_files_are_numbered_per_bucket(empty: SparkSession, tmp_path: Path) -> None:
     _create(empty, "originals", "id INT, data STRING, comment STRING", tmp_path)
     expected = [

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 _SERVERS = "hdfs or s3 or kafka or cluster or metastore or kerberos or serve or hive"
-_REPEATED = "slow or golden or random"
+_REPEATED = "repeated or golden or random"
 # Seeds of each test with random inputs.
 _RANDOM_TESTS = 12
 # Faults of a family. One takes seconds, but for those whose processes and servers start anew.

@@ -69,7 +69,7 @@ def test_new_file_is_made_once(path: str) -> None:
     store.close()
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_compaction_is_never_given_to_two_workers(store: EmbeddedMetastore, path: str) -> None:
     requested = [
         store.request_compaction("default", "t", f"p={i}", CompactionType.MINOR).compaction_id

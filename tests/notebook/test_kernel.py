@@ -10,7 +10,7 @@ import pytest
 
 from tests.notebook.kernel import Kernel, Message, started
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.repeated, pytest.mark.spark]
 
 _SET_UP = """\
 import time

@@ -14,6 +14,7 @@ _PAGE = (Path(__file__).parents[2] / "docs" / "notebook.md").read_text("utf-8")
 _CELL = re.compile(r"^```none\n(.*?)^```(?:\n+```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_cells(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
     cells = _CELL.findall(_PAGE)

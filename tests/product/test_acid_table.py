@@ -31,6 +31,7 @@ def news(lab: Lab, *rows: tuple[int, str, int]) -> DataFrame:
     return lab.spark.createDataFrame(rows, COLUMNS).alias("s")
 
 
+@pytest.mark.slow
 def test_for_name_finds_transactional_tables_and_nothing_else(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     lab.sql("CREATE DATABASE IF NOT EXISTS shop")
@@ -112,7 +113,7 @@ def test_update_and_delete(
     assert [age for _, age in lab.rows(t, "id, age")] == ages
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_merge_takes_every_clause_in_the_order_given(lab: Lab) -> None:
     t = lab.create(
         COLUMNS, values="(1, 'a', 1), (2, 'b', 2), (3, 'c', 3), (7, 'g', 7), (8, 'h', 8)"
@@ -142,6 +143,7 @@ def test_merge_takes_every_clause_in_the_order_given(lab: Lab) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("clause", "counts", "rows"),
@@ -187,7 +189,7 @@ def test_each_clause_by_itself_under_the_tables_own_name(
     assert lab.rows(t) == rows
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_builders_are_values_that_run_when_they_are_executed(lab: Lab) -> None:
     t, table = pets(lab)
     before = lab.state(t)
@@ -202,6 +204,7 @@ def test_builders_are_values_that_run_when_they_are_executed(lab: Lab) -> None:
     assert lab.rows(t) == [(2, "Tom", 5), (3, "Ada", 7)]
 
 
+@pytest.mark.slow
 def test_merge_with_sources_that_have_no_alias(lab: Lab) -> None:
     t, table = pets(lab)
     source = lab.spark.createDataFrame([(1, 30), (9, 90)], "key int, years int")
@@ -283,6 +286,7 @@ def test_texts_that_are_no_expression_change_nothing(lab: Lab) -> None:
     assert lab.state(t) == before
 
 
+@pytest.mark.slow
 def test_columns_that_have_no_text_are_refused_and_their_texts_are_not(lab: Lab) -> None:
     t, table = pets(lab)
     before = lab.state(t)

@@ -22,6 +22,7 @@ STRINGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("escaped", ["false", "true"])
 def test_strings_are_stored_as_they_are(lab: Lab, escaped: str) -> None:
@@ -54,7 +55,7 @@ def test_parameters_are_stored_as_they_are(lab: Lab) -> None:
     assert lab.rows(t) == [(1, "${env:PATH}")]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_columns_of_every_type_are_stored_as_they_are(lab: Lab) -> None:
     values: dict[str, tuple[str, Any]] = {
         "b": ("boolean", True),

@@ -77,7 +77,7 @@ def test_overwrite_replaces_the_whole_table(lab: Lab) -> None:
     assert lab.rows(flat) == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_overwrite_of_partitions_that_are_named(lab: Lab) -> None:
     t, table = parts(lab)
     table.overwrite(frame(lab, "v int", (10,), (11,)), partitions={"P": 1, "q": "a"})
@@ -93,7 +93,7 @@ def test_overwrite_of_partitions_that_are_named(lab: Lab) -> None:
     assert lab.rows(t) == [(40, 1, "d"), (50, 1, "e")]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_dynamic_overwrite_replaces_the_partitions_that_get_rows(lab: Lab) -> None:
     t, table = parts(lab)
     news = frame(lab, "v int, p int, q string", (10, 1, "a"), (11, 4, "d"))

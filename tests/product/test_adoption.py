@@ -47,6 +47,7 @@ def test_hives_deletes_are_applied(spark: SparkSession) -> None:
     assert _counts(spark) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nation")
 def test_update_delete_and_both_compactions_keep_the_rows(spark: SparkSession) -> None:
     updated = acidsql.sql(spark, "UPDATE nation SET n_nationkey = 100 WHERE n_nationkey = 7")

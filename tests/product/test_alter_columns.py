@@ -20,6 +20,7 @@ def described(lab: Lab, table: str) -> list[tuple[str, str]]:
     return [(c.name, c.type.lower()) for c in columns]
 
 
+@pytest.mark.slow
 def test_new_columns_are_null_in_old_rows(lab: Lab) -> None:
     t = lab.create("id int, s string", values="(1, 'a'), (2, 'b')")
     assert lab.sql(f"ALTER TABLE {t} ADD COLUMNS (n INT COMMENT 'new', M map<string, int>)") == []

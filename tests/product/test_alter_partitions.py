@@ -192,6 +192,7 @@ def test_drop_of_a_partition_whose_directory_is_gone(lab: Lab, t: str) -> None:
     assert partitions(lab, t) == ["p=1/q=a", "p=1/q=b", "p=2/q=a"]
 
 
+@pytest.mark.slow
 def test_rename_partition_takes_the_directory_along(lab: Lab, t: str) -> None:
     lab.sql(f"DELETE FROM {t} WHERE v = 2")
     lab.sql(f"ALTER TABLE {t} PARTITION (p = 2, q = 'a') RENAME TO PARTITION (p = 3, q = NULL)")

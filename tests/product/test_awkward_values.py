@@ -105,7 +105,7 @@ def test_a_long_value_has_a_place_that_is_named(lab: Lab, tmp_path: Path) -> Non
     assert lab.sql(query) == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("value", ["NULL", "''", "'__HIVE_DEFAULT_PARTITION__'"])
 def test_values_that_are_null_in_a_directory(lab: Lab, value: str) -> None:
     t = lab.create("id INT", partitioned="p STRING")

@@ -31,6 +31,7 @@ def tables(spark: SparkSession) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
@@ -202,6 +203,7 @@ def assigning(value: str, column: str = "b") -> Iterator[str]:
     yield f"{_MERGE} WHEN NOT MATCHED THEN INSERT (id, {column}) VALUES (5, {value})"
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(

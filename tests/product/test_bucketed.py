@@ -119,6 +119,7 @@ def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         set_limits(monkeypatch, driver_rows=0)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.usefixtures("tasks")
 @pytest.mark.parametrize("partitioned", ["", "p INT"])

@@ -56,6 +56,7 @@ def test_databases(lab: Lab, other: Lab, tmp_path: Path) -> None:
     assert lab.sql("DROP DATABASE IF EXISTS shop") == []
 
 
+@pytest.mark.slow
 def test_views_are_created_replaced_and_dropped(lab: Lab) -> None:
     t = lab.create("id INT COMMENT 'i', v STRING", values="(1, 'a'), (2, 'b')")
     view = f"{t}_view"

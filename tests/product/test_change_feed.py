@@ -32,6 +32,7 @@ def feed(lab: Lab, arguments: str, columns: str = "id, v") -> Rows:
     return sorted(lab.sql(text), key=lambda row: (row[-1], row[-2], row[:-2]))
 
 
+@pytest.mark.slow
 def test_changes_of_statements(lab: Lab) -> None:
     t = lab.create("id int, v int", properties=KEPT, values="(1, 1), (2, 2), (3, 3)")
     lab.sql(f"UPDATE {t} SET v = 9 WHERE id = 2")
@@ -72,6 +73,7 @@ def test_changes_of_statements(lab: Lab) -> None:
     assert [r._commit_version for r in found.collect()] == [3]
 
 
+@pytest.mark.slow
 def test_replaced_rows_and_partitions(lab: Lab) -> None:
     t = lab.create(
         "id int, v int", partitioned="p int", properties=KEPT, values="(1, 1, 1), (2, 2, 2)"
@@ -129,7 +131,7 @@ def test_checkpoints_lose_nothing_when_a_later_write_id_commits_first(
     assert condition(lab, f"SELECT * FROM table_changes('{t}', 2, 3)") == "INVALID_CHANGE_RANGE"
 
 
-@pytest.mark.parametrize("numbers", [4_000_000, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("numbers", [4_000_000, pytest.param(0, marks=pytest.mark.repeated)])
 def test_an_old_row_that_is_lost_is_an_error(
     lab: Lab, numbers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +152,7 @@ def test_an_old_row_that_is_lost_is_an_error(
         assert lab.sql(inserted) == []
 
 
+@pytest.mark.slow
 def test_lost_rows_are_looked_for_where_files_do_not_tell(lab: Lab) -> None:
     t = lab.create("id int, v int", properties=KEPT, values="(1, 1), (2, 2), (3, 3), (4, 4)")
     lab.insert(t, "(5, 5)")
@@ -180,6 +183,7 @@ CLAUSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(pyspark.__version__ < "4.2", reason="Spark 4.2 has the clause CHANGES")
 def test_the_clause_of_spark(lab: Lab) -> None:
     t = lab.create("id int, v int", properties=KEPT, values="(1, 1)")
@@ -205,6 +209,7 @@ def test_the_clause_of_spark(lab: Lab) -> None:
         assert condition(lab, f"SELECT * FROM {t} CHANGES FROM {clause}") == expected
 
 
+@pytest.mark.slow
 def test_bounds(lab: Lab) -> None:
     t = lab.create("id int, v int", properties=KEPT, values="(1, 1)")
     other = lab.create("id int")
@@ -259,6 +264,7 @@ def test_bounds(lab: Lab) -> None:
     assert condition_of(caught.value) == "INVALID_PARAMETER_VALUE.CHANGES"
 
 
+@pytest.mark.slow
 def test_keys_of_a_table(lab: Lab) -> None:
     keys = {**KEPT, "acidsql.changes.keys": "ID"}
     t = lab.create("id int, v int", properties=keys, values="(1, 1), (2, 2)")
@@ -323,6 +329,7 @@ def test_bad_input(lab: Lab) -> None:
     assert condition_of(caught.value) == "INVALID_CHECKPOINT"
 
 
+@pytest.mark.slow
 def test_consumers_apply_each_change_once(lab: Lab) -> None:
     t = lab.create("id int, v int", properties=KEPT, values="(1, 1), (2, 2)")
     target = lab.create("id int, v int")
@@ -366,6 +373,7 @@ def test_consumers_apply_each_change_once(lab: Lab) -> None:
     assert not consume(merge)
 
 
+@pytest.mark.slow
 def test_consumers_hold_their_table_whatever_becomes_of_the_name(lab: Lab, other: Lab) -> None:
     t = lab.create("id int", properties=KEPT, values="(1)")
     seen: list[int] = []
@@ -416,6 +424,7 @@ def test_consumers_hold_their_table_whatever_becomes_of_the_name(lab: Lab, other
     assert seen == [1, 2, 3, 7]
 
 
+@pytest.mark.slow
 def test_readers_of_enabled_sessions(on: Lab) -> None:
     t = on.create("id int, v int", values="(1, 1)")
     on.sql(f"UPDATE {t} SET v = 2")

@@ -16,7 +16,7 @@ from tests.seeds import seeds
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.repeated]
 
 Row = tuple[int, int, int]
 _STEPS = 9

@@ -59,6 +59,7 @@ class Stream:
         return sorted(row[:-1] for row in found)
 
 
+@pytest.mark.slow
 def test_changes_are_those_of_table_changes(lab: Lab) -> None:
     t = lab.create("id int, v string, at timestamp", partitioned="p int", properties=KEPT)
     lab.insert(t, "(1, 'a', TIMESTAMP'2024-07-01 12:00:00', 1), (2, 'b', NULL, 2)")
@@ -154,7 +155,7 @@ def test_what_cannot_be_told_is_refused(lab: Lab) -> None:
     assert condition_of(caught.value) == "INVALID_CHECKPOINT"
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_stream_that_is_stopped_goes_on_where_it_was(
     lab: Lab,
     other: Lab,

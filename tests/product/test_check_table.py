@@ -153,7 +153,7 @@ _SHAPES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_spark_finds_nothing_wrong_with_what_statements_write(
     lab: Lab, shape: str, monkeypatch: pytest.MonkeyPatch
@@ -162,6 +162,7 @@ def test_spark_finds_nothing_wrong_with_what_statements_write(
     test_nothing_is_wrong_with_what_statements_write(lab, shape)
 
 
+@pytest.mark.slow
 @pytest.mark.sample("both")
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_nothing_is_wrong_with_what_statements_write(lab: Lab, shape: str) -> None:
@@ -188,7 +189,7 @@ def test_nothing_is_wrong_with_what_statements_write(lab: Lab, shape: str) -> No
     assert found(lab, table, "FULL") == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("file_format", ["ORC", "PARQUET", "TEXTFILE"])
 def test_nothing_is_wrong_with_insert_only_tables(lab: Lab, file_format: str) -> None:
     table = f"only_{file_format.lower()}"
@@ -207,7 +208,7 @@ def test_nothing_is_wrong_with_insert_only_tables(lab: Lab, file_format: str) ->
     lab.sql(f"DROP TABLE {table}")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_nothing_is_wrong_with_original_files(lab: Lab, tmp_path: Path) -> None:
     """Check an adopted table whose rows have no row ids, some of them deleted."""
     root = tmp_path / "t"
@@ -285,6 +286,7 @@ def test_partitions_and_directories(lab: Lab) -> None:
     assert ("SHARED_PARTITION_LOCATION", "p=a") in found(lab, table)
 
 
+@pytest.mark.slow
 def test_files_of_committed_writes_that_are_lost(lab: Lab) -> None:
     """Check that what nothing in the table tells is known from the history."""
     table = lab.create("id INT", partitioned="p INT", values="(1, 1), (2, 1), (3, 2)")
@@ -382,7 +384,7 @@ def test_codecs(lab: Lab, table: str) -> None:
     assert found(lab, table) == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_buckets_of_a_bucketed_table(lab: Lab) -> None:
     table = lab.create("id INT, s STRING", clustered="(id) INTO 2 BUCKETS", values="(0, 'a')")
     lab.session.metastore.seed_write_id("default", table, 10)
@@ -394,7 +396,7 @@ def test_buckets_of_a_bucketed_table(lab: Lab) -> None:
     assert found(lab, table) == [("TOO_MANY_BUCKETS", f"{ADDED}/bucket_00002")]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_original_files_of_an_insert_only_table(lab: Lab) -> None:
     table = lab.create(
         "id INT", properties={"transactional_properties": "insert_only"}, values="(1)"

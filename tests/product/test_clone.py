@@ -34,6 +34,7 @@ def _history(lab: Lab) -> str:
     return table
 
 
+@pytest.mark.slow
 def test_a_clone_has_rows_and_row_ids_and_goes_on_by_itself(lab: Lab) -> None:
     table = _history(lab)
     before = _identified(lab, table)
@@ -114,6 +115,7 @@ def test_stripes_are_copied_byte_for_byte(lab: Lab, monkeypatch: pytest.MonkeyPa
     assert new.read_bytes()[stripe.offset : end] == old.read_bytes()[stripe.offset : end]
 
 
+@pytest.mark.slow
 def test_original_files_and_columns_of_partitions(lab: Lab, tmp_path: Path) -> None:
     table = lab.create("id INT", partitioned="p INT")
     lab.spark.sql("SELECT 1 AS id UNION ALL SELECT 2").coalesce(1).write.orc(f"{tmp_path}/files")

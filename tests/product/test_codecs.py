@@ -25,6 +25,7 @@ def _property(lab: Lab, table: str) -> str | None:
     return dict(lab.sql(f"SHOW TBLPROPERTIES {table}")).get("orc.compress")
 
 
+@pytest.mark.slow
 def test_new_tables_are_written_with_zstd(lab: Lab) -> None:
     t = lab.create("id int, v string", values="(1, 'a'), (2, 'b'), (3, 'c')")
     lab.sql(f"INSERT INTO {t} SELECT id, 'r' FROM range(10, 2000)")
@@ -107,7 +108,7 @@ def test_a_converted_table_takes_that_of_its_newest_file(lab: Lab) -> None:
     assert lab.rows("lz4_table") == [(0,), (1,), (9,)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_minor_compaction_of_several_codecs_keeps_every_row(lab: Lab) -> None:
     t = lab.create("id int, v string", properties={"orc.compress": "zlib"})
     for number, codec in enumerate(("zlib", "zstd", "none", "zstd")):

@@ -13,7 +13,7 @@ from tests.product import cold_program
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_the_first_calls_of_a_process_may_come_from_sixteen_threads(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", cold_program.__name__, str(tmp_path)],

@@ -182,7 +182,7 @@ def test_a_compaction_leaves_out_writers_that_opened_after_it(
     assert lab.rows(t, "id") == [(1,), (2,), (3,)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_old_directories_wait_for_readers(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     lab.insert(t, "(2)")
@@ -200,6 +200,7 @@ def test_old_directories_wait_for_readers(lab: Lab) -> None:
     assert len(lab.directories(t)) == 1
 
 
+@pytest.mark.slow
 def test_compactions_that_somebody_else_requested(lab: Lab) -> None:
     t = lab.create("id int", partitioned="p int", values="(1, 1)")
     lab.insert(t, "(2, 1)")

@@ -131,6 +131,7 @@ def test_a_writer_does_not_see_what_commits_after_it_began(
     assert lab.rows(t) == [(1,), (2,)]
 
 
+@pytest.mark.slow
 def test_writers_in_threads_lose_no_update(lab: Lab, other: Lab) -> None:
     t = lab.create("id int, v int", values="(1, 0)")
     conflicts: list[int] = []
@@ -159,6 +160,7 @@ def test_writers_in_threads_lose_no_update(lab: Lab, other: Lab) -> None:
     assert len(writes) == 7  # one of the INSERT, one of each UPDATE that won
 
 
+@pytest.mark.slow
 def test_a_reader_keeps_its_snapshot_through_changes_and_a_compaction(lab: Lab, other: Lab) -> None:
     t = lab.create("id int, v string", values="(1, 'a'), (2, 'b')")
     lab.sql(f"UPDATE {t} SET v = 'B' WHERE id = 2")
@@ -199,7 +201,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
         time.sleep(0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_release_lets_the_cleaner_go_on(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     lab.insert(t, "(2)")
@@ -214,7 +216,7 @@ def test_a_release_lets_the_cleaner_go_on(lab: Lab) -> None:
     assert lab.rows(t) == [(1,), (2,)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_temporary_views_and_caches_keep_what_they_read(lab: Lab, other: Lab) -> None:
     t = lab.create("id int", values="(1), (2)")
     lab.frame(f"SELECT id FROM {t}").createOrReplaceTempView(f"{t}_frozen")
@@ -243,7 +245,7 @@ def test_a_snapshot_expires(lab: Lab, impatient: Lab) -> None:
     assert impatient.rows(t) == [(1,), (2,)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_an_expired_snapshot_holds_no_cleaning_back(lab: Lab, impatient: Lab) -> None:
     t = lab.create("id int", values="(1), (2)")
     lab.insert(t, "(3)")

@@ -63,6 +63,7 @@ def test_changes_of_different_rows_both_commit(
     assert lab.rows(t) == expected
 
 
+@pytest.mark.slow
 def test_rows_that_an_update_moves_to_another_partition(
     lab: Lab, other: Lab, before_commit: BeforeCommit
 ) -> None:
@@ -139,7 +140,7 @@ def test_a_compaction_between(
     assert lab.rows(t) == [(1, 10 if conflicts else 11), (2, 22), (3, 30)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_too_many_events_to_compare_are_a_conflict(
     lab: Lab, other: Lab, before_commit: BeforeCommit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +151,7 @@ def test_too_many_events_to_compare_are_a_conflict(
         lab.sql(f"UPDATE {t} SET v = 11 WHERE id = 1")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_who_commits_during_the_comparison_is_compared_too(
     lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +194,7 @@ def test_the_loser_is_run_again_and_tells_it(
     assert any("retries: 1" in record.message for record in caplog.records)
 
 
+@pytest.mark.slow
 def test_threads_that_change_one_row_take_turns(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that one retry is enough, whoever is about to commit: no statement loses twice."""
     t = pairs(lab)
@@ -219,7 +221,7 @@ def test_threads_that_change_one_row_take_turns(lab: Lab, monkeypatch: pytest.Mo
     assert lab.rows(t) == [(1, 10 + threads * each), (2, 20), (3, 30)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_the_last_conflict_is_raised(lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = pairs(lab)
     set_limits(monkeypatch, first_retry_seconds=0.01)
@@ -240,7 +242,7 @@ def test_the_last_conflict_is_raised(lab: Lab, other: Lab, monkeypatch: pytest.M
     assert other.rows(t) == [(1, 10), (2, 20), (3, 30)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize(
     "error",
     [
@@ -266,7 +268,7 @@ def test_other_errors_are_raised_at_once(lab: Lab, error: Exception) -> None:
     assert len(tries) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_observed_values_are_not_computed_again(
     lab: Lab, other: Lab, before_commit: BeforeCommit
 ) -> None:
@@ -287,7 +289,7 @@ def test_observed_values_are_not_computed_again(
             lab.sql(merge.format(t=t), source=observed)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_data_frame_is_written_again(lab: Lab, other: Lab, before_commit: BeforeCommit) -> None:
     t = pairs(lab)
     table = acidsql.AcidTable.forName(lab.spark, t)
@@ -322,6 +324,7 @@ def doctors(lab: Lab) -> str:
     return lab.create("id int, on_call boolean", values="(1, true), (2, true)")
 
 
+@pytest.mark.slow
 def test_write_skew_is_refused_if_serializable(
     lab: Lab, other: Lab, before_commit: BeforeCommit
 ) -> None:
@@ -334,7 +337,7 @@ def test_write_skew_is_refused_if_serializable(
     assert lab.rows(t) == [(1, True), (2, False)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize(
     ("early", "conflicts"),
     [
@@ -369,7 +372,7 @@ def test_what_a_serializable_insert_has_read(
     assert lab.rows(t) == ([] if conflicts else [(1,)])
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_rows_that_came_and_went_have_not_changed(
     lab: Lab, other: Lab, before_commit: BeforeCommit
 ) -> None:
@@ -394,6 +397,7 @@ UPSERT = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("unique", "id_", "expected"),
@@ -429,7 +433,7 @@ def test_two_merges_that_insert_the_same_key(
     assert lab.rows(t) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_merge_and_an_insert_of_the_same_key(
     lab: Lab, other: Lab, before_commit: BeforeCommit
 ) -> None:

@@ -37,6 +37,7 @@ def _place(spark: SparkSession, table: str) -> Path:
     return Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")) / table
 
 
+@pytest.mark.slow
 def test_a_table_of_spark_keeps_its_files_and_is_changed(lab: Lab, plain: str) -> None:
     lab.sql(f"CREATE TABLE {plain} (id INT, c CHAR(3), v DECIMAL(5,2) COMMENT 'x') USING orc")
     lab.sql(

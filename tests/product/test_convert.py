@@ -51,6 +51,7 @@ class Stop(Exception):
     pass
 
 
+@pytest.mark.slow
 def test_a_conversion_goes_on_where_it_was_stopped(lab: Lab, copied: str, tmp_path: Path) -> None:
     write_days(lab, tmp_path / "days")
     source = f"parquet:{tmp_path / 'days'}"
@@ -92,6 +93,7 @@ def test_rows_of_a_batch_that_failed_are_not_there(lab: Lab, copied: str, tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_all_columns_that_cannot_be_copied_are_named_before_anything_runs(
     lab: Lab, copied: str
 ) -> None:
@@ -127,6 +129,7 @@ def test_all_columns_that_cannot_be_copied_are_named_before_anything_runs(
         lab.spark.sql("DROP TABLE plain")
 
 
+@pytest.mark.slow
 def test_a_table_with_rows_is_no_target(lab: Lab, tmp_path: Path) -> None:
     target = lab.create("id INT", values="(1)")
     lab.spark.range(1).selectExpr("CAST(id AS INT) AS id").write.parquet(str(tmp_path / "p"))

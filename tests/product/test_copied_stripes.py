@@ -145,7 +145,7 @@ def test_everything_deleted(lab: Lab) -> None:
     assert lab.sql(f"SELECT * FROM {t}") == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_partitions_and_buckets_each_have_their_files(lab: Lab, written: Written) -> None:
     t = lab.create(
         "id INT, t STRING",
@@ -228,7 +228,7 @@ def test_a_changed_codec_is_that_of_the_next_base(lab: Lab) -> None:
     assert {file.codec for file in lab.files(t).values()} == {"SNAPPY"}
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_rows_deleted_everywhere(lab: Lab, written: Written) -> None:
     t = table(lab, 5000, 3000)
     lab.sql(f"UPDATE {t} SET t = 'new' WHERE id % 10 = 3")
@@ -300,7 +300,7 @@ def test_damage_found_by_a_compaction_is_named(lab: Lab, part: str, condition: s
     assert lab.compaction(t).state == "failed"
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_column_that_was_added_later_is_null_in_copied_stripes(
     lab: Lab, written: Written
 ) -> None:
@@ -315,7 +315,7 @@ def test_a_column_that_was_added_later_is_null_in_copied_stripes(
     assert 0 < sum(written.anew) < 2999
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_rows_of_an_aborted_transaction_are_not_copied(lab: Lab, written: Written) -> None:
     t = table(lab, 2000, 1000)
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):

@@ -60,6 +60,7 @@ def test_pyspark_3_has_no_such_format(lab: Lab) -> None:
     assert caught.value.condition == "UNSUPPORTED_SPARK_VERSION"
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_the_table(registered: Lab) -> None:
     lab = registered
     t = lab.create(
@@ -146,14 +147,14 @@ def test_each_query_has_its_own_snapshot_and_filters(registered: Lab) -> None:
     lab.spark.catalog.dropTempView("seen")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_neighbours_of_queries_have_their_own_too(registered: Lab) -> None:
     check_queries(registered)
     with registered.settings(**{KEPT.replace(".", "__"): "true"}):
         check_queries(registered)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_each_query_has_its_own_snapshot_without_the_rule(bare: Lab) -> None:
     check_queries(bare)
 
@@ -176,7 +177,7 @@ def test_a_query_reads_the_columns_and_files_that_it_needs(registered: Lab) -> N
         frame.collect()
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.skipif(pyspark.__version__ < "4.1", reason="PySpark 4.0 has no filters")
 def test_what_prunes_another_table_is_of_the_query_too(registered: Lab) -> None:
     lab = registered
@@ -217,6 +218,7 @@ def test_spark_by_itself_makes_no_table_of_the_format(registered: Lab) -> None:
     assert lab.state(t) == before
 
 
+@pytest.mark.slow
 def test_a_write_is_one_transaction(registered: Lab) -> None:
     lab = registered
     t = lab.create("id INT, at TIMESTAMP", partitioned="p STRING")
@@ -240,7 +242,7 @@ def test_a_write_is_one_transaction(registered: Lab) -> None:
         assert not list(lab.root(t).glob(f"{STAGING}*"))
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.skipif(pyspark.__version__ < "4.1", reason="streams of Arrow came with PySpark 4.1")
 def test_a_stream_is_written_once(registered: Lab, tmp_path: Path) -> None:
     lab = registered

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("partitioned", ["", "p int"])
 def test_all_ways_of_leaving_out_deleted_rows_agree(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str
@@ -66,7 +66,7 @@ def choose(monkeypatch: pytest.MonkeyPatch, lab: Lab, way: str) -> None:
         set_limits(monkeypatch, packed_bits=0 if way == "parts" else 62)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("way", _WAYS)
 def test_scans_of_other_partitions_have_delete_events_of_their_own(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, way: str
@@ -83,6 +83,7 @@ def test_scans_of_other_partitions_have_delete_events_of_their_own(
     assert lab.sql(f"{joined} AND a.p <= 2") == [(1 * 2 + 1 * 1 + 2 * 1 + 6 * 2 * 2,)]
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("way", _WAYS)
 def test_no_condition_is_asked_of_deleted_rows(
@@ -107,7 +108,7 @@ def test_no_condition_is_asked_of_deleted_rows(
     assert lab.rows(t) == [(7, "1")]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("partitioned", ["", "p int"])
 def test_deletes_of_many_and_late_write_ids(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, partitioned: str

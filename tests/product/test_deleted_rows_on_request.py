@@ -48,6 +48,7 @@ _ALL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("partitioned", ["p INT", ""])
 @pytest.mark.parametrize("packed_bits", [63, 1])
@@ -76,6 +77,7 @@ def test_without_the_request_no_row_is_deleted(lab: Lab) -> None:
     assert lab.sql(f"SELECT count(*) FROM {table} WHERE row__is__deleted") == [(0,)]
 
 
+@pytest.mark.slow
 def test_the_table_property_asks_for_queries_and_other_tables(lab: Lab) -> None:
     table = _history(lab)
     lab.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('acid.fetch.deleted.rows'='TRUE')")
@@ -92,6 +94,7 @@ def test_the_table_property_asks_for_queries_and_other_tables(lab: Lab) -> None:
     assert lab.rows(table) == []
 
 
+@pytest.mark.slow
 def test_a_query_asks_for_each_reference(lab: Lab) -> None:
     if lab.spark.version < "4":
         pytest.skip("Spark 3.5 has no options of a reference")

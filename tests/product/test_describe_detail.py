@@ -69,7 +69,7 @@ def test_detail(lab: Lab) -> None:
     assert len(sizes) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_detail_of_an_empty_table(lab: Lab) -> None:
     t = lab.create("id int")
     (row,) = lab.frame(f"DESCRIBE DETAIL {t}").collect()
@@ -130,7 +130,7 @@ def test_who_holds_back_the_cleaning(lab: Lab) -> None:
     assert acidsql.health(lab.spark, t)[0].advice == ()
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_queue_and_writers(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     metastore = lab.session.metastore
@@ -148,7 +148,7 @@ def test_queue_and_writers(lab: Lab) -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_originals_and_insert_only_tables(lab: Lab) -> None:
     lab.spark.sql("CREATE TABLE health_of_converted USING orc AS SELECT 1 AS id")
     lab.sql("ALTER TABLE health_of_converted SET TBLPROPERTIES ('transactional'='true')")

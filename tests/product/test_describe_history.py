@@ -85,7 +85,7 @@ def test_who_and_when(lab: Lab) -> None:
     assert lab.sql(f"DESCRIBE HISTORY {t} LIMIT 0") == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_open_and_aborted_transactions(
     lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
 ) -> None:
@@ -108,7 +108,7 @@ def test_open_and_aborted_transactions(
     assert found == [updated, (2, "DELETE", "aborted", *unknown), inserted]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_texts_of_statements(lab: Lab) -> None:
     t = lab.create("id int, s string")
     secret = f"INSERT INTO {t} VALUES (1, 'token-123 and token-4')"
@@ -155,7 +155,7 @@ def test_compactions_beside_the_writes_that_they_merged(lab: Lab) -> None:
     assert operations[0][1] == size(lab, t, base)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_many_rows_are_not_literals(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = lab.create("id int", values="(1)")
     lab.sql(f"UPDATE {t} SET id = 2")
@@ -178,7 +178,7 @@ def of_files(lab: Lab, table: str) -> list[HistoryEntry]:
     return list(history_of_files(lab.session, definition, below=None, most=None))
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_files_tell_what_a_metastore_does_not(lab: Lab) -> None:
     t = lab.create("id int", partitioned="p int", values="(1, 1), (2, 2)")
     lab.sql(f"UPDATE {t} SET id = 0")
@@ -210,7 +210,7 @@ def test_files_tell_what_a_metastore_does_not(lab: Lab) -> None:
     assert [e.write_id for e in newest] == [4]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_directories_of_open_and_aborted_transactions(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     metastore = lab.session.metastore
@@ -235,7 +235,7 @@ def test_directories_of_open_and_aborted_transactions(lab: Lab) -> None:
     metastore.abort_txn(made[0])
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_write_ids_from_before_a_table_was_adopted(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     lab.insert(t, "(2)")
@@ -256,7 +256,7 @@ def test_write_ids_from_before_a_table_was_adopted(lab: Lab) -> None:
     assert len(lab.sql(f"DESCRIBE HISTORY {t}_copy LIMIT 2")) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_other_statements(lab: Lab, tmp_path: Path) -> None:
     t = lab.create("id int", partitioned="p int")
     u = lab.create("id int")
@@ -287,7 +287,7 @@ def test_other_statements(lab: Lab, tmp_path: Path) -> None:
     assert table.toDF().count() == 1
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_writes_of_dataframes(on: Lab) -> None:
     t = on.create("id int", values="(1), (2)")
     frame = on.spark.createDataFrame([(5,)], "id INT")
@@ -299,7 +299,7 @@ def test_writes_of_dataframes(on: Lab) -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_other_tables(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     lab.sql(f"CREATE VIEW {t}_view AS SELECT * FROM {t}")
@@ -313,7 +313,7 @@ def test_other_tables(lab: Lab) -> None:
     lab.spark.sql(f"DROP TABLE {t}_plain")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_column_of_a_table_that_is_called_history(lab: Lab) -> None:
     lab.spark.sql("CREATE TABLE history (id INT) USING parquet")
     try:

@@ -220,7 +220,7 @@ def test_without_syncs_statements_are_lost(history: Callable[..., tuple[Lab, Fai
     assert failures.at_random(20, seed=1)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("by_jobs", [False, True], ids=["by the driver", "by jobs"])
 def test_statements_outlive_power_failures(
     history: Callable[..., tuple[Lab, Failures]], monkeypatch: pytest.MonkeyPatch, by_jobs: bool

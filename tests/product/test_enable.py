@@ -107,6 +107,7 @@ def test_only_sessions_with_a_jvm_of_their_own() -> None:
             acidsql.disable(wrong)
 
 
+@pytest.mark.slow
 def test_a_metastore_that_cannot_be_opened_enables_nothing(new_lab: Callable[..., Lab]) -> None:
     spark = new_lab(spark__acidsql__metastore="thrift://127.0.0.1:1").spark
     before = methods(spark)
@@ -241,7 +242,7 @@ def test_batches_of_a_stream_write_acid_tables(on: Lab, tmp_path: Any) -> None:
     assert on.root(t).is_dir()
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_threads_of_one_session(on: Lab) -> None:
     t = on.create("id int")
     errors: list[BaseException] = []

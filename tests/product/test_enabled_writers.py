@@ -31,7 +31,7 @@ def test_insert_into_appends_by_position(on: Lab) -> None:
     assert isinstance(on.spark.range(1).write, DataFrameWriter)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_insert_into_overwrites_as_insert_overwrite_does(on: Lab) -> None:
     t = parts(on)
     frame(on, "x int, y int", (10, 1)).write.insertInto(t, overwrite=True)
@@ -192,7 +192,7 @@ def test_save_as_table_makes_transactional_tables(on: Lab, tmp_path: Path) -> No
         on.sql(f"DROP TABLE {name}")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_save_as_table_writes_spark_s_tables_as_before(on: Lab) -> None:
     rows = frame(on, "id int", (1,))
     rows.write.saveAsTable("enabled_spark")
@@ -217,7 +217,7 @@ def test_a_temporary_view_of_the_same_name(on: Lab) -> None:
     assert on.rows(t) == [(1,)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_insert_only_tables(on: Lab) -> None:
     t = on.create("id int", properties=ONLY, values="(1)")
     rows = frame(on, "id int", (2,))
@@ -265,6 +265,7 @@ def test_directories_of_acid_tables_are_not_written_as_files(on: Lab, tmp_path: 
     assert (tmp_path / "s" / "id=9").is_dir()
 
 
+@pytest.mark.slow
 def test_the_format_acidsql_makes_and_fills_acid_tables(on: Lab) -> None:
     rows = frame(on, "id int, p int", (1, 1), (2, 2))
     rows.write.format("acidsql").partitionBy("p").saveAsTable("made_by_format")
@@ -310,6 +311,7 @@ def test_the_format_acidsql_makes_and_fills_acid_tables(on: Lab) -> None:
         on.sql(f"DROP TABLE {name}")
 
 
+@pytest.mark.slow
 def test_new_tables_are_acid_where_that_is_the_default(on: Lab) -> None:
     rows = frame(on, "id int", (1,))
     with on.settings(spark__acidsql__defaultTable="ACID"):

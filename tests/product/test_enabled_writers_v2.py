@@ -33,6 +33,7 @@ def test_write_to_appends_by_name(on: Lab) -> None:
     )
 
 
+@pytest.mark.slow
 def test_write_to_overwrites_what_a_condition_finds(on: Lab) -> None:
     t = on.create("id int, v string, p int", values="(1, 'a', 1), (2, 'b', 1), (3, 'c', 2)")
     news = frame(on, "id int, v string, p int", (4, "d", 1))
@@ -50,7 +51,7 @@ def test_write_to_overwrites_what_a_condition_finds(on: Lab) -> None:
     assert on.rows(t) == [(3, "c", 2)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_write_to_overwrites_partitions(on: Lab) -> None:
     t = parts(on)
     frame(on, "v int, p int", (10, 1), (11, 3)).writeTo(t).overwritePartitions()
@@ -120,6 +121,7 @@ def merging(on: Lab) -> Lab:
     return on
 
 
+@pytest.mark.slow
 def test_merge_into_with_all_its_clauses(merging: Lab) -> None:
     t = merging.create(
         "id int, v string, n int", values="(1,'a',1), (2,'b',2), (3,'c',3), (4,'d',4)"
@@ -147,7 +149,7 @@ def test_merge_into_with_all_its_clauses(merging: Lab) -> None:
     assert merging.rows(t)[0] == (1, "A", 10)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_merge_into_knows_its_source_by_the_names_it_has(merging: Lab) -> None:
     t = merging.create("id int, v string", values="(1, 'a')")
     merging.spark.sql("SELECT 1 AS id, 'x' AS v").createOrReplaceTempView("news")

@@ -120,7 +120,7 @@ def test_every_mode_has_the_section_after_sparks_plan(lab: Lab, mode: str) -> No
     assert lab.frame(f"EXPLAIN {mode} SELECT * FROM {t}").columns == ["plan"]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_long_lists_end_unless_extended(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     set_limits(monkeypatch, explained_directories=2, explained_characters=10)
     t = lab.create("id INT", partitioned="p INT", values="(1, 1), (2, 2), (3, 3)")
@@ -157,6 +157,7 @@ def test_ways_of_applying_delete_events(lab: Lab, monkeypatch: pytest.MonkeyPatc
     assert next(iter(listed(lines, "Read"))).startswith("base_0000003_v")
 
 
+@pytest.mark.slow
 def test_a_statement_that_writes(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = lab.create("id INT, s STRING", partitioned="p INT", values="(1, 'a', 1), (2, 'b', 2)")
     state = lab.state(t)
@@ -206,7 +207,7 @@ def test_a_statement_that_writes(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
     assert lab.state(t) == state
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_statements_that_write_several_tables_or_a_new_one(lab: Lab) -> None:
     t, other = (lab.create("id INT", values="(1)") for _ in range(2))
     states = lab.state(t), lab.state(other)
@@ -253,7 +254,7 @@ def test_what_is_refused_is_refused_by_explain(lab: Lab) -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_secrets_in_conditions_are_redacted(lab: Lab) -> None:
     t = lab.create("id INT", partitioned="p STRING", values="(1, 'a')")
     with lab.settings(spark__sql__redaction__string__regex="hush"):

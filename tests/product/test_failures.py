@@ -163,7 +163,7 @@ def test_an_interrupted_write_leaves_everything_as_it_was(
     assert lab.state(t) == before
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_merge_that_matches_a_row_twice_leaves_everything_as_it_was(lab: Lab) -> None:
     t = make_table(lab)
     before = lab.state(t)

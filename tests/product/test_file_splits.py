@@ -20,6 +20,7 @@ ROWS = 75_000
 TEXT = "sha1(CAST(id AS STRING))"
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "properties",

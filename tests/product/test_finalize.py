@@ -25,6 +25,7 @@ def hive_items(file: AcidFile) -> dict[str, str]:
     return {k: v for k, v in file.metadata.items() if k.startswith("hive.")}
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("clustered", ["", "(id) INTO 2 BUCKETS"])
 def test_delete_files_do_not_depend_on_where_events_are_staged_and_settled(
@@ -73,7 +74,7 @@ def test_delete_files_do_not_depend_on_where_events_are_staged_and_settled(
     assert trees[0] == trees[1] == trees[2]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("retained", ["true", "false"])
 @pytest.mark.parametrize("limit", [0, 1000])
 def test_both_ways_of_settling_deletes_find_rows_matched_twice(
@@ -105,6 +106,7 @@ def _find_rows_matched_twice(lab: Lab) -> None:
     assert lab.rows(t) == [(3, 3)]
 
 
+@pytest.mark.slow
 def test_a_task_that_sorts_delete_events_holds_no_other_rows(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sample("vectors off")
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_of_the_session_change_no_answer(lab: Lab, name: str) -> None:
@@ -139,6 +140,7 @@ def test_row_ids_are_packed_into_fields(lab: Lab) -> None:
         assert [tuple(row) for row in found] == [(n, n >> 6, n & 63) for n in expected]
 
 
+@pytest.mark.slow
 def test_filters_added_to_a_returned_frame_are_right(lab: Lab) -> None:
     t = lab.create("id int, v string, s struct<a:int>", partitioned="p int")
     lab.insert(t, "(1, 'a', named_struct('a', 1), 1), (2, NULL, NULL, 2), (3, 'c', NULL, NULL)")
@@ -185,6 +187,7 @@ INTERNAL_NAMES = ", ".join(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_user_columns_may_be_called_like_acid_columns(lab: Lab) -> None:
     t = lab.create(ACID_NAMES)
     lab.insert(
@@ -207,7 +210,7 @@ def test_user_columns_may_be_called_like_acid_columns(lab: Lab) -> None:
         assert lab.sql(f"SELECT sum(bucket) FROM {t} WHERE currentTransaction > 6") == [(0,)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_user_columns_may_be_called_like_columns_of_the_product(lab: Lab) -> None:
     t = lab.create(INTERNAL_NAMES, partitioned="__part_1 int")
     count = INTERNAL_NAMES.count("`") // 2
@@ -233,6 +236,7 @@ def wall_clocks(lab: Lab, table: str) -> list[tuple[Any, ...]]:
                            "CAST(m AS STRING)")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("writer", "reader"), [("America/New_York", "Asia/Kolkata")])
 def test_timestamps_keep_their_wall_clock(
     lab: Lab, new_lab: Callable[..., Lab], writer: str, reader: str

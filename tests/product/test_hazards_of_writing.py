@@ -43,6 +43,7 @@ def row_ids_from_zero(files: dict[str, AcidFile]) -> None:
             assert [row_id for _, _, row_id in file.keys] == list(range(len(file.keys))), path
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("spilling", [100], indirect=True)
 @pytest.mark.usefixtures("spilling")
@@ -76,7 +77,7 @@ def test_rows_keep_their_order_when_sorts_spill(
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("spilling", [100], indirect=True)
 @pytest.mark.usefixtures("spilling")
 @pytest.mark.parametrize("planned", ["true", "false"])
@@ -249,7 +250,7 @@ def test_files_of_tasks_appear_when_the_job_commits(
     assert appeared == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_partition_columns_may_be_called_like_acid_columns(lab: Lab) -> None:
     t = lab.create("v int", partitioned="`row` int, bucket string, operation int, rowid int")
     lab.insert(t, "(1, 1, 'a', 0, 5), (2, 2, 'b', 2, 6)")

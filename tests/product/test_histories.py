@@ -72,7 +72,7 @@ _steps = st.one_of(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @settings(
     max_examples=5,
     deadline=None,

@@ -11,6 +11,7 @@ from tests.product.conftest import Lab
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.slow
 def test_with_recursive_before_changes(lab: Lab) -> None:
     if lab.spark.version < "4.1":
         pytest.skip("Spark has WITH RECURSIVE from 4.1 on")
@@ -44,6 +45,7 @@ def test_with_recursive_before_changes(lab: Lab) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(pyspark.__version__ < "4", reason="variables of a session came with Spark 4")
 def test_session_variables_in_values(lab: Lab) -> None:
     t = lab.create("id int, v string, s struct<a: int>", partitioned="p int")
@@ -70,6 +72,7 @@ def test_session_variables_in_values(lab: Lab) -> None:
     assert condition(lab, f"UPDATE {t} SET v = inner_nope").startswith("UNRESOLVED_COLUMN")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(pyspark.__version__ < "4", reason="EXECUTE IMMEDIATE came with Spark 4")
 def test_execute_immediate(lab: Lab) -> None:
     t = lab.create("id int, v string")

@@ -35,6 +35,7 @@ def create(lab: Lab, name: str, stored: str, columns: str = COLUMNS, partitioned
     return name
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("stored", ["ORC", "PARQUET", "TEXTFILE"])
 def test_inserts_overwrites_and_compactions(lab: Lab, stored: str) -> None:
@@ -67,7 +68,7 @@ def test_inserts_overwrites_and_compactions(lab: Lab, stored: str) -> None:
     lab.sql(f"DROP TABLE {t}")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("stored", ["ORC", "PARQUET", "TEXTFILE"])
 def test_partitions(lab: Lab, stored: str) -> None:
     t = create(lab, f"only_parts_{stored.lower()}", stored, "id int, s string", "p int, q string")

@@ -12,7 +12,7 @@ from tests.product.conditions import condition_of
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.repeated]
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 MEGABYTE = "x" * 2**20

@@ -262,7 +262,7 @@ def test_a_major_compaction_of_no_rows_leaves_an_empty_base(lab: Lab) -> None:
     assert "delta_0000003_0000003_0000" in lab.directories(t)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_compaction_takes_partitions_one_by_one(lab: Lab) -> None:
     t = lab.create("v int", partitioned="p int", values="(1, 1), (2, 2)")
     lab.insert(t, "(3, 1), (4, 2)")

@@ -33,6 +33,7 @@ def _open(session: AcidSession) -> set[int]:
     return {t.txn_id for t in session.metastore.open_txns() if t.state is TxnState.OPEN}
 
 
+@pytest.mark.slow
 def test_a_lease_lives_as_long_as_a_derived_frame(spark: SparkSession, leased: str) -> None:
     session = AcidSession.of(spark)
     before = _open(session)
@@ -81,6 +82,7 @@ def test_a_lease_that_was_reaped_does_not_disturb_later_statements(
     assert acidsql.table(spark, leased).count() == 1
 
 
+@pytest.mark.slow
 def test_a_view_of_the_cache_keeps_its_lease(spark: SparkSession, leased: str) -> None:
     session = AcidSession.of(spark)
     before = _open(session)

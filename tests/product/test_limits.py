@@ -416,6 +416,7 @@ def test_each_row_of_limits_has_its_cases() -> None:
     assert cases == dict(_rows_of_limits())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tables")
 def test_rows_of_limits(lab: Lab, tmp_path: Path) -> None:
     lab.spark.range(1).write.orc(f"{tmp_path}/files")

@@ -35,6 +35,7 @@ def orc(lab: Lab, path: Path, *values: str, columns: str = "id, s") -> list[Path
     return files
 
 
+@pytest.mark.slow
 def test_a_file_becomes_a_delta(lab: Lab, tmp_path: Path) -> None:
     t = lab.create("id int, s string", values="(1, 'a'), (2, 'b')")
     (file,) = orc(lab, tmp_path, "(50, 'l1'), (51, 'l2')")

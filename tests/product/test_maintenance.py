@@ -134,6 +134,7 @@ def test_what_an_aborted_transaction_left_is_removed(own: Lab) -> None:
     assert own.rows(t) == [(0, 1)]
 
 
+@pytest.mark.slow
 def test_nothing_goes_that_a_reader_needs(own: Lab) -> None:
     t = own.create("id INT", values="(0)")
     before = own.frame(f"SELECT * FROM {t}")
@@ -173,6 +174,7 @@ def slow_listener(own: Lab) -> Iterator[None]:
     remove.invoke(bus, listeners.subList(place, place + 1).toArray())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("slow_listener")
 def test_a_plan_is_held_until_the_listeners_know_of_its_end(own: Lab) -> None:
     t = own.create("id INT", values="(0)")
@@ -181,6 +183,7 @@ def test_a_plan_is_held_until_the_listeners_know_of_its_end(own: Lab) -> None:
     assert len(acidsql.maintenance(own.spark).cleaned) == 1
 
 
+@pytest.mark.slow
 def test_an_idle_reader_lets_a_cleaner_go_on(own: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = own.create("id INT", values="(0)")
     leases = own.session.leases
@@ -358,6 +361,7 @@ def automatic(spark: SparkSession, tmp_path: Path) -> Iterator[Lab]:
     AcidSession.of(session).close()
 
 
+@pytest.mark.slow
 def test_a_session_compacts_by_itself(automatic: Lab) -> None:
     t = automatic.create("id INT, v INT", values="(0, 0), (1, 0)")
     for i in range(1, 13):
@@ -383,7 +387,7 @@ def test_a_session_that_only_initiates(spark: SparkSession, tmp_path: Path) -> N
     lab.session.close()
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_many_sessions_of_one_insert_leave_few_deltas(spark: SparkSession, tmp_path: Path) -> None:
     for i in range(40):
         session = spark.newSession()
@@ -414,6 +418,7 @@ def keys_of(lab: Lab, table: str) -> dict[str, list[tuple[int, int, int]]]:
     return {name: f.keys for name, f in sorted(lab.files(table).items()) if base in name}
 
 
+@pytest.mark.slow
 def test_a_rebalance_makes_files_of_the_same_size(own: Lab) -> None:
     t = own.create("id INT, s STRING", values="(0, 'a')")
     own.sql(f"INSERT INTO {t} SELECT id, concat('x', id) FROM range(1, 101)")
@@ -491,6 +496,7 @@ def test_bucketed_tables_are_not_rebalanced(own: Lab) -> None:
     assert (row.state, row.errormessage[:31]) == ("refused", "the rows of a bucketed table ar")
 
 
+@pytest.mark.slow
 def test_two_cleaners_are_in_nobodys_way(own: Lab, caplog: pytest.LogCaptureFixture) -> None:
     t = own.create("id INT", values="(0)")
     own.insert(t, "(1)")

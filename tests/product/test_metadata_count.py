@@ -40,6 +40,7 @@ def _both(lab: Lab, table: str) -> tuple[int, bool]:
     return found, without_scan
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("partitioned", ["", "p INT"])
 def test_rows_are_counted_after_every_kind_of_change(lab: Lab, partitioned: str) -> None:
@@ -75,6 +76,7 @@ def test_rows_are_counted_after_every_kind_of_change(lab: Lab, partitioned: str)
     assert _both(lab, t) == (3, False)
 
 
+@pytest.mark.slow
 def test_what_is_asked_decides(lab: Lab) -> None:
     t = lab.create("id INT NOT NULL, v INT", values="(1, NULL), (2, 2), (3, 3)")
     lab.sql(f"DELETE FROM {t} WHERE id = 3")

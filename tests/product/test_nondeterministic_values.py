@@ -49,6 +49,7 @@ def _read_twice(lab: Lab, table: str, columns: str = "id, v, p") -> list[tuple[A
     return sorted(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 def test_update_and_merge_write_what_they_count(lab: Lab, way: str) -> None:
     t = lab.create("id INT, v STRING", partitioned="p INT", clustered=way)
@@ -84,6 +85,7 @@ def test_update_and_merge_write_what_they_count(lab: Lab, way: str) -> None:
 _TWICE = "transform(array(reflect('java.util.UUID', 'randomUUID')), x -> struct(x AS a, x AS b))"
 
 
+@pytest.mark.slow
 def test_a_value_of_several_parts_is_computed_once(lab: Lab) -> None:
     """Check that both parts are of one call, although Spark casts each of them by itself."""
     pair, entry = f"{_TWICE}[0]", f"map_from_entries({_TWICE})"
@@ -129,6 +131,7 @@ def test_fields_and_numbers(lab: Lab) -> None:
     assert one != other
 
 
+@pytest.mark.slow
 @pytest.mark.sample("drawn(id)-1")
 @pytest.mark.parametrize(
     ("value", "kept"), [("concat(v, 'x')", 0), ("uuid()", 0), ("drawn(id)", 1)]

@@ -61,6 +61,7 @@ def test_statements_learn_the_write_ids_first(
     assert ids(restored, "p" if " p " in statement else "t") == rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "condition", "rows"),
     [

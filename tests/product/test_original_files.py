@@ -88,7 +88,7 @@ def test_row_ids_are_positions(lab: Lab, table: str) -> None:
     assert _ids(lab, table) == _identities()
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.usefixtures("splits")
 def test_row_ids_stay_with_their_rows_below_filters_and_limits(lab: Lab, table: str) -> None:
     expected = _identities()
@@ -108,7 +108,7 @@ def test_row_ids_stay_with_their_rows_below_filters_and_limits(lab: Lab, table: 
     assert lab.sql(f"SELECT count(DISTINCT row__id) FROM {table}") == [(len(expected),)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.usefixtures("splits")
 def test_dml_and_compaction_keep_row_ids(lab: Lab, table: str) -> None:
     assert lab.sql(f"UPDATE {table} SET s = 'u' WHERE id IN (1, 5000, 34999)") == [(3, 3)]
@@ -131,7 +131,7 @@ def test_dml_and_compaction_keep_row_ids(lab: Lab, table: str) -> None:
     assert base[0].startswith("base_10000002_v")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_table_that_was_never_changed_is_compacted(lab: Lab, table: str) -> None:
     before = _ids(lab, table)
     lab.compact(table, "major")
@@ -175,6 +175,7 @@ def test_a_file_that_came_later_under_another_name_is_refused(lab: Lab, table: s
     assert caught.value.getCondition() == "INVALID_ORIGINAL_FILE_NAME"
 
 
+@pytest.mark.slow
 def test_raw_directories_have_their_write_id(lab: Lab) -> None:
     table = lab.create("id INT, s STRING", values="(1, 'a')")
     _write(lab.root(table) / "delta_0000002_0000002_0001" / "000003_0", 0)

@@ -54,7 +54,7 @@ def test_truncate_of_an_empty_table_takes_a_write_id(lab: Lab) -> None:
     assert lab.rows(t, "id, row__id.writeid") == [(1, 2)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_dataframe_from_before_reads_on(lab: Lab) -> None:
     t = lab.create("id int", values="(1), (2)")
     frame = lab.frame(f"SELECT * FROM {t}")
@@ -209,7 +209,7 @@ def test_sparks_static_mode_replaces_all_that_the_statement_names(lab: Lab) -> N
     assert [path for path in tree if "q=a/base_0000003" in path and "bucket" in path] == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_failed_insert_overwrite_leaves_the_table(lab: Lab) -> None:
     t = lab.create("id int NOT NULL", partitioned="p int", values="(1, 1)")
     before = lab.state(t)

@@ -38,6 +38,7 @@ def written(lab: Lab, table: str, way: str) -> list[tuple[Any, ...]]:
     return sorted(lab.sql(f"SELECT n, v FROM {table} WHERE way = '{way}'"))
 
 
+@pytest.mark.slow
 @pytest.mark.sample("true")
 @pytest.mark.parametrize("escaped", ["true", "false"])
 def test_texts(lab: Lab, escaped: str) -> None:
@@ -167,6 +168,7 @@ MIXED = [
 ]
 
 
+@pytest.mark.slow
 def test_executemany_stores_what_execute_stores(lab: Lab) -> None:
     t = lab.create("way STRING, n INT, d DECIMAL(20,3), b BIGINT, s STRING")
     with acidsql.connect(lab.spark, autocommit=True) as connection:

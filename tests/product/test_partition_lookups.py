@@ -253,6 +253,7 @@ def test_the_newest_partition_is_found_without_a_scan(
     assert sorted(tuple(row) for row in frame.collect()) == [(11,), (24,), (37,), (50,)]
 
 
+@pytest.mark.slow
 def test_the_other_table_is_read_as_the_statement_sees_it(lab: Lab, star: str) -> None:
     lab.sql(
         "CREATE TABLE chosen STORED AS ORC TBLPROPERTIES ('transactional'='true') "
@@ -269,7 +270,7 @@ def test_the_other_table_is_read_as_the_statement_sees_it(lab: Lab, star: str) -
         lab.sql("DROP TABLE chosen")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
@@ -300,6 +301,7 @@ def test_partition_columns_of_any_type(
     assert {(3,), (4,), (8,)} <= set(found) or value.startswith("IF")
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("statement", "read"),

@@ -40,6 +40,7 @@ def _respelled(lab: Lab, kind: str, usual: str, other: str, value: str) -> str:
     return t
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.spark
 @pytest.mark.parametrize(("kind", "usual", "other", "value"), _SPELLED)
@@ -49,7 +50,7 @@ def test_rows_are_deleted_where_they_lie(
     _delete_where_rows_lie(lab, kind, usual, other, value)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.spark
 def test_many_rows_are_deleted_where_they_lie(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     set_limits(monkeypatch, driver_events=0)
@@ -77,6 +78,7 @@ def _delete_where_rows_lie(lab: Lab, kind: str, usual: str, other: str, value: s
     assert base.name.startswith("base_")
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_two_spellings_of_one_value(lab: Lab) -> None:
     t = _respelled(lab, "int", "1", "01", "1")
@@ -118,7 +120,7 @@ def test_a_partition_clause_names_what_is_spelled_so_or_has_that_value(lab: Lab)
     assert set(lab.rows(t, "id, p")) == {(100, None)}
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.spark
 def test_a_partition_clause_that_names_two(lab: Lab) -> None:
     t = _respelled(lab, "int", "1", "01", "1")

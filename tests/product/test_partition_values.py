@@ -97,6 +97,7 @@ def _values(lab: Lab, table: str) -> tuple[list[tuple[object, ...]], bool]:
     return found
 
 
+@pytest.mark.slow
 def test_partitions_without_rows_are_left_out(lab: Lab, table: str) -> None:
     lab.sql(f"ALTER TABLE {table} ADD PARTITION (p = 20, q = 'new')")
     assert _values(lab, table) == ([(1,), (10,), (2,), (None,)], False)

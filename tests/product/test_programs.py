@@ -50,6 +50,7 @@ def test_a_statement_that_runs_again_is_not_compiled_again(lab: Lab, kind: str) 
     assert programs(lab) == before
 
 
+@pytest.mark.slow
 def test_the_write_ids_of_deleted_rows_are_no_part_of_a_program(lab: Lab) -> None:
     session = AcidSession.of(lab.spark)
     compiled = []

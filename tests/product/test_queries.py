@@ -69,6 +69,7 @@ def pair(spark: SparkSession) -> Iterator[Pair]:
     AcidSession.of(both.acid).close()
 
 
+@pytest.mark.slow
 def test_the_tables_hold_deltas_and_deletes(pair: Pair) -> None:
     directories = {name for name in pair.tree("emp") if "/" not in name and "bucket" not in name}
     inserted = {f"delta_{i:07}_{i:07}_0000" for i in (1, 2, 3)}
@@ -153,6 +154,7 @@ ORDERED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sample("joins")
 @pytest.mark.parametrize("topic", QUERIES)
 def test_queries_answer_as_over_plain_tables(pair: Pair, topic: str) -> None:
@@ -200,6 +202,7 @@ def test_row_ids(pair: Pair) -> None:
         pair.rows("SELECT row__id FROM emp JOIN dept ON dept = dept.id")
 
 
+@pytest.mark.slow
 def test_parameters(pair: Pair) -> None:
     text = """SELECT id, ':low', :name AS n FROM emp -- :name
               WHERE pay > :low AND name IN ('Ada', 'Ben') OR name = :name"""
@@ -215,7 +218,7 @@ def test_parameters(pair: Pair) -> None:
         assert by_text(acid) == by_text(plain)
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_views_look_names_up_where_they_were_made(pair: Pair) -> None:
     pair.frames("CREATE VIEW rich (k, who) COMMENT 'x' AS SELECT id, name FROM emp WHERE pay > 300")
     pair.frames(
@@ -234,6 +237,7 @@ def test_views_look_names_up_where_they_were_made(pair: Pair) -> None:
     pair.refuse("SELECT * FROM rich", "TABLE_OR_VIEW_NOT_FOUND")
 
 
+@pytest.mark.slow
 def test_temporary_views_come_before_tables(pair: Pair) -> None:
     pair.frames("CREATE TEMPORARY VIEW dept AS SELECT 1 AS one")
     assert pair.same("SELECT * FROM Dept") == [(1,)]
@@ -254,7 +258,7 @@ def test_temporary_views_come_before_tables(pair: Pair) -> None:
     assert len(pair.same("SELECT * FROM dept, emp")) == 15
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_queries_fill_new_tables(pair: Pair) -> None:
     query = "SELECT e.id, e.name, place FROM emp e LEFT JOIN dept d ON e.dept = d.id"
     pair.frames(f"CREATE TABLE copy USING parquet AS {query}")
@@ -283,6 +287,7 @@ def test_names_may_be_of_any_script(pair: Pair) -> None:
     acidsql.sql(pair.acid, "DROP TABLE `gr\u00f6\u00dfe`")
 
 
+@pytest.mark.slow
 def test_a_statement_reads_one_snapshot(pair: Pair) -> None:
     for name in ("one", "two"):
         acidsql.sql(pair.acid, f"CREATE TABLE {name} (id INT) {TRANSACTIONAL}")
@@ -350,6 +355,7 @@ def test_statements_of_sparks_own_go_through(pair: Pair) -> None:
     pair.frames("DROP VIEW numbers")
 
 
+@pytest.mark.slow
 def test_a_common_table_expression_is_never_taken_for_the_table_that_changes(lab: Lab) -> None:
     t = lab.create("a INT")
     for text, expected in (

@@ -268,14 +268,14 @@ def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair
     AcidSession.of(acid).close()
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("seed", seeds(10, 18))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:
     pair.check(Statements(Random(seed), SOURCES).query())
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("seed", seeds(2, 6))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_events(
@@ -291,7 +291,7 @@ def _compaction(random: Random) -> str:
     return f"ALTER TABLE lines COMPACT '{random.choice(['major', 'minor'])}' AND WAIT"
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("seed", seeds(1, 4))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_random_changes_give_the_rows_of_plain_tables(

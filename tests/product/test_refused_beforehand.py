@@ -37,6 +37,7 @@ _REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["flat", "partitioned"])
 def test_what_cannot_be_resolved_is_in_no_history(lab: Lab, layout: str) -> None:
     if layout == "flat":
@@ -59,6 +60,7 @@ def test_what_cannot_be_resolved_is_in_no_history(lab: Lab, layout: str) -> None
     assert lab.frame(f"DESCRIBE HISTORY {t}").first().writeId == 2
 
 
+@pytest.mark.slow
 def test_a_table_that_changes_in_between_is_analysed_again(
     lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ def written(lab: Lab) -> str:
     return t
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "text",

@@ -24,6 +24,7 @@ def ids(lab: Lab, table: str) -> list[tuple[object, ...]]:
     return sorted(lab.sql(f"SELECT * FROM {table}"))
 
 
+@pytest.mark.slow
 def test_the_difference_alone_is_written(lab: Lab) -> None:
     t = lab.create("id int, v string", values="(1, 'a'), (2, 'b'), (3, 'c')")
     lab.sql(f"UPDATE {t} SET v = 'x' WHERE id = 1")
@@ -66,7 +67,7 @@ def test_the_difference_alone_is_written(lab: Lab) -> None:
     assert ids(lab, t) == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_partitions_and_buckets(lab: Lab) -> None:
     t = lab.create(
         "id int",
@@ -95,7 +96,7 @@ def test_partitions_and_buckets(lab: Lab) -> None:
     assert condition(lab, f"RESTORE TABLE {t} TO VERSION AS OF 1") == "HISTORY_NOT_AVAILABLE"
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize(
     "between",
     [
@@ -120,6 +121,7 @@ def test_what_a_base_hides_is_restored(lab: Lab, between: str) -> None:
     assert lab.sql(f"CHECK TABLE {t} FULL") == []
 
 
+@pytest.mark.slow
 def test_undo_of_one_write(lab: Lab) -> None:
     t = lab.create("id int, v int", values="(1, 1), (2, 2), (3, 3)")
     lab.sql(f"UPDATE {t} SET v = 9 WHERE id <= 2")
@@ -148,6 +150,7 @@ def test_undo_of_one_write(lab: Lab) -> None:
     assert ids(lab, t) == [(1, 1), (2, 2), (3, 3), (4, 4)]
 
 
+@pytest.mark.slow
 def test_undo_of_rows_that_were_changed_later(lab: Lab) -> None:
     t = lab.create("id int, v int", partitioned="p int", properties=KEPT, values="(1, 1, 1)")
     lab.sql(f"INSERT INTO {t} SELECT id + 10, 2, id % 2 FROM range(20)")

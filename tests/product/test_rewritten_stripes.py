@@ -83,6 +83,7 @@ def rewrite(
     return target
 
 
+@pytest.mark.slow
 def test_rows_that_are_left_out_are_the_only_ones_missing(
     spark: SparkSession, tmp_path: Path
 ) -> None:

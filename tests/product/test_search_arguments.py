@@ -199,7 +199,7 @@ def test_row_groups_are_passed_over(lab: Lab, sorted_table: str, query: str, mos
     assert most < 40000 or rows == most
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_changes_find_their_rows_the_same_way(
     lab: Lab, sorted_table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +229,7 @@ def test_changes_find_their_rows_the_same_way(
         lab.sql("DROP TABLE changed")
 
 
+@pytest.mark.slow
 def test_columns_that_changed_are_compared_as_they_are_now(lab: Lab) -> None:
     t = lab.create("a INT, b INT, c DECIMAL(5, 2)", values="(1, 2, 1.5), (3, 4, 2.5)")
     lab.sql(f"ALTER TABLE {t} ALTER COLUMN a TYPE BIGINT")
@@ -250,6 +251,7 @@ def test_columns_that_changed_are_compared_as_they_are_now(lab: Lab) -> None:
         assert sorted(a for (a,) in lab.sql(f"SELECT a FROM {t} WHERE {condition}")) == expected
 
 
+@pytest.mark.slow
 def test_settings_may_change_before_a_dataframe_runs(lab: Lab, many: str) -> None:
     frame = lab.frame(f"SELECT * FROM {many} WHERE i = 43")
     with lab.settings(
@@ -270,7 +272,7 @@ def test_rows_that_were_passed_over_are_not_looked_at(lab: Lab) -> None:
     assert lab.sql(f"SELECT value FROM {t} WHERE length(value) = 1 AND kind = 't'") == [("x",)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_wide_tables_are_searched_by_row_groups(lab: Lab) -> None:
     t = lab.create(", ".join(f"c{i} STRING" for i in range(120)))
     values = ", ".join(f"concat('v', id + {i})" for i in range(120))

@@ -33,6 +33,7 @@ def use(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
     return list(map(tuple, rows.collect()))
 
 
+@pytest.mark.slow
 def test_nothing_of_a_closed_session_is_kept(lab: Lab) -> None:
     t = lab.create(
         "id int, v string", partitioned="p int", values="(1, 'a', 1), (2, 'b', 1), (3, 'c', 2)"
@@ -53,6 +54,7 @@ def test_nothing_of_a_closed_session_is_kept(lab: Lab) -> None:
     assert {name for name, reference in kept.items() if reference() is not None} == set()
 
 
+@pytest.mark.slow
 def test_a_closed_session_can_be_used_again(lab: Lab) -> None:
     t = lab.create("id int, v string, p int", values="(1, 'a', 1), (3, 'c', 2)")
     spark = lab.spark.newSession()
@@ -77,6 +79,7 @@ def create_another(spark: SparkSession) -> None:
     AcidSession.of(later)
 
 
+@pytest.mark.slow
 def test_sessions_that_nobody_reaches_end_when_another_is_created(lab: Lab) -> None:
     t = lab.create(
         "id int, v string", partitioned="p int", values="(1, 'a', 1), (2, 'b', 1), (3, 'c', 2)"
@@ -98,7 +101,7 @@ def test_sessions_that_nobody_reaches_end_when_another_is_created(lab: Lab) -> N
     assert [reference() is None for reference in kept] == [True] * 4
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_frame_keeps_its_session(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     frame = acidsql.table(lab.spark.newSession(), t)

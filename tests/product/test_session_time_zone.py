@@ -27,6 +27,7 @@ def shown(lab: Lab, table: str) -> list[tuple[object, ...]]:
 INSERT_ONLY = {"transactional_properties": "insert_only"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("properties", [{}, INSERT_ONLY], ids=["acid", "insert_only"])
 def test_set_time_zone_counts_from_the_next_statement_on(
     new_lab: Callable[..., Lab], properties: dict[str, str]

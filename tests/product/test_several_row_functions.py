@@ -88,7 +88,7 @@ def tables(spark: SparkSession) -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow  # test_limits has one of each
+@pytest.mark.repeated  # test_limits has one of each
 @pytest.mark.usefixtures("tables")
 def test_functions_of_several_rows_are_refused_where_there_is_one(lab: Lab) -> None:
     cases = {
@@ -122,6 +122,7 @@ def test_messages_of_spark_show_no_columns_of_acidsql(lab: Lab, text: str) -> No
     assert "Project [" not in message
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tables")
 def test_functions_of_several_rows_in_subqueries(lab: Lab) -> None:
     t = lab.create("id INT, v INT, w BIGINT", values="(1, 0, 0), (2, 0, 0), (9, 0, 0)")

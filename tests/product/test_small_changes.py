@@ -53,7 +53,7 @@ def _changed(lab: Lab, clustered: str) -> tuple[Any, ...]:
     return lab.tree(t), repr(lab.rows(t)), looks
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.parametrize("clustered", ["", "(id) INTO 3 BUCKETS"])
 def test_the_driver_writes_what_a_job_would(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
@@ -65,6 +65,7 @@ def test_the_driver_writes_what_a_job_would(
     assert {path for path in tree if "/bucket_" in path} == looks.keys()
 
 
+@pytest.mark.slow
 def test_the_driver_numbers_rows_as_one_task_would(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +85,7 @@ def test_the_driver_numbers_rows_as_one_task_would(
     assert [len(file.events) for file in files[0].values()] == [2, 1, 2, 4, 2, 1]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_more_events_than_the_driver_takes_are_written_by_a_job(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +106,7 @@ def test_more_events_than_the_driver_takes_are_written_by_a_job(
     assert [i for (i,) in lab.sql(f"SELECT id FROM {t} ORDER BY id")] == [*range(5, 100, 10)]
 
 
+@pytest.mark.slow
 def test_the_driver_takes_more_events_of_a_statement_that_reads_many_partitions(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,7 @@ def test_rows_that_are_larger_than_a_result_may_be_are_written_by_a_job(
     assert lab.rows(t) == [(i + 100, text) for i, text in rows]
 
 
+@pytest.mark.slow
 def test_the_driver_writes_a_merge_of_few_rows_into_a_table_that_is_dear_to_join(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,7 +252,7 @@ def test_an_update_finds_columns_by_names_of_any_case_and_sign(lab: Lab) -> None
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_rows_of_many_partitions_are_deleted_where_they_are(lab: Lab) -> None:
     t = lab.create("id INT", partitioned="p INT, q STRING")
     lab.sql(

@@ -227,6 +227,7 @@ def test_objects(engine: sa.Engine) -> None:
     _Base.metadata.drop_all(engine)
 
 
+@pytest.mark.slow
 def test_pandas(lab: Lab, engine: sa.Engine) -> None:
     frame = pd.DataFrame(
         {

@@ -89,7 +89,7 @@ def test_metrics_of_each_kind_of_statement(lab: Lab) -> None:
     assert compacted.directories_written == 1
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_dataframes_without_metrics(lab: Lab) -> None:
     t = lab.create("id INT", values="(1)")
     assert acidsql.metrics(lab.frame("SELECT 1")) is None

@@ -37,6 +37,7 @@ def rows(spark: SparkSession, text: str) -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in acidsql.sql(spark, text).collect())
 
 
+@pytest.mark.slow
 def test_a_table_is_written_and_compacted(
     viewed: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +72,6 @@ def test_a_table_is_written_and_compacted(
     assert not files.names(f"{root}/t")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_core_statements(viewed: SparkSession) -> None:
     core(viewed, viewed.conf.get("test.root"))

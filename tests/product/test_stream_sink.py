@@ -78,6 +78,7 @@ def change(number: int, value: str, position: int, op: str = "u") -> dict[str, A
     return {"id": number, "v": value, "n": position, "op": op}
 
 
+@pytest.mark.slow
 def test_batches_are_appended_each_in_a_transaction(lab: Lab, feed: Feed) -> None:
     t = lab.create("id INT, v STRING, n INT, op STRING")
     feed.add(change(1, "a", 1), change(2, "b", 2))
@@ -90,6 +91,7 @@ def test_batches_are_appended_each_in_a_transaction(lab: Lab, feed: Feed) -> Non
     assert lab.sql(f"SELECT batch_id FROM {BATCHES} ORDER BY 1") == [(0,), (1,), (2,)]
 
 
+@pytest.mark.slow
 def test_changes_are_merged_the_newest_of_each_key(lab: Lab, feed: Feed) -> None:
     t = lab.create("id INT, v STRING", values="(1, 'old'), (2, 'old')")
     feed.add(change(1, "x", 1), change(1, "y", 2), change(2, "z", 3, "d"), change(3, "n", 4))
@@ -107,6 +109,7 @@ def test_a_second_change_of_a_key_is_an_error_without_an_order(lab: Lab, feed: F
     assert lab.sql(f"SELECT * FROM {BATCHES}") == []
 
 
+@pytest.mark.slow
 def test_complete_output_replaces_all_rows(lab: Lab, feed: Feed) -> None:
     t = lab.create("v STRING, total BIGINT")
     feed.add(change(1, "a", 1), change(2, "b", 5))
@@ -117,6 +120,7 @@ def test_complete_output_replaces_all_rows(lab: Lab, feed: Feed) -> None:
     assert lab.rows(t) == [("a", 3), ("b", 5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before the commit", "after the commit"])
 def test_a_batch_that_is_repeated_after_a_crash_is_written_once(
     lab: Lab, feed: Feed, when: str
@@ -159,6 +163,7 @@ def test_one_stream_writes_two_tables(lab: Lab, feed: Feed) -> None:
     assert len(lab.rows(one)) == len(lab.rows(two)) == 1
 
 
+@pytest.mark.slow
 def test_a_batch_that_loses_a_conflict_is_written_again_whole(
     lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
 ) -> None:
@@ -174,6 +179,7 @@ def test_a_batch_that_loses_a_conflict_is_written_again_whole(
     assert lab.rows(t) == [(1, "ours"), (2, "new"), (9, "z")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retries", [0, 1])
 def test_of_two_processes_with_one_checkpoint_one_writes_a_batch(
     lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None], retries: int
@@ -199,6 +205,7 @@ def test_of_two_processes_with_one_checkpoint_one_writes_a_batch(
         assert lab.sql(f"SELECT batch_id FROM {BATCHES} ORDER BY 1") == [(0,), (1,)]
 
 
+@pytest.mark.slow
 def test_streams_that_commit_at_the_same_time_are_not_in_each_others_way(
     lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
 ) -> None:
@@ -212,6 +219,7 @@ def test_streams_that_commit_at_the_same_time_are_not_in_each_others_way(
         assert lab.rows(t) == [(1,), (2,), (3,)]
 
 
+@pytest.mark.slow
 def test_no_session_is_left_of_batches_and_old_ones_are_forgotten(
     lab: Lab, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +253,7 @@ def test_a_batch_of_no_stream_needs_a_name(lab: Lab) -> None:
     assert condition_of(caught.value) == "INVALID_PARAMETER_VALUE.SINK"
 
 
+@pytest.mark.slow
 def test_a_stream_holds_its_table_whatever_becomes_of_the_name(
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:

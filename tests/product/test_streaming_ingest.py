@@ -38,6 +38,7 @@ def stream(lab: Lab) -> Connect:
     return open_connection
 
 
+@pytest.mark.slow
 def test_an_open_batch_is_read_as_far_as_it_has_committed(lab: Lab, stream: Connect) -> None:
     table = lab.create("id INT, s STRING", values="(0, 'before')")
     with stream(table, transaction_batch_size=4) as connection:
@@ -129,6 +130,7 @@ def test_values_of_all_types_are_those_of_insert(lab: Lab, stream: Connect) -> N
     assert list(first) == [None] * len(record)
 
 
+@pytest.mark.slow
 def test_rows_go_to_partitions_and_buckets(lab: Lab, stream: Connect) -> None:
     table = lab.create(
         "id BIGINT, s STRING", partitioned="p INT, q DATE", clustered="(s, id) INTO 3 BUCKETS"

@@ -11,7 +11,7 @@ from tests.scenario_runs import run_walk
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_tasks_that_run_again_leave_one_file_per_bucket(tmp_path: Path) -> None:
     # In a process of its own: the shared session's tasks have one attempt.
     assert "retries passed" in run_walk("local[2,3]", tmp_path, "retries")

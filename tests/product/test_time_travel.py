@@ -24,6 +24,7 @@ def ids(lab: Lab, text: str) -> list[tuple[object, ...]]:
     return sorted(lab.sql(text))
 
 
+@pytest.mark.slow
 def test_versions_of_one_table_in_one_statement(lab: Lab) -> None:
     t = lab.create("id int, v int", values="(1, 1), (2, 2)")
     lab.sql(f"UPDATE {t} SET v = 9 WHERE id = 2")
@@ -45,6 +46,7 @@ def test_versions_of_one_table_in_one_statement(lab: Lab) -> None:
     assert acidsql.table(lab.spark, t, version=2).collect() == [(1, 1), (2, 9)]
 
 
+@pytest.mark.slow
 def test_versions_in_other_statements(lab: Lab) -> None:
     t = lab.create("id int, v int", values="(1, 1), (2, 2)")
     lab.sql(f"DELETE FROM {t} WHERE id = 1")
@@ -70,6 +72,7 @@ def test_versions_in_other_statements(lab: Lab) -> None:
     assert "  Version: 1, committed 2" in plan
 
 
+@pytest.mark.slow
 def test_partitions_and_merged_deltas(lab: Lab) -> None:
     t = lab.create("id int", partitioned="p int", values="(1, 1), (2, 2)")
     for number in (3, 4):
@@ -88,6 +91,7 @@ def test_partitions_and_merged_deltas(lab: Lab) -> None:
     assert lab.sql(f"SELECT max(p) FROM {t} VERSION AS OF 4") == [(2,)]
 
 
+@pytest.mark.slow
 def test_a_cleaner_waits_for_readers_and_is_told_of_afterwards(lab: Lab) -> None:
     t = lab.create("id int", properties=KEPT, values="(1)")
     lab.insert(t, "(2)")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.product.traced_program import STATEMENTS
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.repeated]
 
 _CALLS = "openat,open,creat,write,pwrite64,writev,ftruncate,truncate,rename,renameat,renameat2,"
 _CALLS += "mkdir,mkdirat,unlink,unlinkat,rmdir,fsync,fdatasync,stat,newfstatat,statx"

@@ -58,6 +58,7 @@ def writers(lab: Lab) -> int:
     )
 
 
+@pytest.mark.slow
 def test_statements_see_those_before_them_and_others_see_all_at_once(lab: Lab, other: Lab) -> None:
     a = lab.create("id INT, v STRING", values="(1, 'a'), (2, 'b')")
     p = lab.create("id INT, v STRING", partitioned="k INT")
@@ -107,6 +108,7 @@ def _delete_and_fail(lab: Lab, table: str) -> None:
         raise ZeroDivisionError
 
 
+@pytest.mark.slow
 def test_rollback_leaves_nothing(lab: Lab) -> None:
     t = lab.create("id INT", partitioned="k INT", values="(1, 1)")
     before = lab.state(t)
@@ -421,7 +423,7 @@ def test_a_transaction_ends_when_the_jvm_has_died(
     assert lab.state(t) == before
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_transaction_whose_jvm_is_killed_leaves_nothing(tmp_path: Path) -> None:
     program = [sys.executable, "-m", jvm_death_program.__name__, str(tmp_path)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=300, check=True)
@@ -455,6 +457,7 @@ def test_an_abort_that_fails_is_tried_again(
     assert len(metastore.locks()) == locks
 
 
+@pytest.mark.slow
 def test_changes_that_a_serializable_transaction_reads_up_to_now_must_stay_true(
     lab: Lab, other: Lab
 ) -> None:
@@ -478,7 +481,7 @@ def test_changes_that_a_serializable_transaction_reads_up_to_now_must_stay_true(
     assert lab.rows(total) == [(1,), (1,), (1,), (2,)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_rows_that_a_rebalance_has_moved_are_a_conflict(lab: Lab, other: Lab) -> None:
     t = lab.create("id INT, v INT", values="(1, 0), (2, 0)")
     other.sql(f"INSERT INTO {t} VALUES (3, 0)")
@@ -490,7 +493,7 @@ def test_rows_that_a_rebalance_has_moved_are_a_conflict(lab: Lab, other: Lab) ->
     assert lab.rows(t) == [(1, 0), (2, 0), (3, 0)]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_spark_takes_out_the_rows_where_they_are_many(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -507,7 +510,7 @@ def test_spark_takes_out_the_rows_where_they_are_many(
     assert acidsql.check(lab.spark, t, full=True).collect() == []
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_merges_that_insert_conflict_also_within_transactions(lab: Lab, other: Lab) -> None:
     unique = {"acidsql.merge.unique": "id"}
     t = lab.create("id INT, v INT", partitioned="p INT", properties=unique, values="(1, 0, 1)")

@@ -72,6 +72,7 @@ def texts(lab: Lab, query: str) -> list[tuple[object, ...]]:
     return sorted(lab.sql(f"SELECT id, {shown} FROM {query}"), key=repr)
 
 
+@pytest.mark.slow
 def test_values_of_every_type_survive_every_rewrite(lab: Lab) -> None:
     count = max(map(len, VALUES.values()))
     rows = [
@@ -108,7 +109,7 @@ def test_values_of_every_type_survive_every_rewrite(lab: Lab) -> None:
     lab.spark.catalog.dropTempView("all_values")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_filters_on_each_type_find_their_rows(lab: Lab) -> None:
     t = lab.create(
         "id int, d decimal(38,18), day date, b binary, v varchar(5), c char(5), f double"

@@ -77,6 +77,7 @@ def test_the_source_is_computed_once(lab: Lab, joins: list[str]) -> None:
     assert all(u == v and (u == "old") == (id_ < 90) for id_, u, v in rows)
 
 
+@pytest.mark.slow
 def test_rows_of_the_source_may_be_alike(lab: Lab) -> None:
     t = lab.create("id bigint, u string, v string")
     lab.sql(f"INSERT INTO {t} VALUES (1, 'old', 'old')")
@@ -100,6 +101,7 @@ def test_any_condition_joins(lab: Lab, joins: list[str]) -> None:
     assert sorted(id_ for id_, u, _ in lab.rows(t) if u == "new") == [8, 9, 10, 11]
 
 
+@pytest.mark.slow
 def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
     lab: Lab, joins: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +117,7 @@ def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
     assert joins == ["merge_join"] * 3
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[str]) -> None:
     """Check a source with a filter, of which Spark assumes that it keeps all rows."""
     t = lab.create("id bigint, u string, v string")
@@ -158,6 +160,7 @@ def _damage(lab: Lab, t: str, partition: str) -> None:
     file.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("inserting", [True, False])
 def test_partitions_without_keys_of_the_source_are_not_read(lab: Lab, inserting: bool) -> None:
@@ -199,6 +202,7 @@ KEYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("chosen", ["id IN (77, 78, 90, 7, 9050)", "id % 3 = 1"])
 @pytest.mark.parametrize("kind", KEYS)
@@ -227,6 +231,7 @@ def test_keys_of_any_type_find_their_rows(
     assert len(rows) == len(old) + added
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("source", "searched"),
@@ -260,7 +265,7 @@ def test_many_keys_choose_row_groups_and_no_rows(
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_keys_of_other_types_and_expressions(lab: Lab) -> None:
     t = lab.create("id int, u string, v string")
     lab.sql(f"INSERT INTO {t} SELECT CAST(id AS int), string(id), 'old' FROM range(3000)")

@@ -30,6 +30,7 @@ def upstairs(lab: Lab) -> Iterator[str]:
     lab.sql("DROP DATABASE upstairs CASCADE")
 
 
+@pytest.mark.slow
 def test_names_in_a_view_are_those_of_its_database(
     lab: Lab, upstairs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,7 +144,7 @@ _STATEMENTS = [
 _ANSWER = [{"id": 1, "name": "a;b"}, {"id": 2, "name": None}]
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.spark
 def test_a_file_in_hives_dialect(tmp_path: Path) -> None:
     script = tmp_path / "script.hql"
@@ -166,7 +166,7 @@ def test_a_file_in_hives_dialect(tmp_path: Path) -> None:
     assert answer.returncode == 1
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.spark
 def test_statements_from_the_command_line(tmp_path: Path) -> None:
     answer = run(tmp_path, *_STATEMENTS)
@@ -225,7 +225,7 @@ def test_checks_of_tables(empty: SparkSession, monkeypatch: pytest.MonkeyPatch) 
     assert check("well", "nowhere") == (1, [])
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.spark
 def test_a_failing_file_exits_1_and_names_the_line(tmp_path: Path) -> None:
     script = tmp_path / "script.sql"
@@ -240,7 +240,7 @@ def test_a_failing_file_exits_1_and_names_the_line(tmp_path: Path) -> None:
     assert (line, caret) == ("SETT id = 1", "     ^")
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.spark
 def test_standard_input_is_a_file_where_it_is_no_terminal(tmp_path: Path) -> None:
     answer = run(tmp_path, "--format", "tsv", text="SELECT 1 AS a, 'x' AS b;\nexit;\nSELECT 2;")
@@ -249,7 +249,7 @@ def test_standard_input_is_a_file_where_it_is_no_terminal(tmp_path: Path) -> Non
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_interactive_shell(tmp_path: Path, configuration: Path) -> None:
     pager = "import sys; print('in the pager:', len(sys.stdin.readlines()), 'lines')"
     surroundings = {
@@ -327,7 +327,7 @@ def test_interactive_shell(tmp_path: Path, configuration: Path) -> None:
     assert (configuration / "config.toml").read_text() == config_text()
 
 
-@pytest.mark.slow
+@pytest.mark.repeated
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "endless", [_ENDLESS, f"{_CREATE}; INSERT INTO pets SELECT id, 'x' FROM range(100000000000);"]

@@ -34,6 +34,7 @@ def test_options_that_are_missing(arguments: list[str]) -> None:
     assert CliRunner().invoke(command.main, arguments).exit_code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_commands_copy_and_compare(
     empty: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -44,7 +44,7 @@ def _queue(home: Path) -> list[tuple[CompactionType, CompactionState]]:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_service_compacts_until_it_is_told_to_end(home: Path) -> None:
     command = [*_COMMAND, "maintain", *_place(home), "--interval", "1"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
@@ -63,7 +63,7 @@ def test_a_service_compacts_until_it_is_told_to_end(home: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.repeated
 def test_a_round_that_fails_exits_1(home: Path) -> None:
     for file in (home / "w" / "t").glob("delta_*/bucket_*"):
         file.write_bytes(b"no ORC file, and long enough to be one" * 9)

@@ -68,6 +68,7 @@ while (text := prompt.prompt()) != "end;":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leave", ["\x03", "\x07"])  # Ctrl-C and Ctrl-G
 def test_the_history_is_searched_backwards(tmp_path: Path, leave: str) -> None:
     history = tmp_path / "history"

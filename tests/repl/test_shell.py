@@ -112,6 +112,7 @@ def test_programs_get_nested_values_as_json(
         assert (row["d"], row["f"], row["t"], row["c"]) == ("2.50", "NaN", "true", "x,y")
 
 
+@pytest.mark.slow
 def test_all_rows_are_written_but_for_a_limit(
     shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -301,6 +302,7 @@ def test_dangerous_statements_are_asked_about(
     assert len(ran) == 2
 
 
+@pytest.mark.slow
 def test_the_catalog_is_shown(
     empty: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

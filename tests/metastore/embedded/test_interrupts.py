@@ -131,7 +131,7 @@ def test_all_handlers_come_back_if_one_raises_meanwhile(monkeypatch: pytest.Monk
         put(signal.SIGUSR1, before)
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [300, pytest.param(4000, marks=pytest.mark.repeated)])
 def test_many_interrupts_lock_nobody_out(path: str, count: int) -> None:
     EmbeddedMetastore(path).close()
     done = subprocess.run(

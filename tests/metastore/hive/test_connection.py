@@ -45,6 +45,7 @@ def test_addresses_that_are_none(text: str) -> None:
         parse_uris(text)
 
 
+@pytest.mark.slow
 def test_nobody_is_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -105,6 +106,7 @@ def test_no_answer_in_time(kerberos: bool) -> None:
     assert ("unset spark.acidsql.metastore.kerberos.principal" in caught.value.message) == kerberos
 
 
+@pytest.mark.slow
 def test_a_heartbeat_waits_a_part_of_the_time_out_of_transactions() -> None:
     """Other calls wait 600 s by default, twice as long as a transaction lives without one."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
