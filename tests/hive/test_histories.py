@@ -12,7 +12,7 @@ from tests.hive.hive import Hive
 pytestmark = [pytest.mark.hive, pytest.mark.spark]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_acidsql_and_hive_agree_throughout_a_history(
     hive: Hive, shared: SparkSession, seed: int

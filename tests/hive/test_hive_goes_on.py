@@ -219,6 +219,7 @@ def test_branches_of_a_multi_insert(ours: Ours, hive: Hive, t: str) -> None:
     goes_on(ours, hive, other, "p = 1")
 
 
+@pytest.mark.sample("PARQUET")
 @pytest.mark.parametrize("stored", ["ORC", "PARQUET", "TEXTFILE"])
 def test_insert_only_tables(ours: Ours, hive: Hive, t: str, stored: str) -> None:
     place = hive.warehouse / t

@@ -70,6 +70,7 @@ def _untouched(before: list[Identified], after: list[Identified], keys: set[int]
         assert {pair for pair in found if int(pair[1][0]) not in keys} <= set(other)
 
 
+@pytest.mark.sample("bucketed_partitioned", "bucketed_as_in_hive_1")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_hive_reads_changes_and_compacts_what_we_write(
     hive: Hive, empty: SparkSession, tmp_path: Path, layout: str
@@ -143,6 +144,7 @@ def _values(pair: Identified) -> Row:
     return pair[1][1:]
 
 
+@pytest.mark.sample("zlib", "zstd")
 @pytest.mark.parametrize("codec", ["none", "zlib", "snappy", "lz4", "zstd"])
 def test_many_stripes_of_each_codec_agree(hive: Hive, empty: SparkSession, codec: str) -> None:
     small = ", 'orc.stripe.size'='65536', 'orc.row.index.stride'='1000', 'orc.compress'="

@@ -30,6 +30,7 @@ STATEMENTS = (
 )
 
 
+@pytest.mark.sample("False-True", "True-False")
 @pytest.mark.parametrize("by_query", [False, True])
 @pytest.mark.parametrize("partitioned", [False, True])
 def test_hive_reads_and_compacts_one_transaction(

@@ -28,6 +28,14 @@ def _make(hive: Hive, shape: WriteSchema) -> None:
     assert states <= {"ready for cleaning", "succeeded"}
 
 
+@pytest.mark.sample(  # tests/golden has the others as Hive wrote them
+    "partitioned_by_texts_and_times",
+    "nested",
+    "widened_columns",
+    "original_files_in_union_directories",
+    "merged_by_query_compaction",
+    "insert_only_parquet",
+)
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_what_hive_makes_reads_as_in_hive(
     hive: Hive, empty: SparkSession, tmp_path: Path, shape: WriteSchema
