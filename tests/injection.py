@@ -15,7 +15,10 @@ Plan = Callable[[Callable[[], object]], None]
 
 @contextmanager
 def once(point: Point) -> Iterator[Plan]:
-    """Yield a function that takes an action for the next transaction that reaches a point."""
+    """Yield a function that takes an action for the next transaction that reaches a point.
+
+    An action that has not run by the end of the block fails the test.
+    """
     planned: list[Callable[[], object]] = []
 
     def act(_: Transaction) -> None:
@@ -24,6 +27,7 @@ def once(point: Point) -> Iterator[Plan]:
 
     with attached(point, act):
         yield planned.append
+    assert not planned
 
 
 def failing(point: Point, error: BaseException) -> AbstractContextManager[None]:

@@ -79,9 +79,10 @@ class AcidSession:
         interrupted: set when a compaction in that thread must end.
         at_close: what the end of the session has to end first.
         end_transactions: rolls back the open transactions of several statements.
+        open_sessions: of this process, by the key of their Spark session.
     """
 
-    _sessions: ClassVar[dict[str, AcidSession]] = {}
+    open_sessions: ClassVar[dict[str, AcidSession]] = {}
     _lock: ClassVar[threading.RLock] = threading.RLock()
 
     def __init__(self, spark: SparkSession) -> None:
@@ -101,7 +102,7 @@ class AcidSession:
             object_stores=self.settings.object_stores,
         )
         self.metastore = _open_metastore(self.settings, self.user, self.files)
-        self._make_caches(next(iter(self._sessions.values()), None))
+        self._make_caches(next(iter(self.open_sessions.values()), None))
         self.delete_filters: LruCache[
             Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None
         ] = LruCache(limits().cached_delete_filters)
@@ -134,11 +135,11 @@ class AcidSession:
         check_process(spark)
         key = bridge.session_key(spark)
         with cls._lock, at_work():
-            if key not in cls._sessions:
+            if key not in cls.open_sessions:
                 cls._close_others(spark.sparkContext.applicationId)
                 cls._close_unreachable()
-                cls._sessions[key] = cls(spark)
-            session = cls._sessions[key]
+                cls.open_sessions[key] = cls(spark)
+            session = cls.open_sessions[key]
             if spark is not session.spark:
                 session._handles.add(spark)
             return session
@@ -147,7 +148,7 @@ class AcidSession:
     def end(cls, spark: SparkSession) -> None:
         """Close the ``AcidSession`` of a Spark session, if it has one."""
         with cls._lock:
-            session = cls._sessions.get(bridge.session_key(spark))
+            session = cls.open_sessions.get(bridge.session_key(spark))
         if session is not None:
             session.close()
 
@@ -170,14 +171,14 @@ class AcidSession:
     @classmethod
     def _close_others(cls, application: str) -> None:
         """Close the sessions of other Spark applications, which this process has stopped."""
-        for key, session in list(cls._sessions.items()):
+        for key, session in list(cls.open_sessions.items()):
             if not key.startswith(f"{application}/"):
                 session.close()
 
     @classmethod
     def _close_unreachable(cls) -> None:
         """Close the sessions that nobody can use any more."""
-        for session in list(cls._sessions.values()):
+        for session in list(cls.open_sessions.values()):
             if session._handles or session._statements:
                 continue
             session.leases.prune()
@@ -246,7 +247,7 @@ class AcidSession:
         if bridge.has_jvm(spark):
             return False
         with cls._lock:
-            own = [s for s in cls._sessions.values() if spark in s._handles or spark is s.spark]
+            own = [s for s in cls.open_sessions.values() if spark in s._handles or spark is s.spark]
         for session in own:
             session._end_without_jvm()
         return True
@@ -272,9 +273,9 @@ class AcidSession:
         if os.getpid() == self._process:
             self.at_close.close()
         with self._lock:
-            for key, session in list(self._sessions.items()):
+            for key, session in list(self.open_sessions.items()):
                 if session is self:
-                    del self._sessions[key]
+                    del self.open_sessions[key]
         if os.getpid() != self._process:
             return
         self.leases.close()
@@ -282,7 +283,7 @@ class AcidSession:
         self.heartbeater.abort_failed()
         self.metastore.close()
         with self._lock:
-            left = {session.spark.sparkContext for session in self._sessions.values()}
+            left = {session.spark.sparkContext for session in self.open_sessions.values()}
         for owner in {self, self.spark, self.spark.sparkContext, *self._handles} - left:
             bridge.JvmCache.clear(owner)
 

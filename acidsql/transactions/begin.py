@@ -90,6 +90,7 @@ def begin(
             with phase(Phase.BEGIN):
                 begun = attempt(fresh, intents, max(0.0, deadline - time.monotonic()))
             if begun is not None:
+                reach(Point.BEGUN, fresh)
                 yield replace(begun, isolation=asked)
                 return
 

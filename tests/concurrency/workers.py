@@ -118,7 +118,7 @@ class Workers:
         another = AcidSession.of(self._spark.newSession())
         deadline = time.monotonic() + 60
         while _leases() and time.monotonic() < deadline:
-            for session in list(AcidSession._sessions.values()):
+            for session in list(AcidSession.open_sessions.values()):
                 session.leases.prune(collect=True)
         del another
         runtime = self._spark._jvm.java.lang.Runtime.getRuntime()
@@ -130,7 +130,7 @@ class Workers:
         return Rest(
             references=len(ThreadSafeFinalizer.finalizers),
             heap=runtime.totalMemory() - runtime.freeMemory(),
-            sessions=len(AcidSession._sessions),
+            sessions=len(AcidSession.open_sessions),
             leases=_leases(),
         )
 
@@ -221,4 +221,4 @@ def evaluated(held: Held, records: Records) -> Held:
 
 
 def _leases() -> int:
-    return sum(len(session.leases) for session in list(AcidSession._sessions.values()))
+    return sum(len(session.leases) for session in list(AcidSession.open_sessions.values()))

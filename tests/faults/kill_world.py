@@ -132,7 +132,7 @@ class World:
             found += [f"open {t}" for t in store.open_txns() if t.state is TxnState.OPEN]
             found += [f"lock {lock}" for lock in store.locks()]
             found += [f"queue has {c}" for c in store.compactions() if c.state in _UNDONE]
-            with store._database.read() as connection:
+            with store.database.read() as connection:
                 rows = connection.execute("SELECT operation FROM file_operations")
                 found += [f"journal has {operation}" for (operation,) in rows]
             for database in store.databases():

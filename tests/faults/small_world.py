@@ -204,7 +204,7 @@ def found_state(world: World, session: AcidSession) -> State:
 def _one_transaction(metastore: Metastore) -> Iterator[None]:
     """Let all that the metastore reads in the block be one transaction, which is faster."""
     assert isinstance(metastore, EmbeddedMetastore)
-    with metastore._database.read() as connection:
+    with metastore.database.read() as connection:
 
         def read(_: Database) -> AbstractContextManager[sqlite3.Connection]:
             return nullcontext(connection)

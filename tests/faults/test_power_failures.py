@@ -39,7 +39,7 @@ class Machine:
             metastore = session.metastore
             assert isinstance(metastore, EmbeddedMetastore)
             recorder = Recorder(root=self.world.root)
-            with recorder.recording(metastore._database):
+            with recorder.recording(metastore.database):
                 kind.run(Actor(self.world, session, "new"))
                 recorder.statement_returned()
         return recorder.moments

@@ -58,7 +58,7 @@ def test_files_whose_load_committed_before_its_client_died_are_judged_as_deleted
     store = EmbeddedMetastore(str(world.metastore))
     txn_id = store.open_txn("ann", "host")
     operation = FileOperation(txn_id=txn_id, holding="", moves=(), loaded=loaded)
-    with store._database.write() as connection:
+    with store.database.write() as connection:
         file_operations.enter(connection, [operation], TxnState.COMMITTED)
     store.commit_txn(txn_id)
     # Of two.orc another version was loaded.

@@ -32,7 +32,7 @@ def take(store: EmbeddedMetastore) -> None:
 
 def hang(store: EmbeddedMetastore) -> None:
     store.open_txn("ann", "host")
-    with store._database.write() as connection:
+    with store.database.write() as connection:
         connection.execute("UPDATE tables SET next_write_id = 1000")
         connection.execute("INSERT INTO forgotten_aborts VALUES (1)")
         print("ready", flush=True)

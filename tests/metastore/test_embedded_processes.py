@@ -102,7 +102,7 @@ def test_fork_between_two_uses(store: EmbeddedMetastore) -> None:
         # The child may not return into pytest.
         status = 1
         try:
-            assert store._database._connection is None  # no connection crosses a fork
+            assert store.database._connection is None  # no connection crosses a fork
             store.commit_txn(before)
             status = 0 if store.open_txn("child", "host") == before + 1 else 2
             store.close()
@@ -119,7 +119,7 @@ def test_fork_waits_for_the_transaction_of_another_thread(store: EmbeddedMetasto
     inside, release = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with store._database.write() as connection:
+        with store.database.write() as connection:
             inside.set()
             assert release.wait(30)
             connection.execute("UPDATE tables SET next_write_id = 8")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import acidsql
-from acidsql.commands import insert
 from acidsql.compaction import cleaner
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.model import TxnState
+from acidsql.transactions.injection_points import Point
+from tests.injection import once
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -113,20 +114,12 @@ def test_inserts_conflict_with_nothing(
     assert lab.rows(t) == [(4,)]
 
 
-def test_a_writer_does_not_see_what_commits_after_it_began(
-    lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_does_not_see_what_commits_after_it_began(lab: Lab, other: Lab) -> None:
     t = lab.create("id int", values="(1)")
     copy = lab.create("id int")
-    plan = insert.query
-
-    def late(*args: Any) -> Any:
-        monkeypatch.setattr(insert, "query", plan)
-        other.insert(t, "(2)")
-        return plan(*args)
-
-    monkeypatch.setattr(insert, "query", late)
-    lab.sql(f"INSERT INTO {copy} SELECT id FROM {t}")
+    with once(Point.BEGUN) as plan:
+        plan(lambda: other.insert(t, "(2)"))
+        lab.sql(f"INSERT INTO {copy} SELECT id FROM {t}")
     assert lab.rows(copy) == [(1,)]
     assert lab.rows(t) == [(1,), (2,)]
 

@@ -188,7 +188,7 @@ def history(
 
         recorder = Recorder(root=root)
         history = (f"CREATE TABLE t (id INT, v STRING) {_ORC % 't'}", *statements)
-        with recorder.recording(metastore._database):
+        with recorder.recording(metastore.database):
             for statement in history:
                 execute(statement)
                 recorder.statement_returned()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from acidsql.planning import prepared
+from acidsql.transactions.injection_points import Point
+from tests.injection import once
 from tests.product.conditions import condition
 from tests.product.conftest import Lab
 
@@ -61,26 +63,15 @@ def test_what_cannot_be_resolved_is_in_no_history(lab: Lab, layout: str) -> None
 
 
 @pytest.mark.slow
-def test_a_table_that_changes_in_between_is_analysed_again(
-    lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_that_changes_in_between_is_analysed_again(lab: Lab, other: Lab) -> None:
     t, source = lab.create("id int, v int"), lab.create("id int")
     lab.sql(f"INSERT INTO {t} VALUES (1, 10), (2, 20)")
     lab.sql(f"INSERT INTO {source} VALUES (1)")
-    prepare = prepared.prepare
-    waiting = [f"ALTER TABLE {t} ADD COLUMNS (w int)", f"ALTER TABLE {source} ADD COLUMNS (w int)"]
-
-    def then_alter(*args: object, **kwargs: object) -> prepared.Prepared:
-        found = prepare(*args, **kwargs)  # type: ignore[arg-type]
-        if waiting:
-            other.sql(waiting.pop(0))
-        return found
-
-    for module in ("row_level", "insert"):
-        monkeypatch.setattr(f"acidsql.commands.{module}.prepare", then_alter)
-    lab.sql(f"UPDATE {t} SET v = v + 1 WHERE id IN (SELECT id FROM {source})")
-    lab.sql(f"INSERT INTO {t} (id) SELECT id + 2 FROM {source}")
-    assert not waiting
+    with once(Point.BEFORE_WRITE_IDS) as plan:
+        plan(lambda: other.sql(f"ALTER TABLE {source} ADD COLUMNS (w int)"))
+        lab.sql(f"UPDATE {t} SET v = v + 1 WHERE id IN (SELECT id FROM {source})")
+        plan(lambda: other.sql(f"ALTER TABLE {t} ADD COLUMNS (w int)"))
+        lab.sql(f"INSERT INTO {t} (id) SELECT id + 2 FROM {source}")
     found = lab.sql(f"SELECT * FROM {t} ORDER BY id")
     assert found == [(1, 11, None), (2, 20, None), (3, None, None)]
 

@@ -107,9 +107,9 @@ def test_a_frame_keeps_its_session(lab: Lab) -> None:
     frame = acidsql.table(lab.spark.newSession(), t)
     session = AcidSession.of(frame.sparkSession)
     create_another(lab.spark)
-    assert session in AcidSession._sessions.values()
+    assert session in AcidSession.open_sessions.values()
     assert frame.count() == 1
     del frame
     wait_for_leases(session)
     create_another(lab.spark)
-    assert session not in AcidSession._sessions.values()
+    assert session not in AcidSession.open_sessions.values()

@@ -228,9 +228,9 @@ def test_no_session_is_left_of_batches_and_old_ones_are_forgotten(
     for number in range(5):
         feed.add(change(number, "a", number))
     AcidSession.of(lab.spark)
-    before = len(AcidSession._sessions)
+    before = len(AcidSession.open_sessions)
     feed.run(t)
-    assert len(AcidSession._sessions) == before
+    assert len(AcidSession.open_sessions) == before
     assert lab.sql(f"SELECT batch_id FROM {BATCHES} ORDER BY 1") == [(2,), (3,), (4,)]
     assert lab.sql(f"SELECT count(*) FROM {t}") == [(5,)]
 

@@ -55,7 +55,7 @@ def test_a_session_ends_if_nothing_of_it_is_left(
     closed: list[Any] = []
     handle = Handle()
     session = made([handle], leases, views, closed)
-    monkeypatch.setattr(AcidSession, "_sessions", {"application/uuid": session})
+    monkeypatch.setattr(AcidSession, "open_sessions", {"application/uuid": session})
     AcidSession._close_unreachable()
     assert closed == []
     del handle
@@ -70,6 +70,6 @@ def test_a_session_ends_if_nothing_of_it_is_left(
 def test_a_forked_child_forgets_its_parents_session(monkeypatch: pytest.MonkeyPatch) -> None:
     session: Any = AcidSession.__new__(AcidSession)  # without leases, heartbeats and a metastore
     session._process = os.getppid()
-    monkeypatch.setattr(AcidSession, "_sessions", {"application/uuid": session})
+    monkeypatch.setattr(AcidSession, "open_sessions", {"application/uuid": session})
     session.close()
-    assert AcidSession._sessions == {}
+    assert AcidSession.open_sessions == {}

@@ -91,9 +91,9 @@ def test_a_claim_that_the_metastore_does_not_know_yet_holds(
 ) -> None:
     """Its file was restored from a copy that is older than the table."""
     session = session_without_spark(metastore, LocalFiles())
-    copy = metastore._database.path + "_copy"
+    copy = metastore.database.path + "_copy"
     metastore.drop_table("default", "t")
-    with metastore._database.read() as connection:
+    with metastore.database.read() as connection:
         Path(copy).write_bytes(connection.serialize())
     metastore.create_table(table)
     check_owner(session, table)

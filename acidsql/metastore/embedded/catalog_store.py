@@ -28,7 +28,7 @@ class CatalogStore:
     """
 
     def __init__(self, database: Database, journal: Journal) -> None:
-        self._database = database
+        self.database = database
         self._journal = journal
 
     def create_database(
@@ -38,39 +38,39 @@ class CatalogStore:
         comment: str | None = None,
         properties: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             databases.create_database(connection, name, location, comment, properties)
 
     def database_properties(self, name: str) -> Mapping[str, str]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return databases.database_properties(connection, name)
 
     def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
         """See ``Metastore``."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             databases.change_database_properties(connection, name, changes)
 
     def drop_database(self, name: str) -> None:
         """See ``Metastore``; ``default`` cannot be dropped."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             databases.drop_database(connection, name)
 
     def databases(self) -> tuple[str, ...]:
         return self._journal.read(databases.databases)
 
     def database_location(self, name: str) -> str:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return databases.database_location(connection, name)
 
     def check_table(self, table: Table) -> None:
         """See ``Metastore``; it keeps all that Spark has."""
 
     def alter_table(self, table: Table) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             catalog.alter_table(connection, table)
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             catalog.rename_table(connection, database, name, new_database, new_name)
 
     def table(self, database: str, name: str) -> Table:
@@ -89,7 +89,7 @@ class CatalogStore:
 
     def convert_table(self, plain: PlainTable) -> None:
         table = plain.table
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             catalog.create_table(connection, table)
             embedded_partitions.add(connection, table.database, table.name, plain.partitions)
             reserved = RESERVED_WRITE_IDS + 1
@@ -98,7 +98,7 @@ class CatalogStore:
     def statistics(
         self, table: Table, partition: tuple[str, ...] | None, columns: Sequence[str] = ()
     ) -> Statistics | None:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             table_id = catalog.table_id(connection, table.database, table.name)
             found = statistics.find(connection, table_id, partition)
         if found is None:
@@ -106,10 +106,10 @@ class CatalogStore:
         return replace(found, columns=tuple(c for c in found.columns if c.name in columns))
 
     def table_owner(self, database: str, table: str) -> TableOwner:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return TableOwner(
                 metastore_id=catalog.metastore_id(connection),
-                file=os.path.realpath(self._database.path),
+                file=os.path.realpath(self.database.path),
                 table_id=catalog.table_id(connection, database, table),
             )
 
@@ -118,10 +118,10 @@ class CatalogStore:
         return f"{owner.metastore_id}/{owner.table_id}"
 
     def has_dropped(self, owner: TableOwner) -> bool:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             is_mine = (owner.metastore_id, owner.file) == (
                 catalog.metastore_id(connection),
-                os.path.realpath(self._database.path),
+                os.path.realpath(self.database.path),
             )
             return is_mine and not catalog.has_table_id(connection, owner.table_id)
 
@@ -133,23 +133,23 @@ class CatalogStore:
         return self._journal.read(lambda connection: catalog.table_at(connection, location))
 
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             embedded_partitions.add(connection, database, table, partitions)
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
         """See ``Metastore``; drops nothing if one of the partitions does not exist."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             embedded_partitions.drop(connection, database, table, values)
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         """See ``Metastore``; alters nothing if one of the partitions does not exist."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             embedded_partitions.alter(connection, database, table, partitions)
 
     def rename_partition(
         self, database: str, table: str, values: tuple[str, ...], renamed: Partition
     ) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             embedded_partitions.rename(connection, database, table, values, renamed)
 
     def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:

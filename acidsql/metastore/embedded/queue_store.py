@@ -28,7 +28,7 @@ class QueueStore:
     """
 
     def __init__(self, database: Database, reaper: Reaper, clock: Callable[[], float]) -> None:
-        self._database = database
+        self.database = database
         self._reaper = reaper
         self._clock = clock
 
@@ -45,13 +45,13 @@ class QueueStore:
         refused.
         """
         self._reaper.reap()  # gives back the entries of workers that have ended
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return compactions.request(
                 connection, database, table, partition, compaction_type, options, self._clock()
             )
 
     def request_cleanup(self, database: str, table: str, partition: str | None) -> Compaction:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return compactions.request_cleanup(
                 connection, database, table, partition, self._clock()
             )
@@ -59,43 +59,43 @@ class QueueStore:
     def next_compaction(
         self, worker: str, compaction_id: int | None = None, chosen: WorkerLimits = NO_LIMITS
     ) -> Compaction | None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return compactions.take_next(
                 connection, worker, compaction_id, chosen, self._clock(), self._reaper.name()
             )
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             compactions.started(connection, compaction_id, txn_id, highest_write_id)
 
     def compaction_done(self, compaction_id: int) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             compactions.done(connection, compaction_id, self._clock())
 
     def compaction_given_back(self, compaction_id: int) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             compactions.given_back(connection, compaction_id)
 
     def abort_compaction(self, compaction_id: int) -> Compaction:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return compactions.abort(connection, compaction_id, self._clock())
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             compactions.failed(connection, compaction_id, error, self._clock())
 
     def compaction_refused(self, compaction_id: int, reason: str) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             compactions.refused(connection, compaction_id, reason, self._clock())
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return compactions.ready_to_clean(connection)
 
     def compaction_cleaned(
         self, compaction_id: int, highest_write_id: int, kept: Sequence[tuple[int, int]] = ()
     ) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             entry = compactions.cleaned(connection, compaction_id, self._clock())
             commit_abort.forget_cleaned(
                 connection,
@@ -109,7 +109,7 @@ class QueueStore:
             )
 
     def compactions(self) -> tuple[Compaction, ...]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return compactions.compactions(connection)
 
     @property
@@ -123,15 +123,15 @@ class QueueStore:
     def compactions_of(
         self, database: str, table: str, partition: str | None
     ) -> tuple[Compaction, ...]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return compactions.compactions_of(connection, database, table, partition)
 
     def compaction_candidates(
         self, written_before: float | None = None
     ) -> tuple[CompactionCandidate, ...]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return candidates.due(connection, written_before)
 
     def compaction_looked(self, candidate: CompactionCandidate, look_after: int) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             candidates.looked(connection, candidate, look_after, self._clock())

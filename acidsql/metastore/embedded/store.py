@@ -99,7 +99,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         self._history_entries = history_entries
 
     def __repr__(self) -> str:
-        return f"EmbeddedMetastore({self._database.path!r})"
+        return f"EmbeddedMetastore({self.database.path!r})"
 
     def create_table(
         self,
@@ -109,7 +109,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         highest_txn_id: int = 0,
     ) -> None:
         self._journal.check_free([table.location])
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             self._create(connection, table, partitions, highest_write_id, highest_txn_id)
 
     def stage_table(self, txn_id: int, table: Table, highest_write_id: int = 0) -> Table:
@@ -133,7 +133,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         """See ``Metastore``; aborts open transactions that have a write id of the table or wait for
         it.
         """
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             table_id = catalog.table_id(connection, database, name)
             commit_abort.abort_users_of_dropped(connection, table_id, self._clock())
             catalog.drop_table(connection, database, name)
@@ -160,12 +160,12 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         self._prepared[txn_id] = tuple(changes)
 
     def rivals(self, txn_id: int) -> tuple[Rival, ...]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return write_set.rivals(connection, txn_id)
 
     def commit_txn(self, txn_id: int, compared: Compared | None = None) -> bool:
         changes = self._prepared.get(txn_id, ())
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             if compared is not None and not write_set.is_complete(connection, txn_id, compared):
                 return False
             conflict = commit_abort.commit(connection, txn_id, changes, self._clock(), compared)
@@ -181,30 +181,30 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         return False
 
     def abort_txn(self, txn_id: int) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             commit_abort.abort(connection, txn_id, self._clock())
         self._prepared.pop(txn_id, None)
         self._journal.finish_quietly(f"transaction {txn_id} was aborted")
 
     def abort_txns(self, txn_ids: Sequence[int]) -> None:
         """See ``Metastore``; aborts none of them if one is committed or unknown."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             commit_abort.kill(connection, txn_ids, self._clock())
 
     def require_open(self, txn_id: int) -> None:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             transactions.require_open(connection, txn_id)
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return transactions.heartbeat(connection, txn_ids, self._clock())
 
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return transactions.valid_txns(connection, txn_id)
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return transactions.open_txns(connection)
 
     def reap(self) -> tuple[int, ...]:
@@ -219,13 +219,13 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         return _CAPABILITIES
 
     def seed_txn_id(self, next_txn_id: int) -> int:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return transactions.seed_txn_id(connection, next_txn_id)
 
     def allocate_write_id(
         self, txn_id: int, database: str, table: str, statement: RecordedStatement | None = None
     ) -> int:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             write_id = write_ids.allocate(connection, txn_id, database, table)
             if statement is not None:
                 kept = self._history_entries
@@ -239,7 +239,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         table: str,
         statement: RecordedStatement | None = None,
     ) -> tuple[int, ...]:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             given = tuple(
                 write_ids.allocate(connection, txn_id, database, table) for txn_id in txn_ids
             )
@@ -251,38 +251,38 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
             return given
 
     def stream_offset(self, database: str, table: str, stream: str) -> int | None:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return offsets.find(connection, catalog.table_id(connection, database, table), stream)
 
     def stream_lock(self, database: str, table: str, stream: str) -> None:
         """See ``Metastore``; the commit compares the offset."""
 
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return history.entries(connection, database, table, limit, self._history_entries)
 
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return write_ids.valid_write_ids(connection, database, table, txns)
 
     def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return versions.find(connection, database, table, moment, self._clock())
 
     def hold_history(
         self, txn_id: int, database: str, table: str, version: TableVersion
     ) -> Mapping[str | None, int] | None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return versions.hold(connection, txn_id, database, table, version.complete_up_to)
 
     def start_removal(
         self, database: str, table: str, partition: str | None, write_id: int
     ) -> bool:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return versions.start_removal(connection, database, table, partition, write_id)
 
     def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return versions.oldest_complete(connection, database, table, write_id)
 
     def hold_back_cleaner(
@@ -293,42 +293,42 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         return txns
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             write_ids.seed(connection, database, table, next_write_id)
 
     def write_ids_of(self, txn_id: int) -> dict[str, int]:
         """Return the write ids of a transaction, by the full names of their tables."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return write_ids.of_transaction(connection, txn_id)
 
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return write_ids.given_after(connection, database, table, write_id)
 
     def next_write_id(self, database: str, table: str) -> int:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return write_ids.next_write_id(connection, database, table)
 
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
         self._reaper.reap_expired()
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return locks.request(connection, txn_id, requests, self._clock())
 
     def check_lock(self, txn_id: int) -> LockState:
         self._reaper.reap_expired()
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return locks.check(connection, txn_id, self._clock())
 
     def withdraw_locks(self, txn_id: int) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             locks.withdraw(connection, txn_id)
 
     def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return locks.blockers(connection, txn_id)
 
     def locks(self) -> tuple[LockInfo, ...]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return locks.locks(connection)
 
     def add_dynamic_partitions(
@@ -339,14 +339,14 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         partitions: Sequence[str],
         operation: Operation,
     ) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             transactions.require_open(connection, txn_id)
             table_id = catalog.table_id(connection, database, table)
             write_set.replace_placeholder(connection, txn_id, table_id, partitions, operation)
 
     def close(self) -> None:
         self._reaper.close()
-        self._database.close()
+        self.database.close()
 
     def _create(
         self,

@@ -25,42 +25,42 @@ class CatalogStore(QueueStore):
     ) -> None:
         """See ``Metastore``; without a location the server chooses one."""
         server_limits.check_database(name, comment, properties)
-        catalog.create_database(self._server, name, location, comment, properties)
+        catalog.create_database(self.server, name, location, comment, properties)
 
     def database_properties(self, name: str) -> Mapping[str, str]:
-        return catalog.database_properties(self._server, name)
+        return catalog.database_properties(self.server, name)
 
     def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
         """See ``Metastore``; a change that another client makes at the same moment may be lost."""
         server_limits.check_database_properties(name, changes)
-        catalog.change_database_properties(self._server, name, changes)
+        catalog.change_database_properties(self.server, name, changes)
 
     def drop_database(self, name: str) -> None:
         """See ``Metastore``; ``default`` cannot be dropped."""
-        catalog.drop_database(self._server, name)
+        catalog.drop_database(self.server, name)
 
     def databases(self) -> tuple[str, ...]:
-        return catalog.databases(self._server)
+        return catalog.databases(self.server)
 
     def database_location(self, name: str) -> str:
-        return catalog.database_location(self._server, name)
+        return catalog.database_location(self.server, name)
 
     def check_table(self, table: Table) -> None:
         server_limits.check_table(table)
 
     def drop_table(self, database: str, name: str) -> None:
         self._tables.existing(database, name)
-        catalog.drop_table(self._server, database, name)
+        catalog.drop_table(self.server, database, name)
         self._tables.forget(database, name)
 
     def alter_table(self, table: Table) -> None:
         existing = self._tables.existing(table.database, table.name)
-        alterations.alter_table(self._server, existing, table)
+        alterations.alter_table(self.server, existing, table)
         self._tables.forget(table.database, table.name)
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
         existing = self._tables.existing(database, name)
-        alterations.rename_table(self._server, existing, new_database, new_name)
+        alterations.rename_table(self.server, existing, new_database, new_name)
         self._tables.forget(database, name)
 
     def table(self, database: str, name: str) -> Table:
@@ -73,44 +73,42 @@ class CatalogStore(QueueStore):
         return self._tables.find(database, name)
 
     def plain_table(self, database: str, name: str) -> PlainTable | None:
-        found = catalog.fetch_any(self._server, database, name)
+        found = catalog.fetch_any(self.server, database, name)
         if found is None or not is_plain(found):
             return None
         partitions: tuple[Partition, ...] = ()
         if found.partitionKeys:
-            partitions = hive_partitions.partitions(self._server, found, None)
+            partitions = hive_partitions.partitions(self.server, found, None)
         return plain_from_hive(found, partitions)
 
     def tables(self, database: str) -> tuple[str, ...]:
-        return catalog.tables(self._server, database)
+        return catalog.tables(self.server, database)
 
     def table_at(self, location: str, database: str) -> Table | None:
-        return catalog.table_at(self._server, location, database)
+        return catalog.table_at(self.server, location, database)
 
     def add_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        hive_partitions.add(self._server, self._tables.remembered(database, table), partitions)
+        hive_partitions.add(self.server, self._tables.remembered(database, table), partitions)
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
         """See ``Metastore``; drops nothing if one of the partitions does not exist."""
-        hive_partitions.drop(self._server, self._tables.remembered(database, table), values)
+        hive_partitions.drop(self.server, self._tables.remembered(database, table), values)
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
         """See ``Metastore``; alters nothing if one of the partitions does not exist."""
-        hive_partitions.alter(self._server, self._tables.existing(database, table), partitions)
+        hive_partitions.alter(self.server, self._tables.existing(database, table), partitions)
 
     def rename_partition(
         self, database: str, table: str, values: tuple[str, ...], renamed: Partition
     ) -> None:
-        hive_partitions.rename(
-            self._server, self._tables.existing(database, table), values, renamed
-        )
+        hive_partitions.rename(self.server, self._tables.existing(database, table), values, renamed)
 
     def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        return hive_partitions.all_values(self._server, self._tables.remembered(database, table))
+        return hive_partitions.all_values(self.server, self._tables.remembered(database, table))
 
     def partitions(
         self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None
     ) -> tuple[Partition, ...]:
         return hive_partitions.partitions(
-            self._server, self._tables.remembered(database, table), values
+            self.server, self._tables.remembered(database, table), values
         )

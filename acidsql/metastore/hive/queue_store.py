@@ -31,7 +31,7 @@ class QueueStore:
     """
 
     def __init__(self, server: Server, tables: ServerTables) -> None:
-        self._server = server
+        self.server = server
         self._tables = tables
         self._taken = TakenCompactions()
         self._moved = MovedTables(server)
@@ -47,7 +47,7 @@ class QueueStore:
     ) -> Compaction:
         self._tables.remembered(database, table)
         return compactions.request(
-            self._server, database, table, partition, compaction_type, worker, options
+            self.server, database, table, partition, compaction_type, worker, options
         )
 
     def request_cleanup(self, database: str, table: str, partition: str | None) -> Compaction:
@@ -61,21 +61,21 @@ class QueueStore:
         self, worker: str, compaction_id: int | None = None, chosen: WorkerLimits = NO_LIMITS
     ) -> Compaction | None:
         """See ``Metastore``; an id must be that of a request reserved for this worker."""
-        return compactions.take_next(self._server, self._taken, worker, compaction_id, chosen)
+        return compactions.take_next(self.server, self._taken, worker, compaction_id, chosen)
 
     def compaction_given_back(self, compaction_id: int) -> None:
-        compactions.given_back(self._server, self._taken, compaction_id)
+        compactions.given_back(self.server, self._taken, compaction_id)
 
     def abort_compaction(self, compaction_id: int) -> Compaction:
-        return compactions.abort(self._server, compaction_id)
+        return compactions.abort(self.server, compaction_id)
 
     @property
     def initiates_compactions(self) -> bool:
-        return compactions.initiates_itself(self._server)
+        return compactions.initiates_itself(self.server)
 
     @property
     def cleans_compactions(self) -> bool:
-        return compactions.cleans_itself(self._server)
+        return compactions.cleans_itself(self.server)
 
     def compactions_of(
         self, database: str, table: str, partition: str | None
@@ -93,20 +93,20 @@ class QueueStore:
         self._moved.looked(candidate)
 
     def compaction_started(self, compaction_id: int, txn_id: int, highest_write_id: int) -> None:
-        compactions.started(self._server, self._taken, compaction_id, txn_id, highest_write_id)
+        compactions.started(self.server, self._taken, compaction_id, txn_id, highest_write_id)
 
     def compaction_done(self, compaction_id: int) -> None:
-        compactions.done(self._server, self._taken, compaction_id)
+        compactions.done(self.server, self._taken, compaction_id)
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
-        compactions.failed(self._server, self._taken, compaction_id, error)
+        compactions.failed(self.server, self._taken, compaction_id, error)
 
     def compaction_refused(self, compaction_id: int, reason: str) -> None:
-        compactions.refused(self._server, self._taken, compaction_id, reason)
+        compactions.refused(self.server, self._taken, compaction_id, reason)
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
         """See ``Metastore``; empty where the server has a cleaner of its own."""
-        return compactions.ready_to_clean(self._server)
+        return compactions.ready_to_clean(self.server)
 
     def compaction_cleaned(
         self,
@@ -114,7 +114,7 @@ class QueueStore:
         highest_write_id: int,
         kept: Sequence[tuple[int, int]] = (),  # noqa: ARG002 - the server forgets by itself
     ) -> None:
-        compactions.cleaned(self._server, compaction_id, highest_write_id)
+        compactions.cleaned(self.server, compaction_id, highest_write_id)
 
     def compactions(self) -> tuple[Compaction, ...]:
-        return compactions.compactions(self._server)
+        return compactions.compactions(self.server)

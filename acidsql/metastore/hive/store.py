@@ -106,7 +106,7 @@ class HiveMetastore(CatalogStore):
         self._uncommitted = UncommittedChanges(files)
 
     def __repr__(self) -> str:
-        return f"HiveMetastore({self._server.connections!r})"
+        return f"HiveMetastore({self.server.connections!r})"
 
     # -- catalog, with write ids ----------------------------------------------------------------
     def create_table(
@@ -117,7 +117,7 @@ class HiveMetastore(CatalogStore):
         highest_txn_id: int = 0,
     ) -> None:
         """See ``Metastore``; the server makes the directory where it is missing."""
-        catalog.create_table(self._server, table)
+        catalog.create_table(self.server, table)
         if added := tuple(partitions):
             self.add_partitions(table.database, table.name, added)
         if highest_write_id:
@@ -127,7 +127,7 @@ class HiveMetastore(CatalogStore):
 
     def stage_table(self, txn_id: int, table: Table, highest_write_id: int = 0) -> Table:
         """See ``Metastore``; the table has its name at once."""
-        catalog.create_table(self._server, table)
+        catalog.create_table(self.server, table)
         # Hive 4 counts on where a dropped table of this name ended.
         write_id = max(self.next_write_id(table.database, table.name), highest_write_id + 1)
         self._uncommitted.staged(txn_id, table, write_id)
@@ -138,7 +138,7 @@ class HiveMetastore(CatalogStore):
     def convert_table(self, plain: PlainTable) -> None:
         """See ``Metastore``; the server checks the names of the files too."""
         table = plain.table
-        alterations.convert(self._server, table)
+        alterations.convert(self.server, table)
         self._tables.forget(table.database, table.name)
         self.seed_write_id(table.database, table.name, RESERVED_WRITE_IDS + 1)
 
@@ -147,14 +147,14 @@ class HiveMetastore(CatalogStore):
     ) -> Statistics | None:
         found = self._tables.existing(table.database, table.name)
         seen = self.valid_write_ids(table.database, table.name, self.valid_txns())
-        return analyzed.find(self._server, found, partition, columns, seen)
+        return analyzed.find(self.server, found, partition, columns, seen)
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
-        return transactions.open_txn(self._server, self._own, user, host, txn_type)
+        return transactions.open_txn(self.server, self._own, user, host, txn_type)
 
     def open_batch(self, user: str, host: str, count: int) -> tuple[int, ...]:
-        return transactions.open_batch(self._server, self._own, user, host, count)
+        return transactions.open_batch(self.server, self._own, user, host, count)
 
     def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
         if needs_lock(changes):
@@ -175,7 +175,7 @@ class HiveMetastore(CatalogStore):
             for table in sorted(locks.unnamed(own)):
                 self._name_partitions(own, table)
         try:
-            transactions.commit_txn(self._server, self._own, txn_id)
+            transactions.commit_txn(self.server, self._own, txn_id)
         except (WriteConflictError, TransactionStateError):
             self._take_back(txn_id)
             raise
@@ -185,11 +185,11 @@ class HiveMetastore(CatalogStore):
 
     @property
     def waiting_may_conflict(self) -> bool:
-        return not self._server.is_hive4
+        return not self.server.is_hive4
 
     def abort_txn(self, txn_id: int) -> None:
         self._tables.definitions.released([txn_id])
-        transactions.abort_txn(self._server, self._own, txn_id)
+        transactions.abort_txn(self.server, self._own, txn_id)
         self._take_back(txn_id)
 
     def abort_txns(self, txn_ids: Sequence[int]) -> None:
@@ -201,19 +201,19 @@ class HiveMetastore(CatalogStore):
 
     def require_open(self, txn_id: int) -> None:
         """See ``Metastore``; counts as a heartbeat."""
-        transactions.require_open(self._server, self._own, txn_id)
+        transactions.require_open(self.server, self._own, txn_id)
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
-        ended = transactions.heartbeat(self._server, txn_ids)
+        ended = transactions.heartbeat(self.server, txn_ids)
         self._tables.definitions.released(ended)
         return ended
 
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
-        return transactions.valid_txns(self._server, txn_id)
+        return transactions.valid_txns(self.server, txn_id)
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
         """See ``Metastore``; the server does not tell the types of transactions."""
-        return transactions.open_txns(self._server)
+        return transactions.open_txns(self.server)
 
     def reap(self) -> tuple[int, ...]:
         """See ``Metastore``; returns nothing, because the server reaps by itself."""
@@ -221,14 +221,14 @@ class HiveMetastore(CatalogStore):
 
     @property
     def txn_timeout(self) -> float:
-        return self._server.txn_timeout
+        return self.server.txn_timeout
 
     @property
     def capabilities(self) -> Capabilities:
-        return replace(_CAPABILITIES, readers_know_zstd=self._server.knows_zstd)
+        return replace(_CAPABILITIES, readers_know_zstd=self.server.knows_zstd)
 
     def seed_txn_id(self, next_txn_id: int) -> int:
-        return seeding.seed_txn_id(self._server, self._own, next_txn_id)
+        return seeding.seed_txn_id(self.server, self._own, next_txn_id)
 
     # -- write ids ------------------------------------------------------------------------------
     def allocate_write_id(
@@ -239,7 +239,7 @@ class HiveMetastore(CatalogStore):
         statement: RecordedStatement | None = None,  # noqa: ARG002 - nobody keeps it
     ) -> int:
         self._tables.remembered(database, table)
-        return transactions.allocate_write_id(self._server, self._own, txn_id, database, table)
+        return transactions.allocate_write_id(self.server, self._own, txn_id, database, table)
 
     def allocate_write_ids(
         self,
@@ -249,10 +249,10 @@ class HiveMetastore(CatalogStore):
         statement: RecordedStatement | None = None,  # noqa: ARG002 - nobody keeps it
     ) -> tuple[int, ...]:
         self._tables.remembered(database, table)
-        return transactions.allocate_write_ids(self._server, self._own, txn_ids, database, table)
+        return transactions.allocate_write_ids(self.server, self._own, txn_ids, database, table)
 
     def stream_offset(self, database: str, table: str, stream: str) -> int | None:
-        return offsets.find(self._server, self._tables.remembered(database, table), stream)
+        return offsets.find(self.server, self._tables.remembered(database, table), stream)
 
     def stream_lock(self, database: str, table: str, stream: str) -> LockRequest | None:
         return offsets.lock(database, table, stream)
@@ -263,11 +263,11 @@ class HiveMetastore(CatalogStore):
 
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
         self._tables.remembered(database, table)
-        return transactions.valid_write_ids(self._server, database, table, txns)
+        return transactions.valid_write_ids(self.server, database, table, txns)
 
     def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
         self._tables.remembered(database, table)
-        return versions.find(self._server, lowered(database), lowered(table), moment)
+        return versions.find(self.server, lowered(database), lowered(table), moment)
 
     def hold_history(self, txn_id: int, database: str, table: str, version: TableVersion) -> None:
         """See ``Metastore``; nobody tells what the server's cleaner has removed."""
@@ -288,11 +288,11 @@ class HiveMetastore(CatalogStore):
         self, txn_id: int, database: str, table: str, txns: ValidTxnList
     ) -> ValidTxnList:
         self._tables.remembered(database, table)
-        return cleaning.hold_back(self._server, self._own, txn_id, database, table, txns)
+        return cleaning.hold_back(self.server, self._own, txn_id, database, table, txns)
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
         self._tables.remembered(database, table)
-        seeding.seed_write_id(self._server, self._own, database, table, next_write_id)
+        seeding.seed_write_id(self.server, self._own, database, table, next_write_id)
 
     def table_owner(self, database: str, table: str) -> None:
         """See ``Metastore``; the server is the only one that knows its tables."""
@@ -314,28 +314,28 @@ class HiveMetastore(CatalogStore):
 
     def next_write_id(self, database: str, table: str) -> int:
         self._tables.remembered(database, table)
-        return transactions.next_write_id(self._server, database, table)
+        return transactions.next_write_id(self.server, database, table)
 
     # -- locks ----------------------------------------------------------------------------------
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
-        state = locks.lock(self._server, self._own, txn_id, requests)
+        state = locks.lock(self.server, self._own, txn_id, requests)
         if state is LockState.ACQUIRED:
             keys = [(lowered(r.database), lowered(r.table)) for r in requests]
             self._tables.definitions.locked(txn_id, keys)
         return state
 
     def check_lock(self, txn_id: int) -> LockState:
-        return locks.check_lock(self._server, self._own, txn_id)
+        return locks.check_lock(self.server, self._own, txn_id)
 
     def withdraw_locks(self, txn_id: int) -> None:
-        locks.withdraw(self._server, self._own, txn_id)
+        locks.withdraw(self.server, self._own, txn_id)
 
     def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
-        return locks.blockers(self._server, txn_id)
+        return locks.blockers(self.server, txn_id)
 
     def locks(self) -> tuple[LockInfo, ...]:
         """See ``Metastore``; the locks of one request share an id."""
-        return locks.locks(self._server)
+        return locks.locks(self.server)
 
     def add_dynamic_partitions(
         self,
@@ -348,18 +348,18 @@ class HiveMetastore(CatalogStore):
         key = (lowered(database), lowered(table))
         write_id = self._write_id(txn_id, key)
         locks.add_dynamic_partitions(
-            self._server, self._own, txn_id, key, write_id, partitions, operation
+            self.server, self._own, txn_id, key, write_id, partitions, operation
         )
 
     def close(self) -> None:
-        self._server.close()
+        self.server.close()
 
     def _write_id(self, txn_id: int, table: TableKey) -> int:
         own = self._own.find(txn_id)
         if own is not None and table in own.write_ids:
             return own.write_ids[table]
         self._own.require_open(txn_id)
-        return transactions.allocate_write_id(self._server, self._own, txn_id, *table)
+        return transactions.allocate_write_id(self.server, self._own, txn_id, *table)
 
     def _make(self, txn_id: int, change: CatalogChange) -> None:
         """Make a change of the catalog before the commit of its transaction."""
@@ -376,16 +376,16 @@ class HiveMetastore(CatalogStore):
             if own is None:
                 raise failures.no_such_txn(txn_id)
             owner = self._tables.existing(change.table.database, change.table.name)
-            own.key_value = offsets.prepare(self._server, owner, change)
+            own.key_value = offsets.prepare(self.server, owner, change)
             return
-        make(self._server, self._tables.existing, change, **self._context(txn_id, change))
+        make(self.server, self._tables.existing, change, **self._context(txn_id, change))
         for table in tables_of(change):
             self._tables.forget(table.database, table.name)
 
     def _context(self, txn_id: int, change: CatalogChange) -> dict[str, Any]:
         """Return what Hive 4 has to know of the transaction that renames a table."""
         own = self._own.find(txn_id)
-        if not isinstance(change, RenameTable) or own is None or not self._server.is_hive4:
+        if not isinstance(change, RenameTable) or own is None or not self.server.is_hive4:
             return {}
         key = (change.table.database, change.table.name)
         if key not in own.write_ids:  # the change is taken back
@@ -398,17 +398,17 @@ class HiveMetastore(CatalogStore):
         self, key: TableKey, write_id: int, computed: Sequence[Statistics]
     ) -> None:
         now = self.valid_write_ids(*key, self.valid_txns())
-        analyzed.record(self._server, self._tables.existing(*key), write_id, computed, now)
+        analyzed.record(self.server, self._tables.existing(*key), write_id, computed, now)
 
     @_again_if_altered
     def _record(self, key: TableKey, write_id: int, written: Sequence[Partition]) -> None:
         """Record a write, on top of whatever others make of the table at the same time."""
         found = self._tables.remembered(*key)
         is_counted = statistics.is_counted(found)
-        if not found.partitionKeys and (self._server.is_hive4 or is_counted):
+        if not found.partitionKeys and (self.server.is_hive4 or is_counted):
             # Fetched again: it is sent back as a whole, and others may have altered it.
             found = self._tables.existing(*key)
-        statistics.record(self._server, found, write_id, written)
+        statistics.record(self.server, found, write_id, written)
 
     def _take_back(self, txn_id: int) -> None:
         self._uncommitted.take_back(self, txn_id, partial(self._make, txn_id))
@@ -423,7 +423,7 @@ class HiveMetastore(CatalogStore):
             return
         names = [
             hive_partitions.name_of(found, values)
-            for values in hive_partitions.all_values(self._server, found)
+            for values in hive_partitions.all_values(self.server, found)
         ]
         if names:
             self.add_dynamic_partitions(own.txn_id, *table, names, Operation.UPDATE)

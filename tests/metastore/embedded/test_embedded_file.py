@@ -61,14 +61,14 @@ def test_what_is_written_is_there_after_reopening(tmp_path: Path) -> None:
 
 
 def test_commits_are_durable(store: EmbeddedMetastore) -> None:
-    with store._database.read() as connection:
+    with store.database.read() as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
 
 
 def test_commits_need_not_be_durable(path: str) -> None:
     store = EmbeddedMetastore(path, synchronous=False)
-    with store._database.read() as connection:
+    with store.database.read() as connection:
         assert connection.execute("PRAGMA synchronous").fetchone()[0] == 0  # OFF
     store.close()
 

@@ -74,7 +74,7 @@ def test_an_interrupt_leaves_nothing_locked(
 
 
 def test_an_open_transaction_is_rolled_back_by_the_next(store: EmbeddedMetastore) -> None:
-    with store._database.read() as connection:
+    with store.database.read() as connection:
         kept = connection
     kept.execute("BEGIN IMMEDIATE")
     kept.execute("UPDATE tables SET next_write_id = 1000")

@@ -62,14 +62,14 @@ def locked(store: HiveMetastore) -> int:
 def test_two_alterations_at_the_same_time(
     store: HiveMetastore, other: HiveMetastore, t: Table, compares: bool
 ) -> None:
-    read = catalog.fetch_table(store._server, "db", "t")
+    read = catalog.fetch_table(store.server, "db", "t")
     other.alter_table(having(t, yours="1"))
     if not compares:
-        alterations.alter_table(store._server, read, having(t, mine="1"))
+        alterations.alter_table(store.server, read, having(t, mine="1"))
         assert own(store) == {"mine": "1"}
         return
     with pytest.raises(WriteConflictError, match=r"CONCURRENT_WRITE.*db\.t was altered"):
-        alterations.alter_table(store._server, read, having(t, mine="1"))
+        alterations.alter_table(store.server, read, having(t, mine="1"))
     assert own(store) == {"yours": "1"}
     store.alter_table(having(store.table("db", "t"), mine="1"))
     assert own(store) == {"mine": "1", "yours": "1"}
@@ -79,7 +79,7 @@ def test_alterations_within_a_second_differ(store: HiveMetastore, t: Table) -> N
     times = []
     for number in range(3):
         store.alter_table(having(t, mine=str(number)))
-        found = catalog.fetch_table(store._server, "db", "t")
+        found = catalog.fetch_table(store.server, "db", "t")
         times.append(int(found.parameters[DDL_TIME]))
     assert times == sorted(set(times))
 
@@ -87,8 +87,8 @@ def test_alterations_within_a_second_differ(store: HiveMetastore, t: Table) -> N
 def test_an_alteration_by_a_client_that_compares_nothing(
     store: HiveMetastore, call: Callable[..., Any], t: Table, compares: bool
 ) -> None:
-    read = catalog.fetch_table(store._server, "db", "t")
-    theirs = catalog.fetch_table(store._server, "db", "t")
+    read = catalog.fetch_table(store.server, "db", "t")
+    theirs = catalog.fetch_table(store.server, "db", "t")
     theirs.parameters["yours"] = "1"
     # Hive's own client leaves the time of change to the server, which knows seconds.
     changed = int(theirs.parameters.pop(DDL_TIME))
@@ -97,7 +97,7 @@ def test_an_alteration_by_a_client_that_compares_nothing(
     call("alter_table_with_environment_context", "db", "t", theirs, None)
     if compares:
         with pytest.raises(WriteConflictError, match="CONCURRENT_WRITE"):
-            alterations.alter_table(store._server, read, having(t, mine="1"))
+            alterations.alter_table(store.server, read, having(t, mine="1"))
         assert own(store) == {"yours": "1"}
 
 
@@ -191,8 +191,8 @@ def test_an_alteration_whose_answer_is_lost(
 ) -> None:
     with proxied(server.port) as proxy:
         client = connected(server)
-        client._server.connections._endpoints[0] = replace(
-            client._server.connections._endpoints[0], port=proxy.port
+        client.server.connections._endpoints[0] = replace(
+            client.server.connections._endpoints[0], port=proxy.port
         )
         client.table("db", "t")
         old, new = "alter_table_with_environment_context", "alter_table_req"
@@ -212,10 +212,10 @@ def test_hive_4_0_compares_if_its_database_can(
 ) -> None:
     if not is_hive4:
         return
-    read = catalog.fetch_table(store._server, "db", "t")
+    read = catalog.fetch_table(store.server, "db", "t")
     other.alter_table(having(t, yours="1"))
     # Derby's 4.0 fails only when it has compared, and found the table as it was.
-    store._server._settings["hive.metastore.db.type"] = "POSTGRES"
+    store.server._settings["hive.metastore.db.type"] = "POSTGRES"
     with pytest.raises(WriteConflictError, match="CONCURRENT_WRITE"):
-        alterations.alter_table(store._server, read, having(t, mine="1"))
+        alterations.alter_table(store.server, read, having(t, mine="1"))
     assert own(store) == {"yours": "1"}

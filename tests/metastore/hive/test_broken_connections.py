@@ -62,7 +62,7 @@ def test_call_that_may_not_be_repeated_is_not(
     proxy.cuts_answer = "create_database"
     made = hms.Database(name="db", locationUri=f"file:{server.warehouse}/db.db", parameters={})
     with pytest.raises(MetastoreError, match="METASTORE_UNAVAILABLE.*may have been carried out"):
-        behind._server.call("create_database", made, repeatable=False)
+        behind.server.call("create_database", made, repeatable=False)
     assert proxy.calls == ["create_database"]
     assert store.databases() == ("db", "default")
 

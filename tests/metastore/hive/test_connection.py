@@ -112,14 +112,14 @@ def test_a_heartbeat_waits_a_part_of_the_time_out_of_transactions() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         uri = f"thrift://127.0.0.1:{silent.getsockname()[1]}"
         store = connect(uri, user="ann", timeout=600)
-        store._server.txn_timeout = 2.0
+        store.server.txn_timeout = 2.0
         with pytest.raises(MetastoreError, match=r"METASTORE_TIMEOUT.*within 0\.2 s"):
             store.heartbeat([7])
         with pytest.raises(MetastoreError, match=r"METASTORE_TIMEOUT.*within 0\.2 s"):
             store.heartbeat([7, 8])
         store.close()
     short = connect(uri, user="ann", timeout=0.1)
-    short._server.txn_timeout = 300.0
+    short.server.txn_timeout = 300.0
     with pytest.raises(MetastoreError, match="METASTORE_UNAVAILABLE"):
         short.heartbeat([7])
     short.close()

@@ -42,9 +42,9 @@ def _make_plain(
     rows = client.spark.sql("SELECT 1 AS id, 'a' AS v UNION ALL SELECT 2, 'b'").coalesce(1)
     rows.write.mode("append").orc(f"{place}/p=x" if partitioned else place)
     if partitioned:
-        found = catalog.fetch_any(metastore._server, database, name)
+        found = catalog.fetch_any(metastore.server, database, name)
         added = Partition(values=("x",), location=f"{place}/p=x")
-        partitions.add(metastore._server, found, [added])
+        partitions.add(metastore.server, found, [added])
     return plain.table
 
 

@@ -265,7 +265,7 @@ def test_partitions_get_what_hive_expects(
     ann.sql("INSERT INTO t VALUES (1, 'a', 7)")
     database = ann.spark.catalog.currentDatabase()
     store = connected(metastore_server("4.1.0"))
-    call = store._server.call
+    call = store.server.call
     (partition,) = call("get_partitions_by_names", database, "t", ["p=7"])
     table = store._tables.existing(database, "t")
     assert (table.owner, table.ownerType) == (ann.session.user, 1)
