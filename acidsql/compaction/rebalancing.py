@@ -16,7 +16,6 @@ from acidsql.scan.plan import FIELD, surviving_events
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.staging import NEXT_ROW_ID
 from acidsql.syntax.lexer import quote
 
 _TASK = "acidsql_task"
@@ -54,7 +53,7 @@ def write_rebalanced(
         "0 AS operation",
         f"{write_id}L AS originalTransaction",
         f"CAST({encode(0)} + spark_partition_id() * {1 << 16} AS INT) AS bucket",
-        f"{NEXT_ROW_ID} AS rowId",
+        f"monotonically_increasing_id() & {(1 << 33) - 1}L AS rowId",
         f"{write_id}L AS currentTransaction",
         *[f"{quote(name)} AS {FIELD}{i}" for i, name in enumerate(names)],
     )

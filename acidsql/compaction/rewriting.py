@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.metastore.model import Table
@@ -15,9 +13,8 @@ from acidsql.schema.acid_file import event_schema
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.storage.finalize import finish_bucket_parts, write_at_place
-from acidsql.storage.staging import BUCKET_COLUMN, staged_row, write_buckets
-from acidsql.storage.staging_place import StagingPlace
+from acidsql.storage.finalize import put_bucket_files, write_at_place
+from acidsql.storage.staging import BUCKET_COLUMN, file_schema, write_buckets
 
 
 def write_buckets_of(
@@ -34,23 +31,22 @@ def write_buckets_of(
     Args:
         events: events of a compaction, from ``scan.plan``.
         staged: directory to write; it is not created if there are no events.
-        anew: directory for a write job on an object store.
+        anew: directory for the write job.
     """
-    bucket = F.expr(decode_bucket_sql("bucket"))
     row = data_schema(session.spark, table)
     schema = event_schema(row)
     columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
-    if deletes:
-        own_row = [F.lit(None).cast(schema["row"].dataType).alias("row")]
-    else:
-        own_row = staged_row([F.col(f"{FIELD}{i}") for i in range(len(row.fields))])
-    placed = events.select(*columns, *own_row, bucket.alias(BUCKET_COLUMN))
-    with TemporaryDirectory(prefix="acidsql_") as local:
-        place = StagingPlace(staged)
-        if session.files.is_object_store(staged):
-            place = StagingPlace(child(anew, staged.rpartition("/")[2]), Path(local))
-        write_buckets(placed.repartition(BUCKET_COLUMN), place, table, [BUCKET_COLUMN])
-        names = () if deletes else row.names
-        finished = finish_bucket_parts(session.files, place, place.path, row=names, deletes=deletes)
-    unwritten = [file.unwritten for file in finished if file.unwritten is not None]
+    own_row = [] if deletes else [F.col(f"{FIELD}{i}") for i in range(len(row.fields))]
+    bucket = F.expr(decode_bucket_sql("bucket")).alias(BUCKET_COLUMN)
+    placed = events.select(*columns, *own_row, bucket).repartition(BUCKET_COLUMN)
+    own = StructType(placed.schema.fields[len(columns) : -1])
+    written = write_buckets(
+        placed, child(anew, staged.rpartition("/")[2]), table, file_schema(table, row, own)
+    )
+    if not written:
+        return
+    is_object_store = session.files.is_object_store(staged)
+    (unwritten,) = put_bucket_files(
+        session.files, [(staged, written)], is_object_store=is_object_store
+    )
     write_at_place(session.files, staged, unwritten)

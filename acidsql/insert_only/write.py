@@ -14,15 +14,16 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import original_file_name
 from acidsql.format.partitions import escape
 from acidsql.insert_only.read import check_text_columns, delimiter, null_text
+from acidsql.insert_only.staged import staged_directories
 from acidsql.limits import limits
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.storage.finalize import FinishedDirectory, UnwrittenFile, staged_directories
+from acidsql.storage.finalize import FinishedDirectory, UnwrittenFile
 from acidsql.storage.object_store import WholeFile
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.staging import TARGET, part_columns, save, writer_options
+from acidsql.storage.staging import ORC_COMPRESS, TARGET, codec, part_columns, save
 from acidsql.storage.staging_place import StagingPlace
 from acidsql.storage.tails import Stamped, read_tail
 from acidsql.syntax.lexer import quote
@@ -70,10 +71,24 @@ def write_insert_only(
         placed = rows
     if table.file_format is FileFormat.TEXT:
         placed = placed.select(_line(session, table).alias("value"), *parts)
-    options = {k: v for k, v in writer_options(table).items() if k != "compression"}
-    if table.file_format is FileFormat.ORC:
-        options = writer_options(table)
-    save(placed, staging, path, _WRITERS[table.file_format], options, parts)
+    save(placed, staging, path, _WRITERS[table.file_format], _writer_options(table), parts)
+
+
+def _writer_options(table: Table) -> dict[str, str]:
+    """Return the options of the write job: the table's, and those that no session setting may
+    change.
+    """
+    options = {
+        k: v for k, v in table.properties.items() if k.startswith("orc.") and k != ORC_COMPRESS
+    }
+    compression = {"compression": codec(table)} if table.file_format is FileFormat.ORC else {}
+    return {
+        **options,
+        **compression,
+        "maxRecordsPerFile": "0",
+        "mapreduce.fileoutputcommitter.algorithm.version": "1",
+        "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    }
 
 
 def _line(session: AcidSession, table: Table) -> Column:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -27,31 +28,23 @@ from acidsql.storage import delete_files
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.delete_places import DeletePlaces
 from acidsql.storage.driver_writer import Keys, Place
-from acidsql.storage.filesystem import FileSystem, child
 from acidsql.storage.finalize import (
     DuplicateKeys,
     FinishedDirectory,
-    FinishedFile,
-    StagedDirectory,
     Staging,
-    UnwrittenFile,
-    finalize_rows,
-    finish_bucket_parts,
-    staged_directories,
+    finished_directories,
     with_versions,
 )
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     CHECK_TARGET,
+    PLACE_COLUMN,
+    TARGET,
     codec,
     write_keys,
 )
-from acidsql.storage.staging_place import StagingPlace, files_of_jobs
-from acidsql.storage.tails import Stamped, read_tail
-
-# Columns: number of a staged directory, and ordinal of a partition.
-_TARGET, _PARTITION = "__target", "__partition"
+from acidsql.storage.staging_place import StagedFile
 
 
 def finalize(staging: Staging, keys: Keys | None = None) -> list[FinishedDirectory]:
@@ -62,39 +55,30 @@ def finalize(staging: Staging, keys: Keys | None = None) -> list[FinishedDirecto
 
     Raises:
         CardinalityError: MERGE_CARDINALITY_VIOLATION, a row id occurs twice.
-        FormatError: UNEXPECTED_STAGED_FILE, Spark left something unexpected.
+        FormatError: UNEXPECTED_STAGED_FILE, a task left something unexpected.
     """
-    directories = staged_directories(staging.files, staging.place)
-    finished = finalize_rows(staging, [d for d in directories if d.target.startswith("i")])
-    if keys is None:
-        deletes = [d for d in directories if not d.target.startswith("i")]
-        finished += _finalize_deletes(staging, deletes)
-    else:
+    files = staging.place.files
+    finished = finished_directories(staging, [f for f in files if f.rows], "rows")
+    if keys is not None:
         finished += _write_on_driver(staging, keys)
+    elif deletes := [f for f in files if f.deletes]:
+        finished += _finalize_deletes(staging, deletes)
     return with_versions(staging.files, finished)
 
 
-def _finalize_deletes(
-    staging: Staging, directories: Sequence[StagedDirectory]
-) -> list[FinishedDirectory]:
-    files = staging.files
-    paths = [child(d.path, name) for d in directories for name in d.files]
-    tails = in_parallel(lambda path: read_tail(files, path), paths)
-    if sum(tail.rows for tail in tails) <= limits().driver_events:
-        return _finalize_on_driver(staging, directories)
-    return _finalize_with_spark(staging, directories)
+def _finalize_deletes(staging: Staging, events: Sequence[StagedFile]) -> list[FinishedDirectory]:
+    if sum(file.deletes for file in events) <= limits().driver_events:
+        return _finalize_on_driver(staging, events)
+    return _finalize_with_spark(staging, events)
 
 
-def _finalize_on_driver(
-    staging: Staging, directories: Sequence[StagedDirectory]
-) -> list[FinishedDirectory]:
+def _finalize_on_driver(staging: Staging, events: Sequence[StagedFile]) -> list[FinishedDirectory]:
     files = staging.files
-    paths = [(d.target, child(d.path, name)) for d in directories for name in d.files]
-    tables = in_parallel(lambda one: delete_files.read_events(files, one[1]), paths)
+    tables = in_parallel(lambda file: delete_files.read_events(files, str(file.path)), events)
     found: dict[Place, list[pa.Table]] = defaultdict(list)
-    for (target, _), table in zip(paths, tables, strict=True):
+    for file, table in zip(events, tables, strict=True):
         for values, own in _by_partition(staging, table):
-            found[Place(target, values)].append(own.select(RowId._fields))
+            found[Place(file.target, values)].append(own.select(RowId._fields))
     return _write_on_driver(staging, {p: pa.concat_tables(own) for p, own in found.items()})
 
 
@@ -130,37 +114,26 @@ def _write_on_driver(staging: Staging, keys: Keys) -> list[FinishedDirectory]:
         _check_once(keys)
     wanted = [place for place, own in keys.items() if place.target != CHECK_TARGET and len(own)]
 
-    def write(numbered: tuple[int, Place]) -> FinishedDirectory:
-        number, place = numbered
-        path = child(staging.place.path, f"deletes_{number}")
+    def encoded(place: Place) -> list[StagedFile]:
         unique = delete_files.distinct(keys[place])
         by = pa.repeat(pa.scalar(staging.write_id, pa.int64()), len(unique))
         events = unique.append_column(delete_files.DELETED_BY, by)
-        encoded = delete_files.encode_buckets(events, staging.row, codec(staging.table))
-        return _finished(place, path, [_encoded_file(staging, path, file) for file in encoded])
+        written = delete_files.encode_buckets(events, staging.row, codec(staging.table))
+        return [
+            StagedFile(
+                target=place.target,
+                values=place.values,
+                bucket=file.bucket,
+                rows=0,
+                deletes=file.events,
+                size=len(file.content),
+                content=file.content,
+            )
+            for file in written
+        ]
 
-    return in_parallel(write, list(enumerate(sorted(wanted))))
-
-
-def _encoded_file(staging: Staging, directory: str, file: delete_files.EncodedFile) -> FinishedFile:
-    stamped = Stamped(rows=file.events, size=len(file.content))
-    if staging.place.local is not None:
-        return FinishedFile(stamped, UnwrittenFile(file.name, None, file.content))
-    staging.files.write(child(directory, file.name), file.content)
-    return FinishedFile(stamped)
-
-
-def _finished(place: Place, path: str, written: Sequence[FinishedFile]) -> FinishedDirectory:
-    return FinishedDirectory(
-        path=path,
-        values=place.values,
-        deletes=True,
-        statement_id=int(place.target[1:]),
-        events=sum(file.stamped.rows for file in written),
-        files=len(written),
-        size=sum(file.stamped.size for file in written),
-        unwritten=tuple(file.unwritten for file in written if file.unwritten is not None),
-    )
+    made = in_parallel(encoded, sorted(wanted))
+    return finished_directories(staging, [file for own in made for file in own], "deletes")
 
 
 def _check_once(keys: Keys) -> None:
@@ -183,73 +156,57 @@ def _cardinality_error(key: RowId) -> CardinalityError:
     )
 
 
-def _finalize_with_spark(
-    staging: Staging, directories: Sequence[StagedDirectory]
-) -> list[FinishedDirectory]:
+def _finalize_with_spark(staging: Staging, events: Sequence[StagedFile]) -> list[FinishedDirectory]:
     """Sort and write the events in a second job.
 
     A task sorts all events of a file and holds nothing else: an operator that holds rows beside its
     sort, such as a window, leaves so little memory that the sort spills thousands of times.
     """
-    files = staging.files
     if staging.duplicate_keys is DuplicateKeys.AN_ERROR:
-        _check_once_with_spark(_staged_keys(staging, directories))
-    written = [d for d in directories if d.target != CHECK_TARGET]
+        _check_once_with_spark(_staged_keys(staging, events))
+    written = [file for file in events if file.target != CHECK_TARGET]
     if not written:
         return []
     keys = _staged_keys(staging, written)
     if staging.duplicate_keys is DuplicateKeys.AS_ONE:
         keys = keys.dropDuplicates()
-    out = staging.place.below("deletes")
     bucket = f"{decode_bucket_sql('bucket')} AS {BUCKET_COLUMN}"
-    directory_columns = [_TARGET, _PARTITION, BUCKET_COLUMN]
-    placed = bridge.select(keys, *KEYS, _TARGET, _PARTITION, bucket)
-    write_keys(placed, out, staging.table, staging.row, staging.write_id, directory_columns)
-    finished = []
-    for target, partition in _subdirectories(files, out):
-        path = child(out.path, target, partition)
-        named = finish_bucket_parts(files, out, path, row=(), deletes=True)
-        numbers = [int(name.partition("=")[2]) for name in (target, partition)]
-        values = () if staging.places is None else _values(staging.places, numbers[1])
-        finished.append(_finished(Place(written[numbers[0]].target, values), path, named))
-    return finished
+    placed = bridge.select(keys, *KEYS, TARGET, PLACE_COLUMN, bucket)
+    made = write_keys(placed, staging.place, staging.table, staging.row, staging.write_id)
+    return finished_directories(staging, [_of_place(staging, file) for file in made], "deletes")
 
 
-def _subdirectories(files: FileSystem, staging: StagingPlace) -> list[tuple[str, str]]:
-    """Return the names of the directories that a write job has left, and of those in them."""
-    if staging.local is None:
-        outer = files.names(staging.path)
-        return [(one, name) for one in outer for name in files.names(child(staging.path, one))]
-    below = (file.path.removeprefix(f"{staging.path}/") for file in files_of_jobs(staging))
-    return sorted({(names[0], names[1]) for names in (path.split("/") for path in below)})
+def _of_place(staging: Staging, file: StagedFile) -> StagedFile:
+    """Give a file the values of its partition in place of the ordinal."""
+    if staging.places is None:
+        return replace(file, values=())
+    return replace(file, values=_values(staging.places, int(file.values[0])))
 
 
-def _staged_keys(staging: Staging, directories: Sequence[StagedDirectory]) -> DataFrame:
-    """Return the row ids of staged delete events.
-
-    ``_TARGET`` is the number of their directory, ``_PARTITION`` the ordinal of their partition.
+def _staged_keys(staging: Staging, events: Sequence[StagedFile]) -> DataFrame:
+    """Return the row ids of staged delete events, each with its target and the ordinal of its
+    partition.
     """
     files = staging.files
-    parts = [
-        (number, *child(directory.path, file).rpartition("/"))
-        for number, directory in enumerate(directories)
-        for file in directory.files
+    targets = sorted({file.target for file in events})
+    (listing,) = files.list_all([staging.place.path])
+    scanned = [
+        listing.scanned(str(file.path).rpartition("/")[2], targets.index(file.target))
+        for file in events
     ]
-    above = dict.fromkeys(path for _, path, _, _ in parts)
-    listings = {listing.path: listing for listing in files.list_all(list(above))}
-    scanned = [listings[path].scanned(name, number) for number, path, _, name in parts]
     nothing = StructType([])
     schema = event_schema(padded(nothing), deletes=True)
     relation = bridge.orc_relation(files.spark, scanned, schema, {})
     rows = relation.rows.guarded(guarded_columns(nothing)).frame()
-    partition = "currentTransaction" if staging.places is not None else "0L"
-    numbers = f"{bridge.FILE_ORDINAL} AS {_TARGET}", f"{partition} AS {_PARTITION}"
-    return bridge.select(rows, *KEYS, *numbers)
+    place = "currentTransaction" if staging.places is not None else "0L"
+    named = ", ".join(f"'{target}'" for target in targets)
+    target = f"array({named})[{bridge.FILE_ORDINAL}] AS {TARGET}"
+    return bridge.select(rows, *KEYS, target, f"{place} AS {PLACE_COLUMN}")
 
 
 def _check_once_with_spark(keys: DataFrame) -> None:
     # The key is an aggregate, because spark.sql.retainGroupColumns may leave out the groups.
-    counted = keys.groupBy(_PARTITION, *KEYS).agg(
+    counted = keys.groupBy(PLACE_COLUMN, *KEYS).agg(
         F.struct(*KEYS).alias("key"), F.count("*").alias("count")
     )
     with bridge.job_errors():

@@ -1,55 +1,59 @@
-"""Staging: a Spark job writes row events into a directory that readers ignore.
+"""Staging: a Spark job writes events into bucket files of a directory that readers ignore.
 
-Events are rows of the six ACID columns, except that ``row`` has only the first of the table's
-columns; the others follow it as ``__field_1``, … (``format.orc_nesting``). Other columns stand
-beside them:
+Events are rows of the first five columns of an ACID file, then the table's columns as
+``__field_0``, …, and what tells the file of an event:
 
-- ``__target``: the destination of the event: ``i<statement id>`` for rows, ``d<statement id>`` for
-  delete events, ``m`` for row ids that only take part in MERGE's cardinality check;
+- ``__target``: its destination: ``i<statement id>`` for rows, ``d<statement id>`` for delete
+  events, ``m`` for row ids that only take part in MERGE's cardinality check;
 - ``__part_0``, …: the values of the partition columns as text, in Hive's form, never null;
 - ``__bucket``, if the table is bucketed: the bucket of a row, 0 of other events.
 
-Rows are staged in a directory for each partition. Other events of all partitions are staged
-together, and in place of the write id their ``currentTransaction`` has the ordinal of their
-partition (``DeletePlaces``).
+A file has the rows of one partition. Other events of all partitions are staged together, and in
+place of the write id their ``currentTransaction`` has the ordinal of their partition
+(``DeletePlaces``).
 
-Rows come without ``originalTransaction``, ``bucket`` and ``rowId``. They are numbered where they
-are written, above every union, coalesce and shuffle, because a task that runs again numbers its
-rows anew.
+Rows come without ``originalTransaction``, ``bucket`` and ``rowId``, which the writer gives them:
+its own counter numbers them, so it does not matter which plan stands below.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, StructField, StructType
 
 from acidsql import bridge
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
-from acidsql.format.partitions import DEFAULT_PARTITION, escape
+from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.schema.acid_file import KEYS, event_schema
 from acidsql.storage.delete_places import DeletePlaces
-from acidsql.storage.filesystem import child
-from acidsql.storage.staging_place import StagingPlace
+from acidsql.storage.staging_place import StagedFile, StagingPlace
 from acidsql.syntax.lexer import quote
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
-_PLACE = "__place"
+PLACE_COLUMN = "__place"
 # In place of the partition values of events that are not rows.
 _ANY = "any"
 CHECK_TARGET = "m"
-# Spark's ORC writer by its class, so that no setting of the session chooses another one.
-_ORC = "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat"
 _FIELD = "__field_"
 # Table property with the codec of a table's files.
 ORC_COMPRESS = "orc.compress"
-# The task's number is in the bits above.
-NEXT_ROW_ID = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
+BLOOM_FILTERS = "orc.bloom.filter.columns"
+
+
+# The writer gives a new row its key, and its file the write id.
+NEW_ROW = {
+    "operation": "0",
+    "originalTransaction": "0L",
+    "bucket": "0",
+    "rowId": "0L",
+    "currentTransaction": "0L",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,26 +74,27 @@ class Target:
         """Name in staging."""
         return f"{'d' if self.deletes else 'i'}{self.statement_id}"
 
+    @property
+    def bucket_property(self) -> int:
+        """Bucket property of its rows in bucket 0."""
+        return encode(0, self.first + self.statement_id)
+
 
 def codec(table: Table) -> str:
     """Return the compression of a table's files, in lower case (Hive's default is zlib)."""
     return table.properties.get(ORC_COMPRESS, "ZLIB").lower()
 
 
-def writer_options(table: Table) -> dict[str, str]:
-    """Return the options of the write job: the table's, and those that no session setting may
-    change.
+def orc_options(table: Table) -> dict[str, str]:
+    """Return the settings of ORC's writer: the table's.
+
+    ORC is told of bloom filters by the names of columns in files, where the table's are in ``row``.
     """
-    options = {
-        k: v for k, v in table.properties.items() if k.startswith("orc.") and k != ORC_COMPRESS
-    }
-    return {
-        **options,
-        "compression": codec(table),
-        "maxRecordsPerFile": "0",
-        "mapreduce.fileoutputcommitter.algorithm.version": "1",
-        "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    }
+    options = {k: v for k, v in table.properties.items() if k.startswith("orc.")}
+    options[ORC_COMPRESS] = codec(table).upper()
+    wanted = {name.strip().lower() for name in options.pop(BLOOM_FILTERS, "").split(",")}
+    filtered = [f"row.{quote(c.name)}" for c in table.columns if c.name.lower() in wanted]
+    return {**options, BLOOM_FILTERS: ",".join(filtered)} if filtered else options
 
 
 def partition_text(value: str, field: StructField) -> str:
@@ -115,22 +120,14 @@ def part_columns(table: Table) -> list[str]:
 
 
 def directory_columns(table: Table) -> list[str]:
-    """Return the columns whose values become directories of staging, the outermost first."""
+    """Return the columns that tell the file of an event, the outermost directory first."""
     buckets = [BUCKET_COLUMN] if table.num_buckets else []
     return [TARGET, *part_columns(table), *buckets]
 
 
-def staged_row(values: Sequence[Column]) -> list[Column]:
-    """Return a table's columns as staging has them: ``row`` with the first, then the others."""
-    first, *others = [value.alias(f"{_FIELD}{i}") for i, value in enumerate(values)]
-    return [F.struct(first).alias("row"), *others]
-
-
-def staged_row_sql(values: Sequence[str]) -> dict[str, str]:
-    """Return a table's columns as staging has them, as SQL by name; see ``staged_row``."""
-    first, *others = values
-    named = {f"{_FIELD}{i}": value for i, value in enumerate(others, 1)}
-    return {"row": f"named_struct('{_FIELD}0', {first})", **named}
+def fields_sql(values: Sequence[str]) -> dict[str, str]:
+    """Return a table's columns as events have them, as SQL by name."""
+    return {f"{_FIELD}{i}": value for i, value in enumerate(values)}
 
 
 def write_rows(
@@ -149,22 +146,14 @@ def write_rows(
         partition: values of the partition.
         values: SQL of each of the table's columns.
     """
-    named = zip(part_columns(table), partition, strict=True)
-    parts = [f"{name}={escape(value)}" for name, value in named]
-    path = child(staging.path, f"{TARGET}={target.name}", *parts)
-    columns = {
-        "operation": "0",
-        "originalTransaction": _constant(write_id),
-        "bucket": _bucket_sql(target, "spark_partition_id()"),
-        "rowId": NEXT_ROW_ID,
-        "currentTransaction": _constant(write_id),
-        **staged_row_sql(values),
-    }
     if bridge.input_bytes(rows) <= limits().copied_once_bytes:
         placed = rows.coalesce(MAX_BUCKET_ID + 1)
     else:
         placed = bridge.coalesce_tasks(rows, MAX_BUCKET_ID + 1)
-    _save(bridge.select(placed, *named_sql(columns)), staging, path, table)
+    events = bridge.select(placed, *named_sql({**NEW_ROW, **fields_sql(values)}))
+    layout = bridge.Layout(only=target.name, inserting={target.name: target.bucket_property})
+    written = write_files(events, staging, table, write_id, layout)
+    staging.files.extend(replace(file, values=tuple(partition)) for file in written)
 
 
 def named_sql(columns: Mapping[str, str]) -> list[str]:
@@ -184,49 +173,46 @@ def write_events(
     """Write events of any targets and partitions in one job.
 
     They are shuffled by directory first, so that a statement which touches few rows of many files
-    writes few files; events of a small table are written by one task instead. They are sorted by
-    directory explicitly: the sort that Spark would add comes after the numbering, and is not stable
-    once it spills. The rows of one bucket of a bucketed table are in one task, because they become
-    one file. Events that a task could compute differently when it runs again are computed by a job
-    of their own before they are shuffled.
+    writes few files; events of a small table are written by one task instead. The rows of one
+    bucket of a bucketed table are in one task, because they become one file. Events that a task
+    could compute differently when it runs again are computed by a job of their own before they are
+    shuffled.
 
     Args:
-        events: all columns of an event except ``currentTransaction``; those of ``row`` are left out
-            if there are no rows.
+        events: all columns of an event except ``currentTransaction``; those of the table are left
+            out if there are no rows.
         rows: the targets that get rows.
         only: the one target of all events, if it is known; events are then not sorted by target.
         places: partitions of the events that are not rows, if there are any such events and the
             table is partitioned.
     """
     directories = directory_columns(table)
-    path = staging.path
     if only is not None:
         directories.remove(TARGET)
-        path = child(path, f"{TARGET}={only.name}")
     few = bridge.input_bytes(events) <= limits().one_task_bytes
-    if not few:
-        events = bridge.computed_once(events)
-    if directories:
-        # Spark drops a constant from a sort order, and would sort again after the numbering.
-        hidden = {n: F.expr(f"IF(spark_partition_id() < 0, `{n}`, `{n}`)") for n in directories}
-        events = events.withColumns(hidden)
     if few:
         placed = events.coalesce(1)
     elif table.num_buckets:
-        placed = events.repartition(*directories)
+        placed = bridge.computed_once(events).repartition(*directories)
     else:
-        placed = bridge.rebalance(events, directories).coalesce(MAX_BUCKET_ID + 1)
+        once = bridge.computed_once(events)
+        placed = bridge.rebalance(once, directories).coalesce(MAX_BUCKET_ID + 1)
     if places is not None:
         placed = _with_places(placed, table, places, has_rows=bool(rows))
-        directories = directories if rows else []
+    if not rows:  # delete events of all partitions and buckets are in one file
+        directories = [name for name in directories if name == TARGET]
     if directories:
         placed = placed.sortWithinPartitions(*directories)
-    writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "spark_partition_id()"
-    columns = final_columns(table, rows, write_id, writer, NEXT_ROW_ID)
-    if places is not None:
-        columns["currentTransaction"] = f"coalesce({_PLACE}, {columns['currentTransaction']})"
-    columns.update({name: f"`{name}`" for name in directories})
-    _save(bridge.select(placed, *named_sql(columns)), staging, path, table, directories)
+    place = "0L" if places is None else f"coalesce({PLACE_COLUMN}, 0L)"
+    columns = [*event_sql(table, place, has_rows=bool(rows)), *map(quote, directories)]
+    layout = bridge.Layout(
+        only=only.name if only else None,
+        inserting={target.name: target.bucket_property for target in rows},
+        values=len(part_columns(table)) if rows else 0,
+        is_bucketed=bool(table.num_buckets and rows),
+    )
+    written = write_files(bridge.select(placed, *columns), staging, table, write_id, layout)
+    staging.files.extend(written)
 
 
 def _with_places(
@@ -240,107 +226,117 @@ def _with_places(
     parts = part_columns(table)
     ordinal = places.ordinal(events.sparkSession, parts)
     if not has_rows:
-        return events.withColumn(_PLACE, ordinal)
+        return events.withColumn(PLACE_COLUMN, ordinal)
     is_row = F.col(TARGET).startswith("i")
     own = {name: F.when(is_row, F.col(name)).otherwise(_ANY) for name in parts}
-    return events.withColumns({**own, _PLACE: F.when(~is_row, ordinal)})
+    return events.withColumns({**own, PLACE_COLUMN: F.when(~is_row, ordinal)})
 
 
-def final_columns(
-    table: Table, rows: Sequence[Target], write_id: int, writer: str, new_row_id: str
-) -> dict[str, str]:
-    """Return the columns of staged files, as SQL over events, by name.
-
-    Rows get their write id, bucket property and row id here.
+def event_sql(table: Table, place: str, *, has_rows: bool) -> list[str]:
+    """Return the columns of events that a file has, as SQL.
 
     Args:
-        rows: the targets that get rows; if there are none, files have no ``row``.
-        writer: SQL of the number of the writer: the task, or in a bucketed table the bucket.
-        new_row_id: SQL of the next row id. It is repeated for each target, because each occurrence
-            has a counter of its own, which starts at 0 and grows only when it is evaluated.
+        table: the table.
+        place: SQL of ``currentTransaction``.
+        has_rows: whether there are rows among the events.
     """
-
-    def of_each(value: Callable[[Target], str]) -> str:
-        cases = [f"WHEN `{TARGET}` = '{t.name}' THEN {value(t)}" for t in rows]
-        return f", CASE {' '.join(cases)} END" if cases else ""
-
-    bucket = of_each(lambda target: _bucket_sql(target, writer))
-    columns = {
-        "operation": "operation",
-        "originalTransaction": f"coalesce(originalTransaction, {_constant(write_id)})",
-        "bucket": f"coalesce(bucket{bucket})",
-        "rowId": f"coalesce(rowId{of_each(lambda _: new_row_id)})",
-        "currentTransaction": _constant(write_id),
-    }
-    if rows:
-        others = [f"{_FIELD}{i}" for i in range(1, len(table.columns))]
-        columns.update({name: f"`{name}`" for name in ("row", *others)})
-    return columns
-
-
-def _bucket_sql(target: Target, writer: str) -> str:
-    """Return SQL of the bucket property of a writer's rows."""
-    return f"{encode(0, target.first + target.statement_id)} + {writer} * {1 << 16}"
-
-
-def _constant(number: int) -> str:
-    """Return SQL of a number that differs between statements.
-
-    A literal would be part of the code that Spark generates, which would be compiled anew for each
-    number. The array, with an index that cannot be folded, is passed to the code as a value.
-    """
-    return f"get(array({number}L), 0 * spark_partition_id())"
+    fields = [f"{_FIELD}{i}" for i in range(len(table.columns))] if has_rows else []
+    return ["operation", *KEYS, f"{place} AS currentTransaction", *fields]
 
 
 def write_buckets(
-    events: DataFrame, staging: StagingPlace, table: Table, directories: Sequence[str]
-) -> None:
-    """Write sorted events that have their keys into directories that are named by columns.
-
-    The events of one directory must be in one task, because they become one file.
+    events: DataFrame, place: str, table: Table, schema: bridge.FileSchema
+) -> list[StagedFile]:
+    """Write events that have their keys, sorted, into one file for each bucket.
 
     Args:
-        directories: the columns that name the directories, none of them text; the last ones.
+        events: the columns of a file, then ``BUCKET_COLUMN``; those of a bucket are in one task.
+        place: directory for the files.
+        table: the table.
+        schema: of the files.
     """
-    ordered = events.sortWithinPartitions(*directories, *KEYS)
-    _save(ordered, staging, staging.path, table, directories)
+    ordered = events.sortWithinPartitions(BUCKET_COLUMN, *KEYS)
+    layout = bridge.Layout(only="", inserting={}, is_bucketed=True)
+    with bridge.job_errors():
+        written = bridge.write_bucket_files(ordered, place, 0, schema, layout)
+    return list(map(_staged, written))
 
 
 def write_keys(
-    keys: DataFrame,
-    staging: StagingPlace,
-    table: Table,
-    row: StructType,
-    write_id: int,
-    directories: Sequence[str],
-) -> None:
-    """Write row ids as sorted delete events, those of a directory into one file.
+    keys: DataFrame, staging: StagingPlace, table: Table, row: StructType, write_id: int
+) -> list[StagedFile]:
+    """Write row ids as sorted delete events, those of a target, partition and bucket into one file.
 
     Args:
-        keys: ``KEYS`` and the columns that name the directories (none of them text); nothing else
-            is shuffled and sorted.
+        keys: ``KEYS``, ``TARGET``, ``PLACE_COLUMN`` and ``BUCKET_COLUMN``; nothing else is shuffled
+            and sorted.
         row: the table's columns, for the schema of the file.
     """
+    directories = [TARGET, PLACE_COLUMN, BUCKET_COLUMN]
     ordered = keys.repartition(*directories).sortWithinPartitions(*directories, *KEYS)
-    nothing = bridge.type_sql(keys.sparkSession, event_schema(row)["row"].dataType)
-    columns = {
-        "operation": "2",
-        **{key: key for key in KEYS},
-        "currentTransaction": _constant(write_id),
-        "row": f"CAST(NULL AS {nothing})",
-    }
-    written = bridge.select(ordered, *named_sql(columns), *directories)
-    _save(written, staging, staging.path, table, directories)
+    columns = ["2 AS operation", *KEYS, f"{write_id}L AS currentTransaction", TARGET]
+    place = f"CAST({PLACE_COLUMN} AS STRING) AS {PLACE_COLUMN}"
+    events = bridge.select(ordered, *columns, place, BUCKET_COLUMN)
+    schema = file_schema(table, row, StructType([]))
+    layout = bridge.Layout(only=None, inserting={}, values=1, is_bucketed=True)
+    staging.begin_job()
+    with bridge.job_errors():
+        written = bridge.write_bucket_files(events, staging.path, write_id, schema, layout)
+    return list(map(_staged, written))
 
 
-def _save(
+def file_schema(table: Table, row: StructType, columns: StructType) -> bridge.FileSchema:
+    """Return what the files of a table are like.
+
+    Args:
+        table: the table.
+        row: the table's columns; if there are none, files have no ``row``.
+        columns: see ``FileSchema``.
+    """
+    events = event_schema(row, deletes=True)
+    if not row.fields:
+        events = StructType(events.fields[:-1])
+    return bridge.FileSchema(events=events, columns=columns, options=orc_options(table))
+
+
+def write_files(
     events: DataFrame,
     staging: StagingPlace,
-    path: str,
     table: Table,
-    directories: Sequence[str] = (),
-) -> None:
-    save(events, staging, path, _ORC, writer_options(table), directories)
+    write_id: int,
+    layout: bridge.Layout,
+) -> list[StagedFile]:
+    """Write events by a job; see ``bridge.write_bucket_files``.
+
+    Raises:
+        WriteJobError: the job failed.
+    """
+    columns, row = row_types(events.schema, table)
+    schema = file_schema(table, row, columns)
+    staging.begin_job()
+    with bridge.job_errors():
+        written = bridge.write_bucket_files(events, staging.path, write_id, schema, layout)
+    return list(map(_staged, written))
+
+
+def row_types(events: StructType, table: Table) -> tuple[StructType, StructType]:
+    """Return the table's columns that events have, and all of them by their names in files."""
+    fields = [f for f in events.fields if f.name.startswith(_FIELD)]
+    named = zip(table.columns, fields, strict=bool(fields))
+    row = StructType([StructField(column.name, f.dataType) for column, f in named])
+    return StructType(fields), row
+
+
+def _staged(file: bridge.WrittenFile) -> StagedFile:
+    return StagedFile(
+        target=file.target,
+        values=file.values,
+        bucket=file.bucket,
+        rows=file.rows,
+        deletes=file.deletes,
+        size=file.size,
+        path=file.path,
+    )
 
 
 def save(
@@ -357,7 +353,7 @@ def save(
         rows: sorted by ``directories`` in each task.
         path: directory in staging.
         file_format: class of Spark's ``FileFormat``.
-        options: see ``writer_options``.
+        options: as a DataFrame's writer takes them.
         directories: the last columns, whose values become directories.
 
     Raises:

@@ -4,9 +4,10 @@ the driver's disk.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
-from typing import NamedTuple, cast
+from typing import cast
 from uuid import uuid4
 
 from acidsql import bridge
@@ -16,27 +17,56 @@ from acidsql.storage.filesystem import FileSystem, child
 _MANIFESTS = "manifests"
 
 
-class StagingPlace(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedFile:
+    """Bucket file of a statement, whole but for its place.
+
+    Attributes:
+        target: name of its target (``staging.Target``).
+        values: of its partition, as text; () for delete events, which are not told apart by it.
+        bucket: number of its bucket.
+        rows: number of its rows.
+        deletes: number of its delete events.
+        size: in bytes.
+        path: where a task wrote it; None if it is in memory.
+        content: its bytes if it is in memory.
+    """
+
+    target: str
+    values: tuple[str, ...]
+    bucket: int
+    rows: int
+    deletes: int
+    size: int
+    path: str | None = None
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class StagingPlace:
     """Place where a statement stages.
 
     Attributes:
         path: directory in the table's directory, which readers ignore.
-        local: directory of the driver's disk for what the driver stages and for the manifests of
-            write jobs, if the table is on an object store. Both come into being when they are used.
+        local: directory of the driver's disk for the manifests of write jobs, if the table is on an
+            object store. Both come into being when they are used.
+        files: bucket files of the statement. What else lies in the directory was left by tasks that
+            failed or ran twice.
     """
 
     path: str
     local: Path | None = None
-
-    @property
-    def of_driver(self) -> str:
-        """Directory in which the driver stages."""
-        return self.path if self.local is None else (self.local / "rows").as_uri()
+    files: list[StagedFile] = field(default_factory=list)
 
     def below(self, name: str) -> StagingPlace:
         """Return a place of its own within this one."""
         local = self.local and self.local.with_name(f"{self.local.name}_{name}")
         return StagingPlace(child(self.path, name), local)
+
+    def begin_job(self) -> None:
+        """Note that a job is about to write here."""
+        if self.local is not None:
+            (self.local / _MANIFESTS).mkdir(parents=True, exist_ok=True)
 
     def new_manifest(self) -> Path:
         """Return a directory for the manifest of a write job, which does not exist; the place is on

@@ -1,0 +1,169 @@
+package acidsql.bridge;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.vector.LongColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.StructColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch;
+import org.apache.orc.OrcFile;
+import org.apache.orc.TypeDescription;
+import org.apache.orc.Writer;
+import org.apache.orc.impl.PhysicalFsWriter;
+import org.apache.orc.impl.writer.WriterEncryptionVariant;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Writes one bucket file of an ACID table, with the user metadata that Hive's OrcRecordUpdater adds:
+ * the last key of each stripe, the numbers of events, and the version.
+ */
+public final class BucketFile implements OrcFile.WriterCallback {
+  private static final int ROWS = 1024;
+  /** Columns of an event before those of the table. */
+  static final int EVENT_COLUMNS = 5;
+
+  private static final int DELETE = 2;
+
+  private final Writer writer;
+  private final VectorizedRowBatch batch;
+  private final LongColumnVector operation, originalWriteId, bucket, rowId, currentWriteId;
+  private final StructColumnVector row;
+  private final Cells[] cells;
+  private final StringBuilder keyIndex = new StringBuilder();
+  private final ByteArrayOutputStream content;
+  private long inserts, deletes, lastWriteId, lastBucket, lastRowId;
+
+  /**
+   * @param path of the file; if it is null, the file is written in memory.
+   * @param schema of the file, with the six columns of an event.
+   * @param columns the table's columns.
+   * @param conf has the settings of ORC's writer.
+   */
+  public BucketFile(Path path, TypeDescription schema, StructType columns, Configuration conf)
+      throws IOException {
+    OrcFile.WriterOptions options = OrcFile.writerOptions(conf).setSchema(schema).callback(this);
+    if (path == null) {
+      content = new ByteArrayOutputStream();
+      FSDataOutputStream stream = new FSDataOutputStream(content, null);
+      options.physicalWriter(
+          new PhysicalFsWriter(stream, options, new WriterEncryptionVariant[0]));
+      // ORC tells its writers apart by their paths.
+      path = new Path("file:/" + java.util.UUID.randomUUID());
+    } else {
+      content = null;
+      FileSystem files = path.getFileSystem(conf);
+      if (files instanceof LocalFileSystem) {
+        // Without checksum files, and without a process that sets the permissions of each file.
+        options.fileSystem(((LocalFileSystem) files).getRawFileSystem());
+      }
+    }
+    writer = OrcFile.createWriter(path, options);
+    batch = schema.createRowBatch(TypeDescription.RowBatchVersion.USE_DECIMAL64, ROWS);
+    batch.reset();
+    operation = (LongColumnVector) batch.cols[0];
+    originalWriteId = (LongColumnVector) batch.cols[1];
+    bucket = (LongColumnVector) batch.cols[2];
+    rowId = (LongColumnVector) batch.cols[3];
+    currentWriteId = (LongColumnVector) batch.cols[4];
+    row = (StructColumnVector) batch.cols[EVENT_COLUMNS];
+    cells = new Cells[columns.length()];
+    for (int i = 0; i < cells.length; i++) {
+      cells[i] = Cells.of(columns.fields()[i].dataType(), row.fields[i]);
+    }
+  }
+
+  /**
+   * Add an event.
+   *
+   * @param values has the table's columns from the sixth on; not looked at if the event deletes.
+   */
+  public void add(
+      int kind, long original, int bucketProperty, long number, long current, InternalRow values)
+      throws IOException {
+    int at = batch.size++;
+    operation.vector[at] = kind;
+    originalWriteId.vector[at] = original;
+    bucket.vector[at] = bucketProperty;
+    rowId.vector[at] = number;
+    currentWriteId.vector[at] = current;
+    if (kind == DELETE) {
+      row.noNulls = false;
+      row.isNull[at] = true;
+      deletes++;
+    } else {
+      row.isNull[at] = false;
+      for (int i = 0; i < cells.length; i++) {
+        cells[i].set(at, values, EVENT_COLUMNS + i);
+      }
+      inserts++;
+    }
+    if (batch.size == ROWS) {
+      flush();
+    }
+  }
+
+  /** Add an event that has its key. */
+  public void add(InternalRow event) throws IOException {
+    add(
+        event.getInt(0),
+        event.getLong(1),
+        event.getInt(2),
+        event.getLong(3),
+        event.getLong(4),
+        event);
+  }
+
+  private void flush() throws IOException {
+    int last = batch.size - 1;
+    if (last < 0) {
+      return;
+    }
+    lastWriteId = originalWriteId.vector[last];
+    lastBucket = bucket.vector[last];
+    lastRowId = rowId.vector[last];
+    writer.addRowBatch(batch);
+    batch.reset();
+  }
+
+  /** Note the last key of a stripe: ORC ends stripes between batches only. */
+  public void preStripeWrite(OrcFile.WriterContext context) {
+    keyIndex.append(lastWriteId).append(',').append(lastBucket).append(',').append(lastRowId);
+    keyIndex.append(';');
+  }
+
+  public void preFooterWrite(OrcFile.WriterContext context) {
+    context.getWriter().addUserMetadata("hive.acid.key.index", bytes(keyIndex.toString()));
+    context.getWriter().addUserMetadata("hive.acid.stats", bytes(inserts + ",0," + deletes));
+    context.getWriter().addUserMetadata("hive.acid.version", bytes("2"));
+  }
+
+  private static ByteBuffer bytes(String text) {
+    return ByteBuffer.wrap(text.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  /** Finish the file. */
+  public void close() throws IOException {
+    flush();
+    writer.close();
+  }
+
+  /** Return the bytes of a file in memory that is closed. */
+  public byte[] content() {
+    return content.toByteArray();
+  }
+
+  long inserts() {
+    return inserts;
+  }
+
+  long deletes() {
+    return deletes;
+  }
+}

@@ -1,0 +1,368 @@
+package acidsql.bridge;
+
+import java.io.IOException;
+import org.apache.hadoop.hive.common.type.HiveDecimal;
+import org.apache.hadoop.hive.ql.exec.vector.BytesColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.ColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.Decimal64ColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.DecimalColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.DoubleColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.ListColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.LongColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.MapColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.StructColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.TimestampColumnVector;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.catalyst.util.RebaseDateTime;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.ByteType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.ShortType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** Puts the values of one column, or of one nested field, from Spark's rows into an ORC vector. */
+abstract class Cells {
+  private static final long MICROS = 1000000L;
+
+  final ColumnVector vector;
+
+  Cells(ColumnVector vector) {
+    this.vector = vector;
+  }
+
+  /** Put a value that is not NULL. */
+  abstract void setValue(int at, SpecializedGetters from, int ordinal);
+
+  final void set(int at, SpecializedGetters from, int ordinal) {
+    if (from.isNullAt(ordinal)) {
+      vector.noNulls = false;
+      vector.isNull[at] = true;
+    } else {
+      vector.isNull[at] = false;
+      setValue(at, from, ordinal);
+    }
+  }
+
+  /** Put the elements of an array at the end of the vector of a list's or a map's children. */
+  final void setAll(int first, ArrayData from, int count) {
+    for (int i = 0; i < count; i++) {
+      set(first + i, from, i);
+    }
+  }
+
+  /** Return what fills a vector from values of a type, by the rules of Spark's own ORC writer. */
+  static Cells of(DataType type, ColumnVector vector) {
+    if (type instanceof BooleanType) return new Booleans(vector);
+    if (type instanceof ByteType) return new Bytes(vector);
+    if (type instanceof ShortType) return new Shorts(vector);
+    if (type instanceof IntegerType) return new Ints(vector);
+    if (type instanceof LongType) return new Longs(vector);
+    if (type instanceof FloatType) return new Floats(vector);
+    if (type instanceof DoubleType) return new Doubles(vector);
+    if (type instanceof StringType) return new Texts(vector);
+    if (type instanceof BinaryType) return new Binaries(vector);
+    if (type instanceof DateType) return new Dates(vector);
+    if (type instanceof TimestampType) return new Timestamps(vector);
+    if (type instanceof TimestampNTZType) return new WallClocks(vector);
+    if (type instanceof DecimalType) {
+      DecimalType decimal = (DecimalType) type;
+      return vector instanceof Decimal64ColumnVector
+          ? (Cells) new ShortDecimals(vector, decimal)
+          : (Cells) new LongDecimals(vector, decimal);
+    }
+    if (type instanceof ArrayType) return new Lists(vector, (ArrayType) type);
+    if (type instanceof MapType) return new Maps(vector, (MapType) type);
+    if (type instanceof StructType) return new Structs(vector, (StructType) type);
+    throw new UnsupportedOperationException("no ORC file holds values of " + type.catalogString());
+  }
+
+  static final class Booleans extends Cells {
+    private final LongColumnVector values;
+
+    Booleans(ColumnVector vector) {
+      super(vector);
+      values = (LongColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.vector[at] = from.getBoolean(ordinal) ? 1 : 0;
+    }
+  }
+
+  static final class Bytes extends Cells {
+    private final LongColumnVector values;
+
+    Bytes(ColumnVector vector) {
+      super(vector);
+      values = (LongColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.vector[at] = from.getByte(ordinal);
+    }
+  }
+
+  static final class Shorts extends Cells {
+    private final LongColumnVector values;
+
+    Shorts(ColumnVector vector) {
+      super(vector);
+      values = (LongColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.vector[at] = from.getShort(ordinal);
+    }
+  }
+
+  static final class Ints extends Cells {
+    private final LongColumnVector values;
+
+    Ints(ColumnVector vector) {
+      super(vector);
+      values = (LongColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.vector[at] = from.getInt(ordinal);
+    }
+  }
+
+  static final class Longs extends Cells {
+    private final LongColumnVector values;
+
+    Longs(ColumnVector vector) {
+      super(vector);
+      values = (LongColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.vector[at] = from.getLong(ordinal);
+    }
+  }
+
+  static final class Floats extends Cells {
+    private final DoubleColumnVector values;
+
+    Floats(ColumnVector vector) {
+      super(vector);
+      values = (DoubleColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.vector[at] = from.getFloat(ordinal);
+    }
+  }
+
+  static final class Doubles extends Cells {
+    private final DoubleColumnVector values;
+
+    Doubles(ColumnVector vector) {
+      super(vector);
+      values = (DoubleColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.vector[at] = from.getDouble(ordinal);
+    }
+  }
+
+  static final class Texts extends Cells {
+    private final BytesColumnVector values;
+
+    Texts(ColumnVector vector) {
+      super(vector);
+      values = (BytesColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      UTF8String text = from.getUTF8String(ordinal);
+      Object base = text.getBaseObject();
+      if (base instanceof byte[]) {
+        int start = (int) (text.getBaseOffset() - Platform.BYTE_ARRAY_OFFSET);
+        values.setVal(at, (byte[]) base, start, text.numBytes());
+      } else {
+        values.setVal(at, text.getBytes());
+      }
+    }
+  }
+
+  static final class Binaries extends Cells {
+    private final BytesColumnVector values;
+
+    Binaries(ColumnVector vector) {
+      super(vector);
+      values = (BytesColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.setVal(at, from.getBinary(ordinal));
+    }
+  }
+
+  /** Days, which files count by the calendar of Hive 3: Julian before 1582-10-15. */
+  static final class Dates extends Cells {
+    private final LongColumnVector values;
+
+    Dates(ColumnVector vector) {
+      super(vector);
+      values = (LongColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.vector[at] = RebaseDateTime.rebaseGregorianToJulianDays(from.getInt(ordinal));
+    }
+  }
+
+  /** Moments, of which files keep the wall clock of the JVM's time zone. */
+  static final class Timestamps extends Cells {
+    private final TimestampColumnVector values;
+
+    Timestamps(ColumnVector vector) {
+      super(vector);
+      values = (TimestampColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      setMicros(values, at, RebaseDateTime.rebaseGregorianToJulianMicros(from.getLong(ordinal)));
+    }
+  }
+
+  static final class WallClocks extends Cells {
+    private final TimestampColumnVector values;
+
+    WallClocks(ColumnVector vector) {
+      super(vector);
+      values = (TimestampColumnVector) vector;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      setMicros(values, at, from.getLong(ordinal));
+    }
+  }
+
+  static void setMicros(TimestampColumnVector values, int at, long micros) {
+    long fraction = Math.floorMod(micros, MICROS);
+    values.time[at] = Math.floorDiv(micros, 1000L);
+    values.nanos[at] = (int) (fraction * 1000L);
+  }
+
+  /** Decimals of up to 18 digits, which both sides keep as a long. */
+  static final class ShortDecimals extends Cells {
+    private final LongColumnVector values;
+    private final DecimalType type;
+
+    ShortDecimals(ColumnVector vector, DecimalType type) {
+      super(vector);
+      values = (LongColumnVector) vector;
+      this.type = type;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      values.vector[at] =
+          from instanceof UnsafeRow || from instanceof UnsafeArrayData
+              ? from.getLong(ordinal)
+              : from.getDecimal(ordinal, type.precision(), type.scale()).toUnscaledLong();
+    }
+  }
+
+  static final class LongDecimals extends Cells {
+    private final DecimalColumnVector values;
+    private final DecimalType type;
+
+    LongDecimals(ColumnVector vector, DecimalType type) {
+      super(vector);
+      values = (DecimalColumnVector) vector;
+      this.type = type;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      java.math.BigDecimal value =
+          from.getDecimal(ordinal, type.precision(), type.scale()).toJavaBigDecimal();
+      values.set(at, HiveDecimal.create(value));
+    }
+  }
+
+  static final class Lists extends Cells {
+    private final ListColumnVector lists;
+    private final Cells elements;
+
+    Lists(ColumnVector vector, ArrayType type) {
+      super(vector);
+      lists = (ListColumnVector) vector;
+      elements = Cells.of(type.elementType(), lists.child);
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      ArrayData array = from.getArray(ordinal);
+      int count = array.numElements(), first = lists.childCount;
+      lists.offsets[at] = first;
+      lists.lengths[at] = count;
+      lists.childCount = first + count;
+      lists.child.ensureSize(lists.childCount, first != 0);
+      elements.setAll(first, array, count);
+    }
+  }
+
+  static final class Maps extends Cells {
+    private final MapColumnVector maps;
+    private final Cells keys, values;
+
+    Maps(ColumnVector vector, MapType type) {
+      super(vector);
+      maps = (MapColumnVector) vector;
+      keys = Cells.of(type.keyType(), maps.keys);
+      values = Cells.of(type.valueType(), maps.values);
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      MapData map = from.getMap(ordinal);
+      int count = map.numElements(), first = maps.childCount;
+      maps.offsets[at] = first;
+      maps.lengths[at] = count;
+      maps.childCount = first + count;
+      maps.keys.ensureSize(maps.childCount, first != 0);
+      maps.values.ensureSize(maps.childCount, first != 0);
+      keys.setAll(first, map.keyArray(), count);
+      values.setAll(first, map.valueArray(), count);
+    }
+  }
+
+  static final class Structs extends Cells {
+    private final Cells[] fields;
+
+    Structs(ColumnVector vector, StructType type) {
+      super(vector);
+      fields = new Cells[type.length()];
+      for (int i = 0; i < fields.length; i++) {
+        fields[i] = Cells.of(type.fields()[i].dataType(), ((StructColumnVector) vector).fields[i]);
+      }
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      InternalRow struct = from.getStruct(ordinal, fields.length);
+      for (int i = 0; i < fields.length; i++) {
+        fields[i].set(at, struct, i);
+      }
+    }
+  }
+}

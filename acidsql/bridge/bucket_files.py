@@ -1,0 +1,167 @@
+"""Bucket files of ACID tables, written by the tasks of a job or in the driver's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from acidsql.bridge.executor_classes import executor_class
+from acidsql.bridge.jvm import SOURCES, JavaObject, java_type, jvm_class, scala_map, scala_object
+from acidsql.bridge.plans import java_frame, logical_plan
+
+
+class WrittenFile(NamedTuple):
+    """File that a task wrote.
+
+    Attributes:
+        path: of the file.
+        target: name of its target.
+        bucket: number of its bucket.
+        size: in bytes.
+        rows: number of its events that insert.
+        deletes: number of its events that delete.
+        values: those that told its directory.
+    """
+
+    path: str
+    target: str
+    bucket: int
+    size: int
+    rows: int
+    deletes: int
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSchema:
+    """What a bucket file is like.
+
+    Attributes:
+        events: the six columns of the file.
+        columns: the table's columns that rows have; all of ``row``, or none if nothing is inserted.
+        options: settings of ORC's writer.
+    """
+
+    events: StructType
+    columns: StructType
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How the events of a write job are laid out in files.
+
+    The columns of the job's rows are the first five of an event, those of the table, the name of
+    the target, the values that tell the directory as text, and the number of the bucket.
+
+    Attributes:
+        only: the target of all events; then their rows have no column with its name.
+        inserting: the targets whose events are new rows, which get their row ids from the writer,
+            with the bucket property of bucket 0.
+        values: number of values that tell the directory.
+        is_bucketed: whether rows have the number of their bucket; else it is that of the task.
+    """
+
+    only: str | None
+    inserting: Mapping[str, int]
+    values: int = 0
+    is_bucketed: bool = False
+
+
+def write_bucket_files(
+    rows: DataFrame, place: str, write_id: int, schema: FileSchema, layout: Layout
+) -> list[WrittenFile]:
+    """Write events by a job.
+
+    Args:
+        rows: sorted in each task so that the events of one file come one after the other.
+        place: directory for the files, whose names tell nothing.
+        write_id: of new rows.
+        schema: of the files.
+        layout: of the events.
+    """
+    spark = rows.sparkSession
+    gateway = spark.sparkContext._gateway
+    names = gateway.new_array(gateway.jvm.java.lang.String, len(layout.inserting))
+    properties = gateway.new_array(gateway.jvm.int, len(layout.inserting))
+    for i, (name, number) in enumerate(layout.inserting.items()):
+        names[i], properties[i] = name, number
+    java_layout = executor_class(spark, "BucketLayout")(
+        place,
+        _orc_schema(spark, schema.events),
+        java_type(spark, schema.columns),
+        _configuration(spark, schema.options),
+        write_id,
+        layout.only,
+        names,
+        properties,
+        layout.values,
+        layout.is_bucketed,
+    )
+    write = executor_class(spark, "BucketWrite")(java_layout)
+    none = scala_object(spark, "scala.None")
+    nothing = scala_object(spark, "scala.collection.immutable.Nil")
+    command = jvm_class(spark, f"{SOURCES}.v2.WriteToDataSourceV2")(
+        none, write, logical_plan(rows), nothing
+    )
+    java_frame(spark, spark._jsparkSession, command)
+    return _written(str(write.files()), 6 + layout.values)
+
+
+def _written(told: str, width: int) -> list[WrittenFile]:
+    fields = told.split("\0") if told else []
+    return [
+        WrittenFile(path, target, *map(int, numbers), tuple(values))
+        for path, target, *rest in (fields[i : i + width] for i in range(0, len(fields), width))
+        for numbers, values in [(rest[:4], rest[4:])]
+    ]
+
+
+def _orc_schema(spark: SparkSession, schema: StructType) -> JavaObject:
+    """Return the ``TypeDescription`` of columns, as Spark writes them."""
+    utils = scala_object(spark, f"{SOURCES}.orc.OrcUtils")
+    return utils.orcTypeDescription(java_type(spark, schema))
+
+
+def _configuration(spark: SparkSession, options: Mapping[str, str]) -> JavaObject:
+    wanted = scala_map(spark, list(options.items()))
+    return spark._jsparkSession.sessionState().newHadoopConfWithOptions(wanted)
+
+
+class BucketFileEncoder:
+    """Writer of bucket files in the driver's memory.
+
+    Args:
+        spark: the session.
+        schema: of the files.
+    """
+
+    def __init__(self, spark: SparkSession, schema: FileSchema) -> None:
+        self._file = executor_class(spark, "BucketFile")
+        self._arguments = (
+            None,
+            _orc_schema(spark, schema.events),
+            java_type(spark, schema.columns),
+            _configuration(spark, schema.options),
+        )
+
+    def encode(self, rows: Iterable[tuple[int, JavaObject]], write_id: int, bucket: int) -> bytes:
+        """Return the bytes of a file with new rows.
+
+        Args:
+            rows: row id of each, and Catalyst's ``InternalRow``, which has the table's columns from
+                the sixth on.
+            write_id: of the rows.
+            bucket: bucket property of the rows.
+        """
+        file = self._file(*self._arguments)
+        try:
+            for number, row in rows:
+                file.add(0, write_id, bucket, number, write_id, row)
+        finally:
+            file.close()
+        return bytes(file.content())
