@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.bridge.gateway import callback_client
-from acidsql.bridge.java_sources import PACKAGE, class_loader, compiled, loaded, source_text
+from acidsql.bridge.java_sources import PACKAGE, compiled, loaded, source_text
 from acidsql.bridge.jvm import JavaObject, LogicalPlan, jvm_class, scala_seq
 from acidsql.errors import AcidAnalysisError
 
@@ -101,7 +101,7 @@ class ServerClasses:
         """
         self._spark = spark
         text = source_text(source, {**names, _ERROR: _ERROR_MEMBERS})
-        self._loader = compiled(spark, _shared(spark), text)
+        self._loader = compiled(spark, text, _shared_text(spark))
         python = callback_client(spark)
         answers = _answers(partial(_answer, self, ask, error_class))
         self.asked = self.new("Asked", answers, python)
@@ -180,10 +180,9 @@ def java_error(error: Exception) -> JavaObject | None:
     return getattr(error, "_origin", None)
 
 
-def _shared(spark: SparkSession) -> JavaObject:
-    """Return the loader of the classes that the servers share."""
-    methods = "\n".join(_parser_methods(spark))
-    return compiled(spark, class_loader(spark), source_text(_SHARED, {_METHODS: methods}))
+def _shared_text(spark: SparkSession) -> str:
+    """Return the text of the classes that the servers share."""
+    return source_text(_SHARED, {_METHODS: "\n".join(_parser_methods(spark))})
 
 
 def _parser_methods(spark: SparkSession) -> Iterator[str]:

@@ -1,22 +1,32 @@
 """Java sources beside this module, compiled in the driver by Janino.
 
-Spark has Janino for the code that it generates, so no jar is needed.
+Spark has Janino for the code that it generates, so no jar is needed. What was compiled once for a
+release of Spark and of Java is kept in the user's cache directory (``class_jars``).
 """
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from weakref import finalize
 
+from platformdirs import user_cache_path
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from acidsql.bridge.class_jars import digest_of, kept_jar
 from acidsql.bridge.jvm import JavaObject, jvm_class, simple_name
 from acidsql.bridge.jvm_cache import JvmCache
 from acidsql.bridge.spark_versions import missing_internal
 
 PACKAGE = "acidsql.bridge"
 _UTILS = "org.apache.spark.util.Utils"
+_RESOURCES = "org.codehaus.commons.compiler.util.resource"
+_SCRATCH = "directory of compiled classes"
+_VERSIONS = "versions of what is compiled against"
 
 
 def class_loader(spark: SparkSession) -> JavaObject:
@@ -46,38 +56,137 @@ def source_text(source: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def compiled(spark: SparkSession, parent: JavaObject, text: str) -> JavaObject:
-    """Return the loader of the classes of a text, which is compiled once for each JVM.
+def compiled(spark: SparkSession, text: str, below: str | None = None) -> JavaObject:
+    """Return the loader of the classes of a text, which are loaded once in each JVM.
 
     py4j remembers methods by the names of their classes. It would call those of one class on the
     objects of another that has the same name and another loader.
 
     Args:
-        parent: loader of the classes that the text names.
+        spark: the session.
+        text: names classes of Spark, and of ``below``.
+        below: another text, whose classes this one names.
 
     Raises:
         AcidAnalysisError: this release of Spark lacks what the text uses
             (UNSUPPORTED_SPARK_VERSION).
     """
     cache = JvmCache.of(spark.sparkContext._gateway)
+    key = text if below is None else f"{text}\0{below}"
     with cache.mutex:
-        if text not in cache.loaders:
-            cache.loaders[text] = _compile(spark, parent, text)
-        return cache.loaders[text]
+        if key not in cache.loaders:
+            parent = class_loader(spark) if below is None else compiled(spark, below)
+            texts = {"Source.java": text}
+            jar = compiled_jar(spark, texts, parent, () if below is None else (below,))
+            cache.loaders[key] = _loader(spark, jar, parent)
+        return cache.loaders[key]
 
 
-def _compile(spark: SparkSession, parent: JavaObject, text: str) -> JavaObject:
-    compiler = jvm_class(spark, "org.codehaus.janino.SimpleCompiler")()
-    compiler.setParentClassLoader(parent)
+def compiled_jar(
+    spark: SparkSession, texts: Mapping[str, str], parent: JavaObject, others: Sequence[str] = ()
+) -> Path:
+    """Return the jar of the classes of some texts, which are compiled unless the user's cache has
+    them.
+
+    The caller holds the mutex of the gateway's ``JvmCache``.
+
+    Args:
+        spark: the session.
+        texts: by their paths below the root of the packages; they may name each other's classes.
+        parent: loader of the other classes that they name.
+        others: texts of those of these classes that are no part of a release.
+
+    Raises:
+        AcidAnalysisError: see ``compiled``.
+    """
+    flat = [part for path in sorted(texts) for part in (path, texts[path])]
+    return kept_jar(
+        digest_of([*_versions(spark), *flat, *others]),
+        lambda: _compile(spark, texts, parent),
+        user_cache_path("acidsql") / "classes",
+        scratch_directory(spark),
+    )
+
+
+def scratch_directory(spark: SparkSession) -> Path:
+    """Return a directory of this process, which is removed when it ends."""
+    gateway = spark.sparkContext._gateway
+    cache = JvmCache.of(gateway)
+    with cache.mutex:
+        if _SCRATCH not in cache.objects:
+            made = Path(tempfile.mkdtemp(prefix="acidsql-classes-"))
+            finalize(gateway, _remove, made, os.getpid())
+            cache.objects[_SCRATCH] = made
+        found: Path = cache.objects[_SCRATCH]
+        return found
+
+
+def _remove(directory: Path, process: int) -> None:
+    """Remove a directory, unless a process does so that was forked from the one that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _versions(spark: SparkSession) -> Sequence[str]:
+    """Return the versions of all that a source may be compiled against: a vendor's Spark may have
+    another ORC than the release of the same name.
+    """
+    cache = JvmCache.of(spark.sparkContext._gateway)
+    if _VERSIONS not in cache.objects:
+        orc = loaded(spark, "org.apache.orc.OrcFile").getProtectionDomain().getCodeSource()
+        cache.objects[_VERSIONS] = (
+            spark.version,
+            str(jvm_class(spark, "java.lang.System").getProperty("java.version")),
+            str(jvm_class(spark, "org.apache.hadoop.util.VersionInfo").getVersion()),
+            str(orc.getLocation()),
+        )
+    known: Sequence[str] = cache.objects[_VERSIONS]
+    return known
+
+
+def _compile(spark: SparkSession, texts: Mapping[str, str], parent: JavaObject) -> dict[str, bytes]:
+    """Compile texts; return the content of the class files by their names."""
+    sources, classes = (jvm_class(spark, "java.util.HashMap")() for _ in range(2))
+    for path, text in texts.items():
+        sources.put(path, text.encode())
+    finder = jvm_class(spark, f"{_RESOURCES}.MapResourceFinder")(sources)
+    compiler = jvm_class(spark, "org.codehaus.janino.Compiler")()
+    # Class files are kept in the map alone, and none is looked for on the disk.
+    compiler.setSourceFinder(finder)
+    compiler.setClassFileFinder(getattr(jvm_class(spark, f"{_RESOURCES}.ResourceFinder"), _EMPTY))
+    compiler.setClassFileCreator(jvm_class(spark, f"{_RESOURCES}.MapResourceCreator")(classes))
+    compiler.setIClassLoader(
+        jvm_class(spark, "org.codehaus.janino.ClassLoaderIClassLoader")(parent)
+    )
+    compiler.setDebugLines(True)
+    compiler.setDebugSource(True)
+    resource = loaded(spark, f"{_RESOURCES}.Resource")
+    units = jvm_class(spark, "java.lang.reflect.Array").newInstance(resource, len(texts))
+    for i, path in enumerate(sorted(texts)):
+        units[i] = finder.findResource(path)
     try:
-        compiler.cook(text)
+        compiler.compile(units)
     except Py4JJavaError as error:
         if simple_name(error.java_exception) != "CompileException":
             raise
         lacking = str(error.java_exception.getMessage())
         what = f"class or method that a Java source uses ({lacking})"
         raise missing_internal(spark.version, what) from error
-    return compiler.getClassLoader()
+    return {str(name): bytes(classes.get(name)) for name in classes.keySet().toArray()}
+
+
+_EMPTY = "EMPTY_RESOURCE_FINDER"
+
+
+def _loader(spark: SparkSession, jar: Path, parent: JavaObject) -> JavaObject:
+    urls = jvm_class(spark, "java.lang.reflect.Array").newInstance(loaded(spark, "java.net.URL"), 1)
+    urls[0] = url_of(spark, jar)
+    return jvm_class(spark, "java.net.URLClassLoader")(urls, parent)
+
+
+def url_of(spark: SparkSession, path: Path) -> JavaObject:
+    """Return the ``java.net.URL`` of a local file."""
+    return jvm_class(spark, "java.io.File")(str(path)).toURI().toURL()
 
 
 def only_object(
@@ -96,7 +205,7 @@ def only_object(
     cache = JvmCache.of(spark.sparkContext._gateway)
     with cache.mutex:
         if name not in cache.objects:
-            loader = compiled(spark, class_loader(spark), source_text(source, {}))
+            loader = compiled(spark, source_text(source, {}))
             constructor = loader.loadClass(f"{PACKAGE}.{name}").getConstructors()[0]
             listed = jvm_class(spark, "java.util.List").of(*arguments)
             cache.objects[name] = constructor.newInstance(listed.toArray())

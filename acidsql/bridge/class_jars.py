@@ -1,0 +1,127 @@
+"""Jars of compiled Java classes in the user's cache directory.
+
+A name has the digest of what the classes were compiled from and that of the jar itself, so a jar
+that is torn, changed or of somebody else is never loaded; it is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+_DIGITS = 32
+_OLD_SECONDS = 90 * 86_400
+_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a jar can have: equal classes make equal jars
+
+
+def digest_of(parts: Sequence[str]) -> str:
+    """Return the digest of what classes are compiled from, 32 hexadecimal digits.
+
+    Args:
+        parts: source texts, and the versions of everything that the compiler looks at.
+    """
+    lengths = "".join(f"{len(part)}:" for part in parts)
+    return hashlib.sha256((lengths + "".join(parts)).encode()).hexdigest()[:_DIGITS]
+
+
+def jar_of(classes: Mapping[str, bytes]) -> bytes:
+    """Build a jar.
+
+    Args:
+        classes: content of each file by its name, such as ``acidsql/bridge/Planning.class``.
+    """
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as jar:
+        for name in sorted(classes):
+            jar.writestr(zipfile.ZipInfo(name, _DATE), classes[name], zipfile.ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def kept_jar(key: str, make: Callable[[], Mapping[str, bytes]], cache: Path, scratch: Path) -> Path:
+    """Return the jar of some classes, which is made if the cache has none that is whole.
+
+    Args:
+        key: ``digest_of`` what they are compiled from.
+        make: compiles them; see ``jar_of``.
+        cache: directory for the jars of this user, made if it is not there.
+        scratch: directory of this process, which takes the jar where no cache can be written.
+    """
+    for place in (cache, scratch):
+        found = _whole_jar(key, place)
+        if found is not None:
+            return found
+    jar = jar_of(make())
+    name = f"{key}-{_digest(jar)}.jar"
+    try:
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if _is_private(cache, stat.S_ISDIR):
+            return _write(cache, name, jar)
+    except OSError:
+        pass  # a read-only home, a full disk: the next session compiles again
+    return _write(scratch, name, jar)
+
+
+def _whole_jar(key: str, place: Path) -> Path | None:
+    """Return the jar of a key in a directory that is private and has the content of its name."""
+    try:
+        if not _is_private(place, stat.S_ISDIR):
+            return None
+        for path in sorted(place.glob(f"{key}-*.jar")):
+            if (
+                _is_private(path, stat.S_ISREG)
+                and path.stem == f"{key}-{_digest(path.read_bytes())}"
+            ):
+                os.utime(path)
+                return path
+    except OSError:
+        pass  # removed in the meantime, or not to be read
+    return None
+
+
+def _is_private(path: Path, is_kind: Callable[[int], bool]) -> bool:
+    """Return whether a path is of a kind, is this user's, and nobody else may open it."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    return is_kind(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+
+
+def _write(place: Path, name: str, content: bytes) -> Path:
+    """Write a file under another name first, so that nobody finds a part of it."""
+    handle, temporary = tempfile.mkstemp(dir=place, prefix=".", suffix=".tmp")  # of mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        target = place / name
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _remove_old(place)
+    return target
+
+
+def _remove_old(place: Path) -> None:
+    """Remove jars, and what killed processes have left, that nobody has used for a long time."""
+    oldest = time.time() - _OLD_SECONDS
+    for pattern in ("*.jar", ".*.tmp"):
+        for path in place.glob(pattern):
+            try:
+                if path.lstat().st_mtime < oldest:
+                    path.unlink(missing_ok=True)
+            except FileNotFoundError:
+                continue  # another process was faster
+            except PermissionError:
+                return
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:_DIGITS]
