@@ -13,6 +13,13 @@ from acidsql.bridge import manifest_write, object_files, s3
 from acidsql.bridge.analysis_errors import naming_table, without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.before_stop import before_stop
+from acidsql.bridge.bucket_files import (
+    BucketFileEncoder,
+    FileSchema,
+    Layout,
+    WrittenFile,
+    write_bucket_files,
+)
 from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
 from acidsql.bridge.changed_tables import qualify_target
 from acidsql.bridge.client_statements import executed_command, session_of
@@ -150,7 +157,6 @@ from acidsql.bridge.row_level import (
     update_rows,
 )
 from acidsql.bridge.rows import (
-    OrcEncoder,
     arrow_table,
     collect_to_driver,
     fits_in_driver,
@@ -161,7 +167,6 @@ from acidsql.bridge.rows import (
     local_rows,
     replace_by_collected,
     rows_per_task,
-    set_long,
     text_of,
 )
 from acidsql.bridge.search import condition_of, finds_rows, reads_in_batches, search_options
@@ -234,6 +239,7 @@ __all__ = [
     "TRIED",
     "WORD_BITS",
     "AggregateFunction",
+    "BucketFileEncoder",
     "CatalogTable",
     "ChangesCall",
     "ChangesClause",
@@ -247,16 +253,17 @@ __all__ = [
     "ExecuteImmediate",
     "Expression",
     "FileRelation",
+    "FileSchema",
     "FilterConjunct",
     "FoundPath",
     "GatewayError",
     "JavaError",
     "JavaObject",
     "JvmCache",
+    "Layout",
     "LogicalPlan",
     "MergePlan",
     "NamedColumns",
-    "OrcEncoder",
     "PlanNode",
     "PlanOutline",
     "Reference",
@@ -268,6 +275,7 @@ __all__ = [
     "Timestamp",
     "UnresolvedPlan",
     "Watch",
+    "WrittenFile",
     "active",
     "alias_of",
     "aliases_are_fresh",
@@ -416,7 +424,6 @@ __all__ = [
     "send_answers_at_once",
     "session_key",
     "session_of",
-    "set_long",
     "setting_names",
     "simple_name",
     "sort_order",
@@ -443,6 +450,7 @@ __all__ = [
     "with_attributes_of",
     "without_conditions",
     "without_plans",
+    "write_bucket_files",
     "write_bytes",
     "written_by",
     "written_in_script",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.executor_classes import executor_class
+from acidsql.bridge.executor_classes import new_object
 from acidsql.bridge.jvm import SOURCES, JavaObject, java_type, jvm_class, scala_map, scala_object
 from acidsql.bridge.plans import java_frame, logical_plan
+
+_PACKAGE = "writer"
 
 
 class WrittenFile(NamedTuple):
@@ -90,7 +92,10 @@ def write_bucket_files(
     properties = gateway.new_array(gateway.jvm.int, len(layout.inserting))
     for i, (name, number) in enumerate(layout.inserting.items()):
         names[i], properties[i] = name, number
-    java_layout = executor_class(spark, "BucketLayout")(
+    java_layout = new_object(
+        spark,
+        _PACKAGE,
+        "BucketLayout",
         place,
         _orc_schema(spark, schema.events),
         java_type(spark, schema.columns),
@@ -102,22 +107,30 @@ def write_bucket_files(
         layout.values,
         layout.is_bucketed,
     )
-    write = executor_class(spark, "BucketWrite")(java_layout)
+    write = new_object(spark, _PACKAGE, "BucketWrite", java_layout)
     none = scala_object(spark, "scala.None")
     nothing = scala_object(spark, "scala.collection.immutable.Nil")
     command = jvm_class(spark, f"{SOURCES}.v2.WriteToDataSourceV2")(
         none, write, logical_plan(rows), nothing
     )
-    java_frame(spark, spark._jsparkSession, command)
+    java_frame(spark, spark._jsparkSession, command).collect()
     return _written(str(write.files()), 6 + layout.values)
 
 
 def _written(told: str, width: int) -> list[WrittenFile]:
     fields = told.split("\0") if told else []
+    files = [fields[i : i + width] for i in range(0, len(fields), width)]
     return [
-        WrittenFile(path, target, *map(int, numbers), tuple(values))
-        for path, target, *rest in (fields[i : i + width] for i in range(0, len(fields), width))
-        for numbers, values in [(rest[:4], rest[4:])]
+        WrittenFile(
+            path=file[0],
+            target=file[1],
+            bucket=int(file[2]),
+            size=int(file[3]),
+            rows=int(file[4]),
+            deletes=int(file[5]),
+            values=tuple(file[6:]),
+        )
+        for file in files
     ]
 
 
@@ -141,7 +154,7 @@ class BucketFileEncoder:
     """
 
     def __init__(self, spark: SparkSession, schema: FileSchema) -> None:
-        self._file = executor_class(spark, "BucketFile")
+        self._spark = spark
         self._arguments = (
             None,
             _orc_schema(spark, schema.events),
@@ -158,7 +171,7 @@ class BucketFileEncoder:
             write_id: of the rows.
             bucket: bucket property of the rows.
         """
-        file = self._file(*self._arguments)
+        file = new_object(self._spark, _PACKAGE, "BucketFile", *self._arguments)
         try:
             for number, row in rows:
                 file.add(0, write_id, bucket, number, write_id, row)

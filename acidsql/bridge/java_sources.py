@@ -50,7 +50,7 @@ def source_text(source: str, names: Mapping[str, str]) -> str:
         source: file name.
         names: texts that stand in the source for others.
     """
-    text = Path(__file__).with_name(source).read_text("utf-8")
+    text = (Path(__file__).parent / source).read_text("utf-8")
     for name, meant in names.items():
         text = text.replace(name, meant)
     return text

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any, cast
-from uuid import uuid4
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from acidsql.bridge.jobs import job_errors, root_message
 from acidsql.bridge.jvm import (
     CATALYST,
-    SOURCES,
     JavaObject,
     cloned_session,
     default_parallelism,
-    java_type,
     jvm_class,
-    scala_map,
     scala_object,
     session_state,
     simple_name,
@@ -120,11 +114,6 @@ def text_of(row: JavaObject, column: int) -> str:
     return str(row.getUTF8String(column))
 
 
-def set_long(row: JavaObject, column: int, value: int) -> None:
-    """Set a BIGINT of a row."""
-    row.setLong(column, value)
-
-
 def has_local_rows(frame: DataFrame, most: int) -> bool:
     """Return whether Spark's optimizer makes a plan a ``LocalRelation``, as it does of VALUES.
 
@@ -196,62 +185,3 @@ def arrow_table(frame: DataFrame) -> pa.Table:
     return (
         pa.Table.from_batches(batches) if batches else to_arrow_schema(frame.schema).empty_table()
     )
-
-
-class OrcEncoder:
-    """Writer that a Spark task would use, which writes whole ORC files in memory.
-
-    Hadoop's local file system starts a process for the permissions of each file that it creates.
-
-    Args:
-        schema: columns of the files.
-        options: as a DataFrame's writer takes them.
-    """
-
-    def __init__(self, spark: SparkSession, schema: StructType, options: Mapping[str, Any]) -> None:
-        session, wanted = spark._jsparkSession, scala_map(spark, list(options.items()))
-        job = jvm_class(spark, "org.apache.hadoop.mapreduce.Job").getInstance(
-            session.sessionState().newHadoopConfWithOptions(wanted)
-        )
-        columns = java_type(spark, schema)
-        # It puts what it is asked for into the configuration of the job.
-        jvm_class(spark, f"{SOURCES}.orc.OrcFileFormat")().prepareWrite(
-            session, job, wanted, columns
-        )
-        orc = "org.apache.orc"
-        variant = jvm_class(spark, f"{orc}.impl.writer.WriterEncryptionVariant")
-        self._spark = spark
-        self._not_encrypted = spark.sparkContext._gateway.new_array(variant, 0)
-        self._utils = scala_object(spark, f"{SOURCES}.orc.OrcUtils")
-        found = jvm_class(spark, f"{orc}.mapred.OrcOutputFormat").buildOptions(
-            job.getConfiguration()
-        )
-        self._options = found.setSchema(self._utils.orcTypeDescription(columns))
-        self._serializer = jvm_class(spark, f"{SOURCES}.orc.OrcSerializer")(columns)
-        # No file has this name: ORC tells its writers apart by it.
-        self._name = jvm_class(spark, "org.apache.hadoop.fs.Path")(f"file:/{uuid4().hex}")
-
-    def encode(self, rows: Iterable[JavaObject]) -> bytes:
-        """Return the bytes of a file.
-
-        Args:
-            rows: Catalyst ``InternalRow`` objects, whose first columns are those of the file.
-        """
-        spark, orc = self._spark, "org.apache.orc"
-        content = jvm_class(spark, "java.io.ByteArrayOutputStream")()
-        stream = jvm_class(spark, "org.apache.hadoop.fs.FSDataOutputStream")(content, None)
-        physical = jvm_class(spark, f"{orc}.impl.PhysicalFsWriter")(
-            stream, self._options, self._not_encrypted
-        )
-        writer = jvm_class(spark, f"{orc}.OrcFile").createWriter(
-            self._name, self._options.physicalWriter(physical)
-        )
-        records = jvm_class(spark, f"{orc}.mapreduce.OrcMapreduceRecordWriter")(writer)
-        no_key = jvm_class(spark, "org.apache.hadoop.io.NullWritable").get()
-        try:
-            self._utils.addSparkVersionMetadata(writer)
-            for row in rows:
-                records.write(no_key, self._serializer.serialize(row))
-        finally:
-            records.close(None)
-        return bytes(content.toByteArray())

@@ -86,7 +86,7 @@ def copy_with_rest(
         filesystem: S3A, for which ``can_copy_parts`` is true.
         source: path of the other object, in the same bucket.
         length: number of bytes of it, at least ``LEAST_PART``.
-        rest: the bytes that follow, at least one.
+        rest: the bytes that follow.
         target: path of the new object; one that exists is replaced.
     """
     upload = s3_uploads.begin(spark, filesystem, _key(target))
@@ -94,7 +94,8 @@ def copy_with_rest(
         number = 0
         for number, (first, last) in enumerate(part_ranges(length), 1):
             upload.copy(_key(source), number, first, last)
-        upload.send(number + 1, rest)
+        if rest:
+            upload.send(number + 1, rest)
         upload.complete()
     except BaseException:
         upload.abort()

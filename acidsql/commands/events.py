@@ -17,7 +17,7 @@ from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.scan.time_zones import to_file_zone, zone_of_columns
-from acidsql.schema.acid_file import event_schema
+from acidsql.schema.acid_file import KEYS, event_schema
 from acidsql.schema.columns import data_schema, has_timestamp, partition_schema
 from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
@@ -31,12 +31,13 @@ from acidsql.storage.finalize_deletes import finalize
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     CHECK_TARGET,
+    NEW_ROW,
     TARGET,
     Target,
+    fields_sql,
     named_sql,
     part_columns,
     partition_text,
-    staged_row_sql,
     write_events,
 )
 from acidsql.syntax.lexer import quote
@@ -184,12 +185,7 @@ def insert_event(
         AcidAnalysisError: UNSUPPORTED_DATATYPE.
     """
     check_written(shape.data)
-    keys = {
-        "operation": "0",
-        "originalTransaction": "CAST(NULL AS BIGINT)",
-        "bucket": "CAST(NULL AS INT)",
-        "rowId": "CAST(NULL AS BIGINT)",
-    }
+    keys = {name: NEW_ROW[name] for name in ("operation", *KEYS)}
     stored = len(shape.data.fields)
     target = Target(deletes=False, statement_id=statement_id).name
     return _event(shape, target, keys, values[:stored], values[stored:], bucket)
@@ -216,7 +212,7 @@ def _event(
 ) -> dict[str, str]:
     placed = dict(zip(part_columns(shape.table), parts, strict=True))
     buckets = {BUCKET_COLUMN: bucket} if shape.table.num_buckets else {}
-    return {**keys, **staged_row_sql(row), **placed, **buckets, TARGET: f"'{target}'"}
+    return {**keys, **fields_sql(row), **placed, **buckets, TARGET: f"'{target}'"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +283,7 @@ def write(
     place = transaction.staging, shape.table, transaction.write_id
     with executing(transaction):
         read = len(seen.partitions(shape.table))
-        keys = stage_on_driver(transaction.session.files, events, *place, rows, read, likely)
+        keys = stage_on_driver(events, *place, rows, read, likely)
         places = _places(shape, seen) if keys is None else None
         if keys is None:
             write_events(events, *place, rows, places=places)
@@ -333,8 +329,7 @@ def stage(
     """
     events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
-    files = transaction.session.files
-    if not few or stage_on_driver(files, events, *place, [target]) is None:
+    if not few or stage_on_driver(events, *place, [target]) is None:
         write_events(events, *place, [target], target)
 
 

@@ -7,14 +7,13 @@ Layout: ORC specification v1, ``orc_proto.proto``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
 from acidsql.format import orc_compression
-from acidsql.format.orc_nesting import nest
 from acidsql.format.orc_postscript import PostScript, parse_postscript, write_postscript
 from acidsql.format.protobuf import (
     Field,
@@ -212,9 +211,7 @@ def footer_content(last_bytes: bytes) -> bytes:
     return _read_footer(parse_postscript(last_bytes), last_bytes)
 
 
-def append_metadata(
-    last_bytes: bytes, file_length: int, items: Mapping[str, bytes], row: Sequence[str] = ()
-) -> bytes:
+def append_metadata(last_bytes: bytes, file_length: int, items: Mapping[str, bytes]) -> bytes:
     """Return the bytes that add user metadata to a file when they are appended to it.
 
     They are a copy of the tail's sections, one more chunk of the footer with the items, and a new
@@ -226,8 +223,6 @@ def append_metadata(
         last_bytes: at least the last :func:`tail_length` bytes of the file.
         file_length: length of the whole file.
         items: UTF-8 values by key.
-        row: names of the fields of ``row``, if the columns after it are to become fields of it
-            (``orc_nesting``).
 
     Raises:
         FormatError: as :func:`parse_tail`.
@@ -239,7 +234,7 @@ def append_metadata(
     )
     footer = _read_footer(postscript, last_bytes)
     fields = [field for field in read_fields(footer) if _item_key(field) not in items]
-    kept = b"".join(_with_nested_types(fields, row) if row else (field.raw for field in fields))
+    kept = b"".join(field.raw for field in fields)
     if kept == footer:
         copied = _footer_section(postscript, last_bytes)
     else:
@@ -252,12 +247,6 @@ def append_metadata(
         last_bytes, before_footer + postscript.footer_length, before_footer
     )
     return sections + footer_section + write_postscript(postscript, len(footer_section))
-
-
-def _with_nested_types(fields: Sequence[Field], row: Sequence[str]) -> Iterator[bytes]:
-    """Yield the fields of a footer, with the columns after ``row`` moved into it."""
-    types = iter(nest([field for field in fields if field.number == _FOOTER_TYPES], row))
-    return (next(types) if field.number == _FOOTER_TYPES else field.raw for field in fields)
 
 
 def _parse_checked_postscript(last_bytes: bytes, file_length: int) -> PostScript:

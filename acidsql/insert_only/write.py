@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pyarrow import parquet
 from pyspark.sql import Column, DataFrame
@@ -25,7 +26,7 @@ from acidsql.storage.object_store import WholeFile
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import ORC_COMPRESS, TARGET, codec, part_columns, save
 from acidsql.storage.staging_place import StagingPlace
-from acidsql.storage.tails import Stamped, read_tail
+from acidsql.storage.tails import read_tail
 from acidsql.syntax.lexer import quote
 
 _SOURCES = "org.apache.spark.sql.execution.datasources"
@@ -153,8 +154,13 @@ def finalize_insert_only(
     return finished
 
 
-def _counted(session: AcidSession, table: Table, path: str) -> Stamped:
-    return Stamped(rows=_rows(session, table, path), size=session.files.size(path))
+class _Counted(NamedTuple):
+    rows: int
+    size: int
+
+
+def _counted(session: AcidSession, table: Table, path: str) -> _Counted:
+    return _Counted(rows=_rows(session, table, path), size=session.files.size(path))
 
 
 def _rows(session: AcidSession, table: Table, path: str) -> int:

@@ -125,9 +125,9 @@ def _is_ascending(columns: Sequence[npt.NDArray[np.int64]]) -> bool:
 
 
 class EncodedFile(NamedTuple):
-    """Delete file: its name, its content, and the number of its events."""
+    """Delete file: the number of its bucket, its content, and the number of its events."""
 
-    name: str
+    bucket: int
     content: bytes
     events: int
 
@@ -137,7 +137,7 @@ def write_buckets(
 ) -> None:
     """Write each event to the file of its bucket; see ``encode_buckets``."""
     for file in encode_buckets(events, row, codec):
-        files.put(child(directory, file.name), file.content)
+        files.put(child(directory, bucket_file_name(file.bucket)), file.content)
 
 
 def encode_buckets(events: pa.Table, row: StructType, codec: str) -> Iterator[EncodedFile]:
@@ -155,7 +155,7 @@ def encode_buckets(events: pa.Table, row: StructType, codec: str) -> Iterator[En
         wanted = pa.array(values, events["bucket"].type)
         own = events.filter(pc.is_in(events["bucket"], wanted)) if len(buckets) > 1 else events
         content = encode(own, row, codec)
-        yield EncodedFile(bucket_file_name(bucket_id), content, len(own))
+        yield EncodedFile(bucket_id, content, len(own))
 
 
 def encode(events: pa.Table, row: StructType, codec: str) -> bytes:

@@ -13,35 +13,28 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.errors import WriteJobError
-from acidsql.format.partitions import escape
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.schema.acid_file import KEYS
 from acidsql.storage.delete_files import NO_KEYS, RowId
-from acidsql.storage.filesystem import FileSystem, child
-from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import (
-    BUCKET_COLUMN,
     TARGET,
     Target,
     directory_columns,
-    final_columns,
-    named_sql,
+    event_sql,
+    file_schema,
     part_columns,
-    writer_options,
+    row_types,
 )
-from acidsql.storage.staging_place import StagingPlace
+from acidsql.storage.staging_place import StagedFile, StagingPlace
 
 # Approximate bytes of a row id with its number and target, and of a partition value.
 _KEY_BYTES, _VALUE_BYTES = 36, 24
 # Spark's row number has the number of the task above these bits.
 _NUMBER, _NUMBER_BITS = "__number", 33
-# Position of the row id among the columns of a file.
-_ROW_ID = 3
 # Column with the directories of an event, and with its key if it deletes a row.
 _TOLD, _NUL = "__told", "\0"
 # A row is taken to have no more bytes, as its average in a table.
@@ -141,7 +134,6 @@ def group_by_place(found: pa.Table, table: Table) -> Keys:
 
 
 def stage_on_driver(
-    store: FileSystem,
     events: DataFrame,
     staging: StagingPlace,
     table: Table,
@@ -153,7 +145,6 @@ def stage_on_driver(
     """Write the rows among events into staging, as one task of a write job would.
 
     Args:
-        store: the file system.
         events: all columns of an event except ``currentTransaction``.
         rows: the targets that get rows.
         partitions: number of partitions that the statement reads.
@@ -170,44 +161,51 @@ def stage_on_driver(
     if not may_stage_on_driver(events, most, likely):
         return None
     directories = directory_columns(table)
-    writer = f"`{BUCKET_COLUMN}`" if table.num_buckets else "0"
-    columns = final_columns(table, rows, write_id, writer, new_row_id="0L")
-    # One text, because each value that is fetched is a call into the JVM. It leaves NULL out.
+    columns = event_sql(table, "0L", has_rows=bool(rows))
+    # One text, because each value that is fetched is a call into the JVM.
     told = ", ".join(f"CAST(`{name}` AS STRING)" for name in (*directories, *KEYS))
-    made = bridge.select(events, *named_sql(columns), f"concat_ws(chr(0), {told}) AS {_TOLD}")
+    made = bridge.select(events, *columns, f"concat_ws(chr(0), {told}) AS {_TOLD}")
     with bridge.job_errors():
         found = bridge.local_rows(bridge.limit_per_task(made, most))
     if found is None or len(found) >= most:
         return None
-    inserts = {target.name for target in rows}
+    inserts = {target.name: target for target in rows}
     keys: dict[Place, list[RowId]] = defaultdict(list)
-    files: dict[tuple[Place, int], list[bridge.JavaObject]] = defaultdict(list)
+    files: dict[tuple[Place, int], list[tuple[int, bridge.JavaObject]]] = defaultdict(list)
     # As in a task, one counter runs through all partitions: row ids differ between them.
     numbers: Counter[tuple[str, int]] = Counter()
     values = slice(1, 1 + len(table.partition_columns))
     for row in found:
         told_of_row = bridge.text_of(row, len(columns)).split(_NUL)
         target = told_of_row[0]
-        has_key = target not in inserts
-        if len(told_of_row) != len(directories) + len(KEYS) * has_key:
+        if len(told_of_row) != len(directories) + len(KEYS):
             raise _not_written("a partition value has the character NUL")
         place = Place(target, tuple(told_of_row[values]))
-        if not has_key:
-            bucket = int(told_of_row[-1]) if table.num_buckets else 0
-            bridge.set_long(row, _ROW_ID, numbers[target, bucket])
+        if target in inserts:
+            bucket = int(told_of_row[len(directories) - 1]) if table.num_buckets else 0
+            files[place, bucket].append((numbers[target, bucket], row))
             numbers[target, bucket] += 1
-            files[place, bucket].append(row)
         else:
             keys[place].append(RowId(*map(int, told_of_row[-len(KEYS) :])))
     if files:
-        schema = StructType(made.schema.fields[: len(columns)])
+        row_columns, named = row_types(made.schema, table)
+        schema = file_schema(table, named, row_columns)
         with bridge.job_errors():
-            encoder = bridge.OrcEncoder(events.sparkSession, schema, writer_options(table))
-            contents = [(where, encoder.encode(own)) for where, own in files.items()]
-        try:
-            in_parallel(lambda file: _write(store, staging, table, *file), contents)
-        except OSError as error:
-            raise _not_written(str(error)) from error
+            encoder = bridge.BucketFileEncoder(events.sparkSession, schema)
+            for (place, bucket), own in files.items():
+                bucket_property = inserts[place.target].bucket_property + (bucket << 16)
+                content = encoder.encode(own, write_id, bucket_property)
+                staging.files.append(
+                    StagedFile(
+                        target=place.target,
+                        values=place.values,
+                        bucket=bucket,
+                        rows=len(own),
+                        deletes=0,
+                        size=len(content),
+                        content=content,
+                    )
+                )
     return {
         place: pa.Table.from_pylist([k._asdict() for k in own], NO_KEYS.schema)
         for place, own in keys.items()
@@ -220,13 +218,6 @@ def _not_written(why: str) -> WriteJobError:
         f"the rows of the statement could not be written ({why}): check that the values of "
         "partition columns can be names of directories, and that there is room",
     )
-
-
-def _write(
-    files: FileSystem, staging: StagingPlace, table: Table, where: tuple[Place, int], content: bytes
-) -> None:
-    directory = child(staging.of_driver, *_directories(table, *where))
-    files.write(child(directory, "part-00000-0.orc"), content)
 
 
 def most_rows(events: DataFrame, partitions: int) -> int:
@@ -243,10 +234,3 @@ def most_rows(events: DataFrame, partitions: int) -> int:
     fitting = bridge.rows_per_task(events, bridge.input_bytes(events), _ROW_BYTES)
     # A power of two is part of fewer generated programs.
     return max(few, min(1 << (wanted - 1).bit_length(), fitting))
-
-
-def _directories(table: Table, place: Place, bucket: int) -> list[str]:
-    """Return the names of the directories below staging into which a job would write events."""
-    parts = zip(part_columns(table), place.values, strict=True)
-    buckets = [f"{BUCKET_COLUMN}={bucket}"] if table.num_buckets else []
-    return [f"{TARGET}={place.target}", *(f"{n}={escape(v)}" for n, v in parts), *buckets]

@@ -110,7 +110,7 @@ class ObjectStoreFiles:
         S3 copies the staged file by itself, where its rules allow it.
         """
         source, written = self.hadoop_path(start.path), self.hadoop_path(target)
-        is_long = start.size >= bridge.s3.LEAST_PART and rest
+        is_long = start.size >= bridge.s3.LEAST_PART
         if is_long and store_of(start.path) == store_of(target) and self._copies_parts(target):
             files = written[0], source[1], start.size
             bridge.s3.copy_with_rest(self.spark, *files, rest, written[1])

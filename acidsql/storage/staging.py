@@ -244,15 +244,12 @@ def event_sql(table: Table, place: str, *, has_rows: bool) -> list[str]:
     return ["operation", *KEYS, f"{place} AS currentTransaction", *fields]
 
 
-def write_buckets(
-    events: DataFrame, place: str, table: Table, schema: bridge.FileSchema
-) -> list[StagedFile]:
+def write_buckets(events: DataFrame, place: str, schema: bridge.FileSchema) -> list[StagedFile]:
     """Write events that have their keys, sorted, into one file for each bucket.
 
     Args:
         events: the columns of a file, then ``BUCKET_COLUMN``; those of a bucket are in one task.
         place: directory for the files.
-        table: the table.
         schema: of the files.
     """
     ordered = events.sortWithinPartitions(BUCKET_COLUMN, *KEYS)

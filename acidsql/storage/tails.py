@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 
 from acidsql.errors import FormatError
-from acidsql.format.acid_metadata import footer_items
-from acidsql.format.orc_tail import OrcTail, append_metadata, parse_tail, tail_length
+from acidsql.format.orc_tail import OrcTail, parse_tail, tail_length
 from acidsql.limits import limits
 from acidsql.storage.directory import FileVersion
 from acidsql.storage.lru_cache import LruCache
@@ -101,70 +100,6 @@ class TailSource(Protocol):
     @property
     def tails(self) -> TailCache:
         """Tails of published files."""
-
-
-class Stamped(NamedTuple):
-    """Finished file.
-
-    Attributes:
-        rows: number of its rows or events.
-        size: in bytes.
-    """
-
-    rows: int
-    size: int
-
-
-class AcidTail(NamedTuple):
-    """Tail with ACID metadata for a file that was written without.
-
-    Attributes:
-        old: the tail that the file has.
-        content: the new one, which follows it.
-    """
-
-    old: OrcTail
-    content: bytes
-
-    @property
-    def stamped(self) -> Stamped:
-        """File with the tail."""
-        return Stamped(rows=self.old.rows, size=self.old.file_length + len(self.content))
-
-
-def acid_tail(
-    files: ReadableFiles,
-    path: str,
-    size: int | None = None,
-    *,
-    row: Sequence[str],
-    deletes: bool,
-    one_writer: bool,
-) -> AcidTail:
-    """Make the tail with the ACID items of user metadata (``acid_metadata``) for a written file.
-
-    Args:
-        size: of the file in bytes, if it is known.
-        row: names of the table's columns if the file has them beside ``row``, as staged rows do.
-        deletes: True if the file holds delete events, False if it holds rows.
-        one_writer: True if all rows have one write id and one bucket property, in ascending order
-            of row id. Then the last key of a stripe follows from its statistics; otherwise the keys
-            are read.
-    """
-    if size is None:
-        size = files.size(path)
-    last = tail_bytes(files, path, size)
-    tail = parse_tail(last, size)
-    keys = _keys_from_statistics(tail) if one_writer else last_keys(files, path, len(tail.stripes))
-    inserts, removed = (0, tail.rows) if deletes else (tail.rows, 0)
-    content = append_metadata(last, size, footer_items(keys, inserts, removed), row)
-    return AcidTail(old=tail, content=content)
-
-
-def _keys_from_statistics(tail: OrcTail) -> list[tuple[int, int, int]]:
-    """Return the last key of each stripe of one writer's file: its greatest row id."""
-    columns = [tail.stripe_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
-    return [(w[1], b[1], r[1]) for w, b, r in zip(*columns, strict=True) if w and b and r]
 
 
 def last_keys(files: ReadableFiles, path: str, stripes: int) -> list[tuple[int, int, int]]:

@@ -1,6 +1,5 @@
-package acidsql.bridge;
+package acidsql.writer;
 
-import java.io.IOException;
 import org.apache.hadoop.hive.common.type.HiveDecimal;
 import org.apache.hadoop.hive.ql.exec.vector.BytesColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.ColumnVector;

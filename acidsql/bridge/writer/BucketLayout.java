@@ -1,4 +1,4 @@
-package acidsql.bridge;
+package acidsql.writer;
 
 import java.io.Serializable;
 import org.apache.hadoop.conf.Configuration;

@@ -1,4 +1,4 @@
-package acidsql.bridge;
+package acidsql.writer;
 
 import java.io.IOException;
 import java.util.ArrayList;
