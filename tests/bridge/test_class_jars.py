@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.bridge import class_jars
 from acidsql.bridge.class_jars import digest_of, jar_of, kept_jar
 
 _CLASSES = {"a/B.class": b"bytes of B", "a/C.class": b"bytes of C"}
@@ -120,7 +119,7 @@ def test_nothing_is_left_of_a_jar_that_could_not_be_written(
 
     cache = tmp_path / "c"
     with monkeypatch.context() as patch:
-        patch.setattr(class_jars.Path, "replace", fail)
+        patch.setattr(Path, "replace", fail)
         with pytest.raises(OSError, match="no space"):  # nor is there space for the process
             kept_jar("k", Compiler(), cache, scratch)
     assert list(cache.iterdir()) == list(scratch.iterdir()) == []

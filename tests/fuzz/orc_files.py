@@ -99,7 +99,6 @@ def _look(tail: OrcTail) -> None:
 def _append(last: bytes, size: int) -> None:
     items = footer_items([(2, 536870912, 99)], inserts=100, deletes=0)
     append_metadata(last, size, items)
-    append_metadata(last, size, items, row=["a", "b"])
 
 
 def _join(last: bytes, size: int) -> None:

@@ -16,7 +16,7 @@ from acidsql.format.names import STAGING_PREFIX
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.planning.statement import StatementSnapshot
-from acidsql.storage import delete_files, finalize
+from acidsql.storage import delete_files
 from acidsql.storage.filesystem import FileSystem
 from acidsql.transactions.injection_points import Point
 from acidsql.transactions.transaction import Transaction
@@ -24,7 +24,8 @@ from acidsql.transactions.write_transaction import WriteTransaction
 from tests import injection
 
 if TYPE_CHECKING:
-    from tests.product.conftest import Lab
+    from tests.limits import set_limits
+from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
 
@@ -86,7 +87,7 @@ def into_the_table(_files: FileSystem, _source: str, target: str) -> bool:
 STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
     "planning": (StatementSnapshot, "snapshot", lambda: lambda *_: True),
     "staging": (events, "finalize", lambda: lambda *_: True),
-    "stamping": (finalize, "acid_tail", lambda: lambda *_: True),
+    "naming": (rewriting, "put_bucket_files", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
     "adding partitions": (EmbeddedMetastore, "prepare_commit", lambda: lambda *_: True),
@@ -240,6 +241,7 @@ def test_what_a_dead_writer_left_in_staging_goes_with_the_next_cleaning(
 ) -> None:
     t = lab.create("id int", values="(1)")
     with monkeypatch.context() as patch:
+        set_limits(patch, driver_read_bytes=-1)
         failing(patch, events, "finalize", error=Injected("killed"))
         failing(patch, WriteTransaction, "undo", error=MetastoreError("DOWN", "gone"))
         failing(
@@ -263,7 +265,7 @@ COMPACTION_STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]
     "rewriting": (bridge, "rewrite_stripes", lambda: lambda *_: True),
     "merging deletes": (delete_files, "encode", lambda: lambda *_: True),
     "writing": (rewriting, "write_buckets", lambda: lambda *_: True),
-    "stamping": (finalize, "acid_tail", lambda: lambda *_: True),
+    "naming": (rewriting, "put_bucket_files", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
     "reporting": (EmbeddedMetastore, "compaction_done", lambda: lambda *_: True),

@@ -9,13 +9,13 @@ import pytest
 
 from acidsql.errors import CardinalityError
 from acidsql.storage import finalize_deletes
-from acidsql.storage.finalize import StagedDirectory, staged_directories
 from tests.limits import set_limits
 from tests.product.evidence import last_execution, plans_since, sorted_files
 
 if TYPE_CHECKING:
-    from acidsql.storage.filesystem import FileSystem
-    from acidsql.storage.staging_place import StagingPlace
+    from acidsql.storage.driver_writer import Keys
+    from acidsql.storage.finalize import FinishedDirectory, Staging
+    from acidsql.storage.staging_place import StagedFile
     from tests.product.conftest import AcidFile, Lab
 
 pytestmark = pytest.mark.spark
@@ -31,13 +31,14 @@ def hive_items(file: AcidFile) -> dict[str, str]:
 def test_delete_files_do_not_depend_on_where_events_are_staged_and_settled(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
 ) -> None:
-    staged: list[StagedDirectory] = []
+    staged: list[StagedFile] = []
+    finalize = finalize_deletes.finalize
 
-    def look(files: FileSystem, place: StagingPlace) -> list[StagedDirectory]:
-        staged.extend(found := staged_directories(files, place))
-        return found
+    def look(staging: Staging, keys: Keys | None) -> list[FinishedDirectory]:
+        staged.extend(staging.place.files)
+        return finalize(staging, keys)
 
-    monkeypatch.setattr(finalize_deletes, "staged_directories", look)
+    monkeypatch.setattr("acidsql.commands.events.finalize", look)
     trees = []
     for changes in (
         {},

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlparse
 
 import pytest
 from pyspark.errors import PySparkException
@@ -13,8 +11,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from acidsql.errors import WriteJobError
+from acidsql.format.names import STAGING_PREFIX
 from acidsql.storage import staging
-from acidsql.storage.filesystem import FileSystem
 from tests.limits import set_limits
 from tests.product.evidence import last_execution, plans_since, sorted_files
 
@@ -224,30 +222,17 @@ def test_the_sessions_writer_settings_do_not_reach_the_files(lab: Lab) -> None:
         assert not [path for path in lab.tree(table) if "SUCCESS" in path or ".crc" in path]
 
 
-def test_files_of_tasks_appear_when_the_job_commits(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    appeared: list[str] = []
-    delete = FileSystem.delete
-
-    def looking(files: FileSystem, path: str) -> None:
-        found = Path(urlparse(path).path).rglob("part-*")
-        appeared.extend(p.name for p in found if "_temporary" not in p.parts)
-        delete(files, path)
-
-    monkeypatch.setattr(FileSystem, "delete", looking)
-    t = lab.create("id bigint")
+def test_what_tasks_wrote_goes_with_a_job_that_fails(lab: Lab) -> None:
+    t = lab.create("id bigint", values="(1)")
+    before = lab.tree(t)
     numbers = lab.spark.range(0, 40, 1, 8)
-    # With algorithm 2 the tasks that came to an end would have put their files in place.
-    with (
-        lab.settings(mapreduce__fileoutputcommitter__algorithm__version="2"),
-        pytest.raises((PySparkException, WriteJobError), match="the last fails"),
-    ):
+    with pytest.raises((PySparkException, WriteJobError), match="the last fails"):
         lab.sql(
             f"INSERT INTO {t} SELECT IF(id < 35, id, raise_error('the last fails')) FROM {{r}}",
             r=numbers,
         )
-    assert appeared == []
+    assert lab.tree(t) == before
+    assert [name for name in lab.directories(t) if name.startswith(STAGING_PREFIX)] == []
 
 
 @pytest.mark.repeated

@@ -8,7 +8,7 @@ import pytest
 
 from acidsql.bridge.manifest_write import WrittenFile, read_manifest
 from acidsql.bridge.s3 import LEAST_PART, part_ranges
-from acidsql.storage.finalize import directories_of
+from acidsql.insert_only.staged import directories_of
 
 _STAGING = "s3a://b/t/_acidsql_staging_7"
 
@@ -33,13 +33,11 @@ def test_files_are_grouped_by_target_and_partition() -> None:
     sizes = {
         f"{_STAGING}/__target=i0/__part_0=1/__part_1=x/part-1.orc": 1,
         f"{_STAGING}/__target=i0/__part_0=1/__part_1=x/part-0.orc": 2,
-        f"{_STAGING}/__target=d1/__part_0=1/__part_1=x/__bucket=3/part-0.orc": 3,
         f"{_STAGING}/__target=i0/part-0.orc": 4,
     }
     found = {(d.target, d.values): dict(d.sizes) for d in directories_of(_STAGING, sizes)}
     assert found == {
         ("i0", ("1", "x")): {"part-0.orc": 2, "part-1.orc": 1},
-        ("d1", ("1", "x")): {"__bucket=3/part-0.orc": 3},
         ("i0", ()): {"part-0.orc": 4},
     }
 

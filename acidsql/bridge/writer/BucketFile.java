@@ -39,10 +39,11 @@ public final class BucketFile implements OrcFile.WriterCallback {
   private final StringBuilder keyIndex = new StringBuilder();
   private final ByteArrayOutputStream content;
   private long inserts, deletes, lastWriteId, lastBucket, lastRowId;
+  private boolean isStripeEmpty = true;
 
   /**
    * @param path of the file; if it is null, the file is written in memory.
-   * @param schema of the file, with the six columns of an event.
+   * @param schema of the file: the columns of an event, the last of which may be missing.
    * @param columns the table's columns.
    * @param conf has the settings of ORC's writer.
    */
@@ -72,7 +73,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
     bucket = (LongColumnVector) batch.cols[2];
     rowId = (LongColumnVector) batch.cols[3];
     currentWriteId = (LongColumnVector) batch.cols[4];
-    row = (StructColumnVector) batch.cols[EVENT_COLUMNS];
+    row = batch.cols.length > EVENT_COLUMNS ? (StructColumnVector) batch.cols[EVENT_COLUMNS] : null;
     cells = new Cells[columns.length()];
     for (int i = 0; i < cells.length; i++) {
       cells[i] = Cells.of(columns.fields()[i].dataType(), row.fields[i]);
@@ -94,8 +95,10 @@ public final class BucketFile implements OrcFile.WriterCallback {
     rowId.vector[at] = number;
     currentWriteId.vector[at] = current;
     if (kind == DELETE) {
-      row.noNulls = false;
-      row.isNull[at] = true;
+      if (row != null) {
+        row.noNulls = false;
+        row.isNull[at] = true;
+      }
       deletes++;
     } else {
       row.isNull[at] = false;
@@ -128,6 +131,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
     lastWriteId = originalWriteId.vector[last];
     lastBucket = bucket.vector[last];
     lastRowId = rowId.vector[last];
+    isStripeEmpty = false;
     writer.addRowBatch(batch);
     batch.reset();
   }
@@ -136,9 +140,13 @@ public final class BucketFile implements OrcFile.WriterCallback {
   public void preStripeWrite(OrcFile.WriterContext context) {
     keyIndex.append(lastWriteId).append(',').append(lastBucket).append(',').append(lastRowId);
     keyIndex.append(';');
+    isStripeEmpty = true;
   }
 
   public void preFooterWrite(OrcFile.WriterContext context) {
+    if (!isStripeEmpty) { // ORC writes the last stripe after this
+      preStripeWrite(context);
+    }
     context.getWriter().addUserMetadata("hive.acid.key.index", bytes(keyIndex.toString()));
     context.getWriter().addUserMetadata("hive.acid.stats", bytes(inserts + ",0," + deletes));
     context.getWriter().addUserMetadata("hive.acid.version", bytes("2"));
