@@ -34,6 +34,8 @@ _ORC_PROPERTIES = frozenset(
         "orc.rows.between.memory.checks",
         "orc.compress.size",
         "orc.block.size",
+        "orc.bloom.filter.columns",
+        "orc.bloom.filter.fpp",
     }
 )
 # Values of transactional_properties: full ACID, and insert-only.

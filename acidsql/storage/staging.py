@@ -43,7 +43,6 @@ CHECK_TARGET = "m"
 _FIELD = "__field_"
 # Table property with the codec of a table's files.
 ORC_COMPRESS = "orc.compress"
-BLOOM_FILTERS = "orc.bloom.filter.columns"
 
 
 # The writer gives a new row its key, and its file the write id.
@@ -88,13 +87,10 @@ def codec(table: Table) -> str:
 def orc_options(table: Table) -> dict[str, str]:
     """Return the settings of ORC's writer: the table's.
 
-    ORC is told of bloom filters by the names of columns in files, where the table's are in ``row``.
+    ORC knows an ACID file by its columns, and takes names of columns for those of ``row``.
     """
     options = {k: v for k, v in table.properties.items() if k.startswith("orc.")}
-    options[ORC_COMPRESS] = codec(table).upper()
-    wanted = {name.strip().lower() for name in options.pop(BLOOM_FILTERS, "").split(",")}
-    filtered = [f"row.{quote(c.name)}" for c in table.columns if c.name.lower() in wanted]
-    return {**options, BLOOM_FILTERS: ",".join(filtered)} if filtered else options
+    return {**options, ORC_COMPRESS: codec(table).upper()}
 
 
 def partition_text(value: str, field: StructField) -> str:

@@ -371,7 +371,7 @@ def test_names_in_the_documents_exist(document: Path) -> None:
 
 def test_architecture_names_functions() -> None:
     named = re.findall(r"`(\w+)\.(\w+)`", _ARCHITECTURE)
-    assert {("row_level", "update"), ("bridge", "update_rows"), ("tails", "acid_tail")} <= set(
+    assert {("row_level", "update"), ("bridge", "update_rows"), ("orc_tail", "append_metadata")} <= set(
         named
     )
     assert len(set(re.findall(r"`([\w/]+\.py)`", _ARCHITECTURE))) > 10
