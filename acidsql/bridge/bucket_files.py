@@ -40,7 +40,7 @@ class WrittenFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSchema:
-    """What a bucket file is like.
+    """Schema of a bucket file, and settings of its writer.
 
     Attributes:
         events: the six columns of the file.
@@ -55,7 +55,7 @@ class FileSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How the events of a write job are laid out in files.
+    """Layout of the events of a write job in files.
 
     The columns of the job's rows are the first five of an event, those of the table, the name of
     the target, the values that tell the directory as text, and the number of the bucket.

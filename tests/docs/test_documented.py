@@ -371,9 +371,11 @@ def test_names_in_the_documents_exist(document: Path) -> None:
 
 def test_architecture_names_functions() -> None:
     named = re.findall(r"`(\w+)\.(\w+)`", _ARCHITECTURE)
-    assert {("row_level", "update"), ("bridge", "update_rows"), ("orc_tail", "append_metadata")} <= set(
-        named
-    )
+    assert {
+        ("row_level", "update"),
+        ("bridge", "update_rows"),
+        ("orc_tail", "append_metadata"),
+    } <= set(named)
     assert len(set(re.findall(r"`([\w/]+\.py)`", _ARCHITECTURE))) > 10
 
 
