@@ -12,7 +12,7 @@ from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.metastore.model import Table
 from acidsql.scan.plan import FIELD
 from acidsql.schema.acid_file import event_schema
-from acidsql.schema.columns import data_schema
+from acidsql.schema.columns import file_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import finish_bucket_parts, write_at_place
@@ -37,7 +37,7 @@ def write_buckets_of(
         anew: directory for a write job on an object store.
     """
     bucket = F.expr(decode_bucket_sql("bucket"))
-    row = data_schema(session.spark, table)
+    row = file_schema(session.spark, table)
     schema = event_schema(row)
     columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
     if deletes:

@@ -70,6 +70,8 @@ def write_insert_only(
         placed = rows
     if table.file_format is FileFormat.TEXT:
         placed = placed.select(_line(session, table).alias("value"), *parts)
+    elif any(c.name != c.stored_name for c in table.columns):
+        placed = placed.toDF(*[c.stored_name for c in table.columns], *parts)
     options = {k: v for k, v in writer_options(table).items() if k != "compression"}
     if table.file_format is FileFormat.ORC:
         options = writer_options(table)
