@@ -24,7 +24,7 @@ def create_table(
         created_by_txn: transaction without whose commit it does not exist, or None.
     """
     failures.check_name(table.name)
-    table = _with_lowered_name(table)
+    table = _as_kept(table)
     existing_database(connection, table.database)
     if find_table(connection, table.database, table.name) is not None:
         raise failures.table_exists(table.database, table.name)
@@ -61,7 +61,7 @@ def drop_table(connection: sqlite3.Connection, database: str, name: str) -> None
 
 def alter_table(connection: sqlite3.Connection, table: Table) -> None:
     """Replace the definition of a table (``Metastore.alter_table``)."""
-    altered = _with_lowered_name(table)
+    altered = _as_kept(table)
     owner = table_id(connection, altered.database, altered.name)
     before = find_table(connection, altered.database, altered.name)
     connection.execute(
@@ -207,8 +207,18 @@ def columns_of(text: str) -> tuple[Column, ...]:
     return tuple(Column(**column) for column in json.loads(text))
 
 
-def _with_lowered_name(table: Table) -> Table:
-    return replace(table, database=lowered(table.database), name=lowered(table.name))
+def _as_kept(table: Table) -> Table:
+    """Return a table as it is kept: its name in lower case, the names of its columns as they were
+    written.
+    """
+    names = {column.stored_name: column.name for column in table.columns}
+    buckets = map(lowered, table.bucket_columns)
+    return replace(
+        table,
+        database=lowered(table.database),
+        name=lowered(table.name),
+        bucket_columns=tuple(names.get(name, name) for name in buckets),
+    )
 
 
 # Columns of ``tables`` that hold a table's definition, in the order of ``_definition``.
