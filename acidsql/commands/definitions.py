@@ -21,6 +21,7 @@ from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.identifiers import folded, lowered
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.acid_file import CODECS, IS_DELETED_COLUMN, ROW_ID_COLUMN, read_name
+from acidsql.schema.columns import types_in
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import orc_codec
 from acidsql.storage.staging import ORC_COMPRESS
@@ -120,12 +121,13 @@ def _unsupported(feature: str, reason: str, condition: str | None = None) -> Aci
     )
 
 
-def check_unique(names: Sequence[str], owner: str) -> None:
+def check_unique(names: Sequence[str], owner: str, what: str = "columns") -> None:
     """Refuse names of columns of which two are the same to Spark or to Hive, whatever
     ``spark.sql.caseSensitive`` is: in a Hive table they cannot differ by case alone.
 
     Args:
         owner: of the columns, for the message.
+        what: are named.
 
     Raises:
         AcidAnalysisError: COLUMN_ALREADY_EXISTS.
@@ -138,7 +140,7 @@ def check_unique(names: Sequence[str], owner: str) -> None:
             both = f"{other} and {name}, which differ by case alone" if other != name else name
             raise AcidAnalysisError(
                 "COLUMN_ALREADY_EXISTS",
-                f"{owner} has two columns {both}: rename one of them",
+                f"{owner} has two {what} {both}: rename one of them",
                 {"columnName": quoted_name([name])},
             )
         seen |= dict.fromkeys(keys, name)
@@ -155,6 +157,10 @@ def check_columns(
     """
     every = [*columns, *partition_columns]
     check_unique([c.name for c in every], "the table")
+    for column in every:
+        for nested in types_in(bridge.parse_type(session.spark, column.type)):
+            if isinstance(nested, StructType):
+                check_unique(nested.names, f"a struct in {column.name}", "fields")
     names = [c.key for c in every]
     if ROW_ID_COLUMN in names:
         raise AcidAnalysisError(

@@ -81,7 +81,8 @@ def _names_in(text: str) -> list[str]:
     except ValueError:
         return []
     fields = schema.get("fields") if isinstance(schema, dict) else None
-    named = [field.get("name") for field in fields or () if isinstance(field, dict)]
+    found = fields if isinstance(fields, list) else []
+    named = [field.get("name") for field in found if isinstance(field, dict)]
     return [name for name in named if isinstance(name, str)]
 
 
